@@ -1,0 +1,59 @@
+# Everything one does here, by name. Each target first sees to the environment; when it is ready that
+# costs next to nothing. ARGS is passed on: make lab ARGS=--no-browser, make test ARGS="-k lint".
+.DEFAULT_GOAL := help
+ARGS ?=
+code := course_utils grader tests
+
+# JupyterLab refuses to run as root (a container, mostly) unless told that this is meant.
+as_root := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+# Quiet: no news, no update prompt, and a log that is little more than the address to open. The PATH is for
+# terminals inside JupyterLab: `grader` and `python` there are the course's.
+jupyter := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab $(as_root) --log-level=ERROR \
+	--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: environment
+environment: ## make or update .venv
+	@scripts/setup_environment.sh
+
+.PHONY: browser
+browser: ## see to Chromium and bubblewrap (tests, sandboxed grading)
+	@scripts/setup_browser.sh
+
+.PHONY: lab
+lab: environment ## open the labs in JupyterLab, at the first one
+	@$(jupyter) --ServerApp.root_dir="$(CURDIR)/notebooks" \
+		--LabApp.default_url=/lab/tree/00_start_here/start_here.ipynb $(ARGS)
+
+.PHONY: instructor
+instructor: environment ## open JupyterLab at the project's root, with formgrader
+	@$(jupyter) --ServerApp.root_dir="$(CURDIR)" $(ARGS)
+
+.PHONY: build
+build: environment ## make notebooks/ from solutions/
+	@.venv/bin/grader build $(ARGS)
+
+.PHONY: demo
+demo: environment ## grade made-up submissions, to see how it works
+	@.venv/bin/grader demo $(ARGS)
+
+.PHONY: test
+test: environment browser ## run every test
+	@.venv/bin/python -m pytest $(ARGS)
+
+.PHONY: fast
+fast: environment ## run the tests that take no more than seconds
+	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
+
+.PHONY: lint
+lint: environment ## check style and layout of the code
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+
+.PHONY: clean
+clean: ## remove what can be made again (not .venv, not grading/)
+	@rm -rf .build .demo .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@find $(code) solutions -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,99 @@
+"""``check("module.name")``: the one call in every check cell.
+
+In a learner's notebook it tries the object called ``name`` on the exercise's cases, compares with
+``expected.npz``, shows a report, and raises :class:`CheckFailed` if something is not right yet (so that
+nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is set) it publishes
+the outcomes at that seed and judges nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from course_utils import progress
+from course_utils.comparison import Verdict, compare, not_run
+from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, find_exercise
+from course_utils.expected import FILE_NAME, load_expected
+from course_utils.outcome import OUTCOME_MIME, encode, try_exercise
+from course_utils.report import Report
+
+SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
+
+
+class CheckFailed(Exception):
+    """Raised after the report; shows as one line, because the report has said the rest."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+def check(key: str) -> None:
+    """Checks the exercise ``key`` (``"self_attention.causal_mask"``) in the notebook that calls this.
+
+    Raises:
+        CheckFailed: something is not right yet; the report shown before says what.
+        LookupError: no such exercise, or ``expected.npz`` is missing or of another version.
+    """
+    exercise = find_exercise(key)
+    namespace = sys._getframe(1).f_globals
+    seed = os.environ.get(SEED_VARIABLE)
+    outcomes = (
+        try_exercise(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
+        if exercise.name in namespace
+        else not_run(exercise, "undefined")
+    )
+    if seed is not None:
+        _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
+        return
+    verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise))
+    progress.record(key, verdict.score)
+    report = Report(verdict, advice=_earlier_first(key, exercise, verdict))
+    _display({"text/plain": repr(report), "text/html": report._repr_html_()})
+    if not verdict.correct:
+        raise CheckFailed(verdict.summary)
+
+
+def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
+    """The public inputs of one case, to try your own code on.
+
+    Args:
+        key: the exercise, ``"self_attention.causal_mask"``.
+        case: its number, counted from 0 in the order of the report.
+
+    Returns:
+        A dict of keyword arguments; a list of them if the case runs your code several times.
+    """
+    exercise = find_exercise(key)
+    if not 0 <= case < len(exercise.cases):
+        raise LookupError(f"{key} has cases 0 to {len(exercise.cases) - 1}; there is no case {case}.")
+    runs = exercise.cases[case].runs(key, PUBLIC_SEED)
+    return runs[0] if len(runs) == 1 else runs
+
+
+def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:
+    """Points to an earlier exercise that this one calls, if that one is not right yet."""
+    if verdict.correct:
+        return ""
+    module = key.partition(".")[0]
+    done = progress.best_scores()
+    unfinished = [name for name in exercise.uses if done.get(f"{module}.{name}", 0) < 1]
+    return f"This exercise calls your `{unfinished[0]}`, whose check does not hold yet: mend that first." * bool(unfinished)
+
+
+def _display(bundle: dict[str, Any]) -> None:
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        shell = None
+    else:
+        shell = get_ipython()
+    if shell is None:
+        print(bundle.get("text/plain", ""))
+    else:
+        shell.display_pub.publish(data=bundle)
+
+
+

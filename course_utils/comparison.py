@@ -1,0 +1,315 @@
+"""Outcomes + expected outcomes + known mistakes -> :class:`Verdict`. Pure functions, used on both sides.
+
+The learner's notebook and the grader call the same :func:`compare`; they differ only in where the
+expected outcomes come from (``expected.npz`` at the public seed, or the reference at a fresh one).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_utils.exercise import Exercise, Inputs, sentence
+from course_utils.outcome import Outcome, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class KnownMistake:
+    """A misconception's name and words, and what it produces on each case."""
+
+    name: str
+    title: str
+    hint: str
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The inputs of each case's runs, what the reference makes of them, and what known mistakes do."""
+
+    inputs: tuple[list[Inputs], ...]
+    reference: tuple[Outcome, ...]
+    mistakes: tuple[KnownMistake, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One line of a verdict. ``detail`` is empty where the check holds."""
+
+    title: str
+    passed: bool
+    detail: str = ""
+    case: int | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A known mistake that the output matches."""
+
+    name: str
+    title: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Everything there is to say about one exercise. ``problem`` is set where no case could be run."""
+
+    exercise: str
+    checks: tuple[CheckResult, ...]
+    diagnoses: tuple[Diagnosis, ...] = ()
+    problem: str = ""
+    where: str = ""
+    next_step: str = ""
+    printed: str = ""
+
+    @property
+    def passed(self) -> int:
+        return sum(check.passed for check in self.checks)
+
+    @property
+    def correct(self) -> bool:
+        return self.passed == len(self.checks)
+
+    @property
+    def score(self) -> float:
+        """Share of the exercise's points, 0 to 1: equal parts a check.
+
+        Properties alone earn nothing: an output that is right in no case at all (all zeros, say) would
+        hold many of them.
+        """
+        if not any(check.passed and check.case is not None for check in self.checks):
+            return 0.0
+        return self.passed / len(self.checks)
+
+    @property
+    def summary(self) -> str:
+        """One plain sentence."""
+        if self.correct:
+            return f"{self.exercise}: all {len(self.checks)} checks hold."
+        if self.problem:
+            return f"{self.exercise}: {self.problem}"
+        return f"{self.exercise}: {self.passed} of {len(self.checks)} checks hold."
+
+
+PROBLEMS = {
+    "undefined": "`{name}` is not defined yet. Run the cell that defines it, then this one again.",
+    "stub": "`{name}` still has a part to write: replace the lines marked YOUR CODE HERE, run that cell, "
+    "then this one again.",
+    "missing": "`{name}` was not checked: its check cell did not run to the end.",
+}
+
+
+def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> Verdict:
+    """Judges a learner's outcomes, one a case, against the reference's."""
+    checks = [
+        _values_check(exercise, index, outcome, reference)
+        for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
+    ]
+    readable = [_readable(outcome, reference) for outcome, reference in zip(outcomes, expected.reference, strict=True)]
+    checks += _property_checks(exercise, outcomes, expected.inputs, readable)
+    printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
+
+    first = outcomes[0].problem
+    if first and first.kind in PROBLEMS:
+        text = PROBLEMS[first.kind].format(name=exercise.name)
+        return Verdict(exercise.name, tuple(checks), problem=text, where=first.where, printed=printed)
+    failing = next((check for check in checks if not check.passed), None)
+    diagnoses = diagnose(exercise, outcomes, expected) if failing else ()
+    return Verdict(
+        exercise.name, tuple(checks), diagnoses, next_step=_next_step(failing, diagnoses), printed=printed
+    )
+
+
+def not_run(exercise: Exercise, kind: str) -> list[Outcome]:
+    """Outcomes of an exercise whose code could not even be called (``undefined``, ``missing``)."""
+    return [Outcome(problem=Problem(kind, ""))] * len(exercise.cases)
+
+
+# ---------------------------------------------------------------------------------- checks
+
+
+def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
+    title = exercise.cases[index].title
+    return CheckResult(title, not (detail := _difference(exercise, outcome, reference)), detail, index)
+
+
+def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome) -> str:
+    """What is wrong with the values, or an empty text."""
+    if outcome.problem:
+        where = f" ({outcome.problem.where})" if outcome.problem.where else ""
+        return f"{outcome.problem.message or 'No output.'}{where}"
+    if len(outcome.runs) != len(reference.runs):
+        return "No output."
+    for got, wanted in zip(outcome.runs, reference.runs, strict=True):
+        if set(got) != set(wanted):
+            return f"It returned {', '.join(got)}; expected {', '.join(wanted)}."
+        for name, array in wanted.items():
+            if detail := _array_difference(exercise, name, got[name], array):
+                return detail
+    return ""
+
+
+def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:
+    if got.shape != wanted.shape:
+        return f"`{name}` has shape {got.shape}; expected {wanted.shape}."
+    if (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
+        return f"`{name}` holds {_kind(got)}; expected {_kind(wanted)}."
+    if got.dtype.kind == "f" and (bad := np.isnan(got) & ~np.isnan(wanted)).any():
+        return f"`{name}` contains NaN (not a number), first at {_index(bad)}."
+    if wanted.dtype.kind != "f":
+        different = got != wanted
+        distance = different
+    else:
+        with np.errstate(invalid="ignore", over="ignore"):
+            different = ~np.isclose(got, wanted, rtol=exercise.rtol, atol=exercise.atol, equal_nan=True)
+            distance = np.where(different, np.nan_to_num(np.abs(got.astype(float) - wanted), nan=np.inf), 0)
+    if not different.any():
+        return ""
+    worst = np.unravel_index(np.argmax(distance), distance.shape)
+    place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
+    off = f"{different.sum()} of {different.size} values differ" if different.size > 1 else "the value differs"
+    return f"{off}; the most at {place}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
+
+
+NOT_REACHED = "Not reached: there is no output of the right form to look at."
+
+
+def _readable(outcome: Outcome, reference: Outcome) -> bool:
+    """Whether an outcome has arrays of the expected names and shapes, which properties rely on."""
+    return outcome.problem is None and [_shapes(run) for run in outcome.runs] == [
+        _shapes(run) for run in reference.runs
+    ]
+
+
+def _shapes(run: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
+    return {name: array.shape for name, array in run.items()}
+
+
+def _property_checks(
+    exercise: Exercise, outcomes: Sequence[Outcome], inputs: Sequence[list[Inputs]], readable: Sequence[bool]
+) -> list[CheckResult]:
+    cases = [index for index, fine in enumerate(readable) if fine]
+    checks = []
+    for holds in exercise.properties:
+        runs = [(index, *run) for index in cases for run in zip(inputs[index], outcomes[index].runs, strict=True)]
+        results = [(index, _hold(holds, given, output)) for index, given, output in runs]
+        checks.append(_summed_up(exercise, sentence(holds), results))
+    for index, case in enumerate(exercise.cases):
+        if case.relation is not None:
+            runs = list(zip(inputs[index], outcomes[index].runs, strict=True)) if readable[index] else []
+            results = [(index, _hold(case.relation, runs))] if runs else []
+            checks.append(_summed_up(exercise, sentence(case.relation), results))
+    ran = [outcome for outcome in outcomes if outcome.problem is None]
+    changed = [name for outcome in ran for name in outcome.changed_inputs]
+    detail = f"`{changed[0]}` was changed in place; work on a copy of it." if changed else "" if ran else NOT_REACHED
+    return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
+
+
+def _hold(function, *arguments) -> bool | None:
+    with np.errstate(all="ignore"):
+        result = function(*arguments)
+    return None if result is None else bool(np.all(result))
+
+
+def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, bool | None]]) -> CheckResult:
+    applicable = [(index, held) for index, held in results if held is not None]
+    if not applicable:
+        return CheckResult(title, False, NOT_REACHED)
+    broken = next((index for index, held in applicable if not held), None)
+    detail = "" if broken is None else f"It does not hold for: {exercise.cases[broken].title}"
+    return CheckResult(title, broken is None, detail)
+
+
+# ---------------------------------------------------------------------------------- diagnosis
+
+
+def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Diagnosis, ...]:
+    """The known mistakes that explain what is wrong, at most two.
+
+    One that gives the learner's output in *every* case is the answer. Otherwise two mistakes may have
+    been made at once: each must explain a failing case and must not break a case that is right here.
+    """
+    wrong = _wrong_cases(exercise, outcomes, expected)
+    explained = {
+        mistake: {i for i in range(len(outcomes)) if _alike(exercise, outcomes[i], mistake.outcomes[i])}
+        for mistake in expected.mistakes
+    }
+    found = [mistake for mistake, alike in explained.items() if len(alike) == len(outcomes)][:1]
+    found = found or _fails_in_the_same_cases(exercise, outcomes, expected, wrong)
+    candidates = [] if found else [
+        mistake for mistake in expected.mistakes if _wrong_cases(exercise, mistake.outcomes, expected) <= wrong
+    ]
+    left = set(wrong)
+    while candidates and left and len(found) < 2:
+        best = max(candidates, key=lambda mistake: len(explained[mistake] & left))
+        if not explained[best] & left:
+            break
+        found.append(best)
+        left -= explained[best]
+    return tuple(Diagnosis(mistake.name, mistake.title, mistake.hint) for mistake in found)
+
+
+def _fails_in_the_same_cases(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, wrong: set[int]
+) -> list[KnownMistake]:
+    """The one mistake that raises an exception exactly where this code does, and is right elsewhere.
+
+    The wording of an exception depends on how the code is written; the cases that it happens in do not.
+    """
+    raising = {i for i in wrong if outcomes[i].problem and outcomes[i].problem.kind == "exception"}
+    if raising != wrong or not wrong or len(wrong) == len(outcomes):
+        return []
+    found = [
+        mistake
+        for mistake in expected.mistakes
+        if {i for i, outcome in enumerate(mistake.outcomes) if outcome.problem} == raising
+        and _wrong_cases(exercise, mistake.outcomes, expected) == raising
+    ]
+    return found if len(found) == 1 else []
+
+
+def _wrong_cases(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> set[int]:
+    pairs = enumerate(zip(outcomes, expected.reference, strict=True))
+    return {index for index, (outcome, reference) in pairs if _difference(exercise, outcome, reference)}
+
+
+def _alike(exercise: Exercise, outcome: Outcome, other: Outcome) -> bool:
+    if outcome.problem or other.problem:
+        return _gist(outcome.problem) == _gist(other.problem)
+    if bool(outcome.changed_inputs) != bool(other.changed_inputs):
+        return False
+    return not _difference(exercise, outcome, other)
+
+
+def _gist(problem: Problem | None) -> tuple[str, str] | None:
+    """A problem without its numbers: the same mistake fails alike at other shapes."""
+    return problem and (problem.kind, re.sub(r"\d+", "#", problem.message))
+
+
+# ---------------------------------------------------------------------------------- words
+
+
+def _next_step(failing: CheckResult | None, diagnoses: Sequence[Diagnosis]) -> str:
+    if failing is None:
+        return ""
+    if diagnoses:
+        return diagnoses[0].hint
+    if failing.case is None:
+        return f"Every value is right but one property is not met: {failing.title}"
+    return f"Look at the first case that fails; `inputs_of(..., case={failing.case})` gives you its inputs to try."
+
+
+def _index(mask: np.ndarray) -> str:
+    return "[" + ", ".join(map(str, np.argwhere(mask)[0])) + "]" if mask.ndim else "its only value"
+
+
+def _kind(array: np.ndarray) -> str:
+    return {"b": "booleans", "f": "floats"}.get(array.dtype.kind, "integers")
+
+
+def _number(value: np.generic) -> str:
+    return str(bool(value)) if value.dtype.kind == "b" else f"{value:.6g}"

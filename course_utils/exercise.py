@@ -1,0 +1,119 @@
+"""What an exercise is: a name to define, cases to try it on, and properties its output must have.
+
+Everything here is data plus small pure functions, and it is public: learners may read exactly what is
+checked. A new lab writes a module in :mod:`course_utils.exercises` out of the three names
+:class:`Exercise`, :class:`Case` and *property* (a plain function whose docstring is the sentence that
+learners read).
+"""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+PUBLIC_SEED = 2017
+"""The seed of the cases that learners see. Grading draws a fresh one."""
+
+Inputs = Mapping[str, Any]
+Outputs = Mapping[str, np.ndarray]
+Run = tuple[Inputs, Outputs]
+
+Property = Callable[[Inputs, Outputs], "np.ndarray | bool | None"]
+"""``property(inputs, outputs)``: True where it holds, None where it does not apply. Docstring = title."""
+
+Relation = Callable[[Sequence[Run]], "np.ndarray | bool"]
+"""``relation(runs)``: True where it holds between the runs of one case. Docstring = title."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing an exercise is tried on.
+
+    Args:
+        title: what is special about it, as learners read it.
+        inputs: makes the keyword arguments from a random generator. A list of them means several runs
+            of the learner's code, to be compared with each other by ``relation``.
+        relation: what must hold between the runs, for example "changing a blocked key changes nothing".
+    """
+
+    title: str
+    inputs: Callable[[np.random.Generator], Inputs | list[Inputs]]
+    relation: Relation | None = None
+
+    def runs(self, exercise: str, seed: int) -> list[Inputs]:
+        """The inputs of each run at ``seed``; every case has a random stream of its own."""
+        stream = zlib.crc32(f"{exercise}/{self.title}".encode())
+        inputs = self.inputs(np.random.default_rng([seed, stream]))
+        return inputs if isinstance(inputs, list) else [inputs]
+
+
+def call_function(learner: Callable, inputs: Inputs) -> Any:
+    """The usual way to try a learner's function: all inputs as keyword arguments."""
+    return learner(**inputs)
+
+
+def take_value(learner: Any, inputs: Inputs) -> Any:
+    """For exercises whose answer is a value (an array, a tuple, a dict) and not a function."""
+    return learner
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What learners define under ``name``, and everything that is checked about it.
+
+    Args:
+        name: the name that the notebook's solution cell defines.
+        returns: names of the arrays that come back. One name: the value itself; several names: a tuple
+            in that order, or a dict with these keys.
+        cases: what it is tried on; each is compared with the reference's values.
+        properties: what must hold for the output of every run.
+        call: how the learner's object is called with a run's inputs. A module's or layer's exercise
+            constructs it here and sets its weights, so that no check depends on a framework's seed.
+        uses: names of earlier exercises of the lab that this one calls.
+        seconds: time limit of one case.
+        rtol, atol: how close a float must come to the reference (wide enough for float32).
+    """
+
+    name: str
+    returns: tuple[str, ...]
+    cases: tuple[Case, ...]
+    properties: tuple[Property, ...] = ()
+    call: Callable[[Any, Inputs], Any] = call_function
+    uses: tuple[str, ...] = ()
+    seconds: float = 5.0
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+
+def sentence(function: Callable) -> str:
+    """The first line of a docstring: a property's or relation's title."""
+    return (function.__doc__ or function.__name__).strip().splitlines()[0]
+
+
+def exercises_of(module: str) -> dict[str, Exercise]:
+    """All exercises of ``course_utils.exercises.<module>`` by name, in the order they are written."""
+    try:
+        found = importlib.import_module(f"course_utils.exercises.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != f"course_utils.exercises.{module}":
+            raise
+        raise LookupError(f"There is no lab module {module!r} in course_utils/exercises.") from None
+    return {value.name: value for value in vars(found).values() if isinstance(value, Exercise)}
+
+
+def find_exercise(key: str) -> Exercise:
+    """The exercise ``"module.name"``, for example ``"self_attention.causal_mask"``.
+
+    Raises:
+        LookupError: no such lab module, or no such exercise in it; the message lists what there is.
+    """
+    module, _, name = key.partition(".")
+    exercises = exercises_of(module)
+    if name not in exercises:
+        raise LookupError(f"There is no exercise {name!r} in {module!r}; it has: {', '.join(exercises)}.")
+    return exercises[name]

@@ -1,0 +1,44 @@
+"""Properties and input makers that several labs share. A property's docstring is what learners read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_utils.exercise import Inputs, Outputs
+
+
+def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    """Standard normal numbers of the given shape, times ``scale``."""
+    return rng.standard_normal(shape) * scale
+
+
+def random_mask(rng: np.random.Generator, *shape: int, allowed: float = 0.6) -> np.ndarray:
+    """A boolean mask (True = may attend) in which every row allows at least one key and blocks at least one."""
+    mask = rng.random(shape) < allowed
+    first, second = rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)[..., :2].transpose(-1, *range(len(shape) - 1))
+    np.put_along_axis(mask, first[..., None], True, axis=-1)
+    np.put_along_axis(mask, second[..., None], False, axis=-1)
+    return mask
+
+
+def weights_are_probabilities(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Each row of the weights is a probability distribution: nothing negative, sum 1 (0 for a fully blocked row)."""
+    weights = outputs["weights"]
+    totals = weights.sum(axis=-1)
+    mask = inputs.get("mask")
+    wanted = 1.0 if mask is None else np.broadcast_to(mask, weights.shape).any(axis=-1)
+    return np.isclose(totals, wanted, atol=1e-4) & (weights >= 0).all(axis=-1)
+
+
+def blocked_weights_are_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """A blocked weight is exactly 0."""
+    mask = inputs.get("mask")
+    if mask is None:
+        return None
+    weights = outputs["weights"]
+    return np.where(np.broadcast_to(mask, weights.shape), True, weights == 0)
+
+
+def output_is_finite(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every number is finite, also for very large scores."""
+    return np.array([np.isfinite(array).all() for array in outputs.values()])

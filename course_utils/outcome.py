@@ -1,0 +1,258 @@
+"""What a learner's code did on one case, as plain arrays, and how that is obtained and sent.
+
+:func:`try_case` is the only place where learner code is called. It runs in the learner's process, which
+produces arrays and never judges. :func:`encode` and :func:`decode` carry them to whoever does judge:
+bytes, dtype and shape, never pickle, so that decoding cannot run anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import copy
+import io
+import math
+import signal
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise
+
+OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
+"""MIME type of the bundle that a check cell publishes when a notebook is graded."""
+
+MAX_ARRAY_BYTES = 16 * 2**20
+MAX_TEXT = 2_000
+_DTYPES = {f"{kind}{size}" for kind, sizes in {"i": "1248", "u": "1248", "f": "248"}.items() for size in sizes}
+_DTYPES.add("b1")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a case has no output: ``kind`` is one of KINDS, ``where`` quotes the learner's own line."""
+
+    kind: str
+    message: str
+    where: str = ""
+
+    KINDS = ("undefined", "stub", "type", "exception", "slow", "missing")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Arrays of each run by name, or the problem that prevented them."""
+
+    runs: tuple[dict[str, np.ndarray], ...] = ()
+    problem: Problem | None = None
+    changed_inputs: tuple[str, ...] = ()
+    printed: str = field(default="", compare=False)
+
+
+class _TooSlow(BaseException):
+    """Raised by the timer; not an Exception, so that a learner's ``except Exception`` lets it pass."""
+
+
+def try_case(exercise: Exercise, case: Case, key: str, learner: Any, seed: int, namespace: Any = None) -> Outcome:
+    """Calls the learner's object on every run of a case. Never raises for what learner code does.
+
+    Args:
+        key: the exercise's full key, which seeds the case's random stream.
+        namespace: globals of the notebook, to find the learner's own line in a traceback.
+    """
+    runs, changed, printed = [], [], io.StringIO()
+    for inputs in case.runs(key, seed):
+        handed_over = copy.deepcopy(dict(inputs))
+        try:
+            with _quiet(printed), _time_limit(exercise.seconds):
+                arrays = _named_arrays(exercise.call(learner, handed_over), exercise.returns)
+        except _WrongType as error:
+            return Outcome(problem=Problem("type", str(error)), printed=printed.getvalue()[:MAX_TEXT])
+        except _TooSlow:
+            message = f"It was still running after {exercise.seconds:g} seconds and was stopped."
+            return Outcome(problem=Problem("slow", message), printed=printed.getvalue()[:MAX_TEXT])
+        except (Exception, SystemExit) as error:
+            problem = _problem_of(error, namespace)
+            return Outcome(problem=problem, printed=printed.getvalue()[:MAX_TEXT])
+        changed += [name for name, value in inputs.items() if not _same(value, handed_over.get(name))]
+        runs.append(arrays)
+    return Outcome(tuple(runs), changed_inputs=tuple(dict.fromkeys(changed)), printed=printed.getvalue()[:MAX_TEXT])
+
+
+def try_exercise(exercise: Exercise, key: str, learner: Any, seed: int, namespace: Any = None) -> list[Outcome]:
+    """One outcome a case; stops early where nothing can change (stub untouched, too slow)."""
+    outcomes: list[Outcome] = []
+    for case in exercise.cases:
+        if outcomes and (problem := outcomes[-1].problem) and problem.kind in ("stub", "slow"):
+            outcomes.append(Outcome(problem=problem))
+            continue
+        outcomes.append(try_case(exercise, case, key, learner, seed, namespace))
+    return outcomes
+
+
+# ---------------------------------------------------------------------------------- from values to arrays
+
+
+class _WrongType(Exception):
+    pass
+
+
+def _named_arrays(value: Any, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    if value is None:
+        raise _WrongType("It returned None: is the `return` line there, and is it reached?")
+    if isinstance(value, Mapping):
+        missing = [name for name in names if name not in value]
+        if missing:
+            raise _WrongType(f"The returned dict has no key {missing[0]!r}; expected keys: {', '.join(names)}.")
+        return {name: _array(value[name], name) for name in names}
+    if len(names) == 1:
+        if isinstance(value, tuple) and len(value) > 1:
+            raise _WrongType(f"It returned {len(value)} values; expected just `{names[0]}`.")
+        return {names[0]: _array(value, names[0])}
+    if not isinstance(value, (tuple, list)) or len(value) != len(names):
+        got = f"{len(value)} values" if isinstance(value, (tuple, list)) else f"one {type(value).__name__}"
+        raise _WrongType(f"It returned {got}; expected {len(names)}: ({', '.join(names)}).")
+    return {name: _array(part, name) for name, part in zip(names, value, strict=True)}
+
+
+def _array(value: Any, name: str) -> np.ndarray:
+    if value is None:
+        raise _WrongType(f"`{name}` is None; expected an array of numbers.")
+    if isinstance(value, (list, tuple)):
+        raise _WrongType(f"`{name}` is a Python {type(value).__name__}; make it an array with np.array(...).")
+    if hasattr(value, "detach"):  # torch.Tensor: off the graph and the device first
+        value = value.detach().cpu()
+    if hasattr(value, "numpy"):  # torch and TensorFlow tensors, Keras variables
+        value = value.numpy()
+    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
+        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
+    array = np.array(value)  # a copy of the base class: later changes by the learner do not reach it
+    if array.dtype.str[1:] not in _DTYPES:
+        raise _WrongType(f"`{name}` is an array of {array.dtype}; expected numbers or booleans.")
+    if array.nbytes > MAX_ARRAY_BYTES:
+        raise _WrongType(f"`{name}` has shape {array.shape}: far larger than anything expected here.")
+    return array
+
+
+def _same(before: Any, after: Any) -> bool:
+    if isinstance(before, np.ndarray):
+        return isinstance(after, np.ndarray) and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+    if isinstance(before, Mapping):
+        return isinstance(after, Mapping) and all(_same(value, after.get(name)) for name, value in before.items())
+    if isinstance(before, (list, tuple)):
+        return len(before) == len(after) and all(map(_same, before, after))
+    return True  # numbers and strings cannot change in place
+
+
+def _problem_of(error: BaseException, namespace: Any) -> Problem:
+    where, unfinished = "", isinstance(error, NotImplementedError)
+    trace = error.__traceback__
+    for (frame, line), entry in zip(traceback.walk_tb(trace), traceback.extract_tb(trace), strict=True):
+        if namespace is not None and frame.f_globals is namespace:  # the innermost line of the learner's own
+            where = f"{entry.name}, line {line} of its cell: {entry.line}"[:MAX_TEXT]
+    if unfinished:
+        return Problem("stub", "A part is still to be written.", where)
+    text = str(error)[:MAX_TEXT]
+    return Problem("exception", f"{type(error).__name__}: {text}" if text else type(error).__name__, where)
+
+
+# ---------------------------------------------------------------------------------- quiet, limited calls
+
+
+@contextlib.contextmanager
+def _quiet(printed: io.StringIO) -> Iterator[None]:
+    """Prints are kept for the report, warnings dropped: neither may ever cost a point."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Interrupts Python code after ``seconds``. Needs the main thread and POSIX signals; elsewhere no limit."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        raise _TooSlow
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+# ---------------------------------------------------------------------------------- over the wire
+
+
+def encode(outcomes: list[Outcome]) -> list[dict]:
+    """JSON-ready form of an exercise's outcomes."""
+    return [
+        {
+            "runs": [{name: _pack(array) for name, array in run.items()} for run in outcome.runs],
+            "problem": outcome.problem and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
+            "changed_inputs": list(outcome.changed_inputs),
+        }
+        for outcome in outcomes
+    ]
+
+
+def decode(payload: Any, n_cases: int) -> list[Outcome]:
+    """Reads what :func:`encode` wrote; everything about it is suspect.
+
+    Raises:
+        ValueError: anything is not exactly of the form that ``encode`` writes.
+    """
+    if not isinstance(payload, list) or len(payload) != n_cases:
+        raise ValueError("not one outcome a case")
+    return [_decode_one(entry) for entry in payload]
+
+
+def _decode_one(entry: Any) -> Outcome:
+    if not isinstance(entry, dict) or set(entry) != {"runs", "problem", "changed_inputs"}:
+        raise ValueError("an outcome has other fields")
+    runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
+    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs) or len(runs) > 16:
+        raise ValueError("runs are not a short list of dicts")
+    if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed) or len(changed) > 64:
+        raise ValueError("changed_inputs are not names")
+    if problem is not None:
+        if not isinstance(problem, list) or len(problem) != 3 or not all(isinstance(text, str) for text in problem):
+            raise ValueError("a problem is not three texts")
+        if problem[0] not in Problem.KINDS:
+            raise ValueError("unknown kind of problem")
+        problem = Problem(problem[0], problem[1][:MAX_TEXT], problem[2][:MAX_TEXT])
+    arrays = tuple({name[:100]: _unpack(packed) for name, packed in run.items()} for run in runs)
+    return Outcome(arrays, problem, tuple(name[:100] for name in changed))
+
+
+def _pack(array: np.ndarray) -> list:
+    little_endian = array.astype(array.dtype.newbyteorder("<"))
+    data = base64.b64encode(little_endian.tobytes()).decode("ascii")
+    return [array.dtype.str[1:], list(array.shape), data]
+
+
+def _unpack(packed: Any) -> np.ndarray:
+    if not isinstance(packed, list) or len(packed) != 3:
+        raise ValueError("an array is not dtype, shape and data")
+    dtype, shape, data = packed
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
+        raise ValueError("unknown dtype")
+    if not isinstance(shape, list) or len(shape) > 16 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
+        raise ValueError("a shape is not a short list of sizes")
+    size = math.prod(shape) * int(dtype[1:])
+    if not isinstance(data, str) or size > MAX_ARRAY_BYTES or len(data) > size * 4 // 3 + 4:
+        raise ValueError("an array is too large")
+    raw = base64.b64decode(data.encode("ascii", "strict"), validate=True)
+    if len(raw) != size:
+        raise ValueError("an array's data does not fit its shape")
+    return np.frombuffer(raw, np.dtype("<" + dtype)).reshape(shape)

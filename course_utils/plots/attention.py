@@ -1,0 +1,222 @@
+"""Figures and widgets about attention weights and masks, shared by the labs.
+
+Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`.
+Widgets come with an HTML and a text fallback, so that a lab reads well without a running kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from course_utils.maths import softmax
+from course_utils.plots import show_live
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def attention_heatmap(
+    weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], title: str = "Attention weights"
+) -> Figure:
+    """Weights as a table of colours with their numbers: a row a query, a column a key.
+
+    Args:
+        weights: (q_len, k_len), rows summing to 1.
+        queries, keys: the words of the two axes.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.6 + 0.85 * len(keys), 1.4 + 0.5 * len(queries)), layout="constrained")
+    axes = figure.subplots()
+    _colour_table(axes, weights, queries, keys)
+    axes.set(title=title, xlabel="is looked at (key)", ylabel="looks (query)")
+    return figure
+
+
+def heatmaps_side_by_side(
+    tables: Mapping[str, np.ndarray], queries: Sequence[str], keys: Sequence[str]
+) -> Figure:
+    """Several (q_len, k_len) tables over the same words, for comparing masks or kinds of attention."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.2 + (0.5 + 0.62 * len(keys)) * len(tables), 1.9 + 0.42 * len(queries)), layout="constrained")
+    for axes, (title, table) in zip(figure.subplots(1, len(tables), squeeze=False)[0], tables.items(), strict=True):
+        _colour_table(axes, table, queries, keys)
+        axes.set_title(title, fontsize=10)
+    return figure
+
+
+def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
+    axes.imshow(table.astype(float), cmap="viridis", vmin=0, vmax=1)
+    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    for (row, column), value in np.ndenumerate(table):
+        text = ("yes" if value else "-") if table.dtype == bool else f"{value:.2f}"
+        axes.text(column, row, text, ha="center", va="center", fontsize=8, color="black" if value > 0.6 else "white")
+
+
+def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
+    """How one word shares out its attention: a bar a word, with its number."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.2, 0.7 + 0.38 * len(words)), layout="constrained")
+    axes = figure.subplots()
+    bars = axes.barh(range(len(words)), weights, color="#31688e")
+    axes.bar_label(bars, [f"{weight:.3f}" for weight in weights], padding=3)
+    axes.set_yticks(range(len(words)), words)
+    axes.invert_yaxis()
+    axes.set(title=title, xlim=(0, max(1.0, float(np.max(weights)) * 1.15)), xlabel="attention weight")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def growth_with_d_k(d_ks: Sequence[int], plain: np.ndarray, scaled: np.ndarray, gradients: Mapping[str, np.ndarray]) -> Figure:
+    """Left: spread of the scores against d_k, with the √d_k curve. Right: what is left of the softmax's gradient."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.plot(d_ks, plain, "o-", color="#440154", label="q·k, measured")
+    left.plot(d_ks, np.sqrt(d_ks), "--", color="#7a7a7a", label="√d_k")
+    left.plot(d_ks, scaled, "s-", color="#21918c", label="q·k / √d_k, measured")
+    left.set(xscale="log", yscale="log", xlabel="d_k", ylabel="standard deviation of the scores", title="The scores grow with √d_k")
+    styles = {"marker": "o", "color": "#440154"}, {"marker": "s", "color": "#21918c"}
+    for style, (label, values) in zip(styles, gradients.items(), strict=True):
+        right.plot(d_ks, values, label=label, **style)
+    right.set(xscale="log", yscale="log", xlabel="d_k", ylabel="mean |gradient| of the weights", title="A saturated softmax passes no gradient")
+    for axes in (left, right):
+        axes.set_xticks(d_ks, [str(d_k) for d_k in d_ks])
+        axes.minorticks_off()
+        axes.legend(frameon=False)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# ---------------------------------------------------------------------------------- widgets
+
+
+def _bars_html(labels: Sequence[str], values: np.ndarray, caption: str) -> str:
+    """Bars in plain HTML that follow JupyterLab's theme; the number stands beside each bar."""
+    rows = "".join(
+        f'<tr><td style="text-align:right;padding:1px 8px">{escape(label)}</td><td style="width:20em;text-align:left">'
+        f'<div style="background:#3b8bbd;height:1em;width:{100 * value:.1f}%"></div></td>'
+        f'<td style="padding:1px 8px;font-variant-numeric:tabular-nums">{value:.3f}</td></tr>'
+        for label, value in zip(labels, values, strict=True)
+    )
+    return (
+        '<div style="color:var(--jp-content-font-color1,#1b1b1b);line-height:1.3">'
+        f'<div>{escape(caption)}</div><table style="margin:.3em 0;border:none">{rows}</table></div>'
+    )
+
+
+def _bars_text(labels: Sequence[str], values: np.ndarray) -> str:
+    width = max(map(len, labels))
+    return "\n".join(
+        f"{label:>{width}}  {value:5.3f}  {'#' * round(40 * value)}" for label, value in zip(labels, values, strict=True)
+    )
+
+
+def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
+    """A slider for d_k: the softmax of ``scores`` that grow with √d_k, with and without the division.
+
+    Args:
+        scores: (n,) the scores of one query at d_k = 1.
+        labels: a name for each of the n keys.
+    """
+
+    def view(d_k: int) -> tuple[np.ndarray, np.ndarray]:
+        grown = scores * np.sqrt(d_k)
+        return softmax(grown), softmax(grown / np.sqrt(d_k))
+
+    def html(d_k: int) -> str:
+        plain, scaled = view(d_k)
+        return _bars_html(labels, plain, f"d_k = {d_k}, scores as they are") + _bars_html(
+            labels, scaled, f"d_k = {d_k}, scores divided by √d_k"
+        )
+
+    def text(d_k: int) -> str:
+        plain, scaled = view(d_k)
+        return f"d_k = {d_k}, scores as they are\n{_bars_text(labels, plain)}\nd_k = {d_k}, scores divided by √d_k\n{_bars_text(labels, scaled)}"
+
+    def make() -> object:
+        import ipywidgets
+
+        slider = ipywidgets.SelectionSlider(
+            options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512], value=4, description="d_k", continuous_update=True
+        )
+        picture = ipywidgets.HTML(html(4))
+        slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
+        return ipywidgets.VBox([slider, picture])
+
+    show_live(make(), html="".join(map(html, (1, 16, 256))), text="\n\n".join(map(text, (1, 16, 256))))
+
+
+def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> None:
+    """Choose a word and a mask, see what the word attends to.
+
+    Args:
+        words: the words of the sentence.
+        attention: name of a mask -> weights (len(words), len(words)).
+    """
+
+    def html(kind: str, position: int) -> str:
+        return _bars_html(words, attention[kind][position], f"{kind}: “{words[position]}” attends to")
+
+    def make() -> object:
+        import ipywidgets
+
+        word = ipywidgets.ToggleButtons(options=[(name, place) for place, name in enumerate(words)], description="word")
+        mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
+        picture = ipywidgets.HTML(html(mask.value, word.value))
+
+        def redraw(_: object) -> None:
+            picture.value = html(mask.value, word.value)
+
+        word.observe(redraw, names="value")
+        mask.observe(redraw, names="value")
+        return ipywidgets.VBox([word, mask, picture])
+
+    show_live(
+        make(),
+        html="".join(_weights_table(words, weights, kind) for kind, weights in attention.items()),
+        text="\n\n".join(f"{kind}\n{weights_text(words, weights)}" for kind, weights in attention.items()),
+    )
+
+
+def _weights_table(words: Sequence[str], weights: np.ndarray, caption: str) -> str:
+    def cell(value: float) -> str:
+        return f'<td style="text-align:right;background:rgba(59,139,189,{0.75 * value:.2f})">{value:.2f}</td>'
+
+    head = "".join(f"<th>{escape(word)}</th>" for word in words)
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(word)}</th>{"".join(map(cell, row))}</tr>'
+        for word, row in zip(words, weights, strict=True)
+    )
+    return f"<table><caption>{escape(caption)}: row looks at column</caption><tr><th></th>{head}</tr>{rows}</table>"
+
+
+def weights_text(words: Sequence[str], weights: np.ndarray, columns: Sequence[str] | None = None) -> str:
+    """A table of weights (len(words), len(columns)) in plain text, rows look at columns."""
+    columns = columns or words
+    width = max(map(len, [*words, *columns])) + 1
+    lines = [" " * width + "".join(f"{word:>{width}}" for word in columns)]
+    lines += [
+        f"{word:<{width}}" + "".join(f"{value:>{width}.2f}" for value in row)
+        for word, row in zip(words, weights, strict=True)
+    ]
+    return "\n".join(lines)
+
+
+def numbers(title: str, words: Sequence[str], vectors: np.ndarray, features: Sequence[str] = ()) -> None:
+    """Prints a vector for each word, with the names of its features where they have names."""
+    width = max(map(len, words)) + 1
+    print(title)
+    if features:
+        print(" " * width + "".join(f"{feature:>9}" for feature in features))
+    for word, vector in zip(words, np.atleast_2d(vectors), strict=True):
+        print(f"{word:<{width}}" + "".join(f"{value:9.2f}" for value in np.atleast_1d(vector)))

@@ -1,0 +1,95 @@
+"""A verdict as learners see it: rich HTML in JupyterLab and on feedback pages, plain text elsewhere.
+
+Every text that could come from learner code is escaped. Colours come from JupyterLab's theme where there
+is one, so that the card is readable in the dark theme too; marks differ by shape, not by colour alone.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from course_utils.comparison import CheckResult, Verdict
+
+_STYLE = (
+    "border:1px solid {line};border-left:6px solid {line};border-radius:6px;padding:.6em 1em;margin:.3em 0;"
+    "max-width:52em;line-height:1.45;color:var(--jp-content-font-color1,#1b1b1b);"
+    "background:var(--jp-layout-color1,#fff);font-family:var(--jp-content-font-family,system-ui,sans-serif)"
+)
+_GOOD, _BAD, _OPEN = "#1b7f5c", "#c2410c", "#5b6b7b"  # told apart by colour-blind readers, and by the mark
+
+
+class Report:
+    """Shows a verdict in a notebook. ``points`` (earned, of) is known when grading only."""
+
+    def __init__(self, verdict: Verdict, points: tuple[float, float] | None = None, advice: str = "") -> None:
+        self.verdict = verdict
+        self.points = points
+        self.advice = advice
+
+    def _headline(self) -> str:
+        text = self.verdict.summary
+        return f"{text} ({self.points[0]:g} of {self.points[1]:g} points)" if self.points else text
+
+    def __repr__(self) -> str:
+        verdict = self.verdict
+        lines = [f"{'[ok]' if verdict.correct else '[--]'} {self._headline()}"]
+        if verdict.where:
+            lines.append(f"     At {verdict.where}")
+        if not verdict.problem:
+            for check in verdict.checks:
+                lines.append(f"  {'ok  ' if check.passed else 'not '} {check.title}")
+                if check.detail:
+                    lines.append(f"         {check.detail}")
+        for diagnosis in verdict.diagnoses:
+            lines += [f"  This looks like a known mistake: {diagnosis.title}", f"     {diagnosis.hint}"]
+        if verdict.next_step and not verdict.diagnoses:
+            lines.append(f"  Next: {verdict.next_step}")
+        if self.advice:
+            lines.append(f"  {self.advice}")
+        if verdict.printed:
+            lines += ["  Your code printed:", *(f"    {line}" for line in verdict.printed.splitlines()[:20])]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        verdict = self.verdict
+        colour = _GOOD if verdict.correct else _OPEN if verdict.problem else _BAD
+        mark = "&#10003;" if verdict.correct else "&#9675;" if verdict.problem else "&#10007;"
+        parts = [
+            f'<div role="group" aria-label="Check of {escape(verdict.exercise)}" style="{_STYLE.format(line=colour)}">',
+            f'<div style="font-weight:600"><span style="color:{colour}" aria-hidden="true">{mark}</span> '
+            f"{_words(self._headline())}</div>",
+        ]
+        if verdict.where:
+            parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
+        if not verdict.problem:
+            items = "".join(map(_item, verdict.checks))
+            parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{items}</ul>')
+        for diagnosis in verdict.diagnoses:
+            parts.append(
+                f'<div style="border-top:1px solid var(--jp-border-color2,#ddd);padding-top:.4em">'
+                f"<b>This looks like a known mistake:</b> {_words(diagnosis.title)}<br>{_words(diagnosis.hint)}</div>"
+            )
+        if verdict.next_step and not verdict.diagnoses:
+            parts.append(f"<div><b>Next:</b> {_words(verdict.next_step)}</div>")
+        if self.advice:
+            parts.append(f"<div>{_words(self.advice)}</div>")
+        if verdict.printed:
+            parts.append(
+                f"<details><summary>Your code printed</summary><pre>{escape(verdict.printed)}</pre></details>"
+            )
+        return "".join([*parts, "</div>"])
+
+
+def _item(check: CheckResult) -> str:
+    colour, mark, word = (_GOOD, "&#10003;", "holds") if check.passed else (_BAD, "&#10007;", "does not hold")
+    detail = f'<div style="margin-left:1.5em">{_words(check.detail)}</div>' if check.detail else ""
+    return (
+        f'<li style="margin:.15em 0"><span style="color:{colour};font-weight:700" aria-label="{word}">{mark}</span> '
+        f"{_words(check.title)}{detail}</li>"
+    )
+
+
+def _words(text: str) -> str:
+    """Escapes, then sets `backticked` parts as code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

@@ -1,0 +1,1 @@
+"""The instructor's tool: build, release, collect, autograde, feedback, report, export."""

@@ -1,0 +1,282 @@
+"""From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is let out.
+
+A lab is refused when its text would leak, when a stub is not its solution minus the blanks, when the
+reference or a correct variant does not earn everything, or when a misconception is not caught or is taken
+for another. The checks run at the public seed and at others, as grading does.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from nbformat import NotebookNode
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import SaveCells
+from traitlets.config import Config
+
+from course_utils.comparison import Expected, compare
+from course_utils.exercise import PUBLIC_SEED
+from course_utils.expected import FILE_NAME, save_expected
+from grader.course import STUB, Course, CourseError
+from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
+
+SEEDS = (PUBLIC_SEED, 1, 2)
+"""Seeds that the reference, the variants and the misconceptions are tried at."""
+
+_REGION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+class BuildError(CourseError):
+    """A lab is refused. The message lists every reason."""
+
+
+def build(course: Course, labs: list[str], check: bool = False, say: Callable[[str], None] = print) -> None:
+    """Builds the labs (all, if none is named) into ``notebooks/``; with ``check``, only compares.
+
+    Raises:
+        BuildError: a lab is refused, or (``check``) the committed notebooks are not what the sources give.
+    """
+    faults: list[str] = []
+    for name in labs or course.labs():
+        lab = Lab.load(course, name)
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                built = build_lab(lab, Path(scratch))
+                if check:
+                    faults += [f"{name}: {fault}" for fault in differences(built, lab.release_folder)]
+                else:
+                    _replace(built, lab.release_folder)
+                say(f"{name}: {'checked' if check else 'built'}, {_census(lab)}")
+            except BuildError as error:
+                faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    if check and (stray := _stray_folders(course)):
+        faults.append(f"notebooks/ has folders without a source: {', '.join(stray)}")
+    if faults:
+        raise BuildError("\n".join(faults))
+
+
+def build_lab(lab: Lab, scratch: Path) -> Path:
+    """Builds one lab in a scratch folder and returns the folder that learners would get.
+
+    Raises:
+        BuildError: the lab is refused.
+    """
+    source = lab.source()
+    _refuse_if(_source_faults(lab, source))
+    expected = lab.expected(PUBLIC_SEED)
+    _refuse_if(catalogue_faults(lab, expected))
+
+    source_folder = lab.course.build / "source" / lab.name
+    shutil.rmtree(source_folder, ignore_errors=True)
+    source_folder.mkdir(parents=True)
+    nbformat.write(source, source_folder / lab.notebook_name)
+    save_expected(source_folder / FILE_NAME, expected)
+
+    config = lab.course.nbgrader_config()
+    config.CourseDirectory.root = str(scratch)
+    shutil.copytree(source_folder, scratch / ".build" / "source" / lab.name)
+    generate_assignment(config, lab.name)
+    built = scratch / "notebooks" / lab.name
+    notebook_path = built / lab.notebook_name
+    release = nbformat.read(notebook_path, as_version=4)
+    for cell in release.cells:
+        _tidy(cell)
+    nbformat.write(release, notebook_path)
+    _refuse_if([*stub_faults(source, release), *leaks(lab, source, built)])
+    return built
+
+
+def generate_assignment(config: Config, assignment: str) -> None:
+    """nbgrader's own release step without its gradebook: a build grades nobody.
+
+    Raises:
+        BuildError: nbgrader refuses the lab; its log is the message.
+    """
+    config.GenerateAssignment.no_database = True
+    config.GenerateAssignment.preprocessors = [
+        step for step in GenerateAssignment.preprocessors.default() if step is not SaveCells
+    ]
+    config.GenerateAssignment.force = True
+    config.CourseDirectory.assignment_id = assignment
+    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
+    log = io.StringIO()
+    handler = logging.StreamHandler(log)
+    converter.log.addHandler(handler)
+    try:
+        converter.start()
+    except NbGraderException:
+        raise BuildError(f"nbgrader cannot make the release:\n{log.getvalue()}") from None
+    finally:
+        converter.log.removeHandler(handler)
+
+
+# ---------------------------------------------------------------------------------- reasons to refuse
+
+
+def _refuse_if(faults: list[str]) -> None:
+    if faults:
+        raise BuildError("\n".join(faults))
+
+
+def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
+    faults = []
+    solutions = [cell for cell in source.cells if is_solution(cell)]
+    defined = {nbgrader_of(cell)["grade_id"] for cell in solutions}
+    checked = [key for cell in source.cells if (key := checked_exercise(cell))]
+    for cell in solutions:
+        if not _REGION.search(cell.source):
+            faults.append(f"solution cell {cell.id!r} has no ### BEGIN SOLUTION ... ### END SOLUTION region.")
+    for key, exercise in lab.exercises.items():
+        if checked.count(key) != 1:
+            faults.append(f"{key} is checked by {checked.count(key)} cells; it needs exactly one check cell.")
+        if exercise.name not in defined:
+            faults.append(f"{key} has no solution cell with grade_id {exercise.name!r}.")
+    faults += [f"a check cell names {key}, which is no exercise." for key in set(checked) - set(lab.exercises)]
+    if any(cell.get("outputs") for cell in source.cells):
+        faults.append("the source carries outputs.")
+    return faults
+
+
+def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
+    """What is wrong with reference, variants and misconceptions: each must be judged as what it is."""
+    faults = []
+    for seed in SEEDS:
+        everything = public if seed == PUBLIC_SEED else lab.expected(seed)
+        for key, expected in everything.items():
+            exercise = lab.exercises[key]
+            verdict = compare(exercise, expected.reference, expected)
+            if not verdict.correct:
+                failing = next(check for check in verdict.checks if not check.passed)
+                faults.append(f"{key}: the reference fails at seed {seed}: {failing.title} {failing.detail}")
+            for entry in lab.variants.get(key, []):
+                verdict = compare(exercise, lab.outcomes(key, entry.value, seed), expected)
+                if not verdict.correct:
+                    failing = next(check for check in verdict.checks if not check.passed)
+                    faults.append(
+                        f"{key}: the correct variant {entry.name} fails at seed {seed}: {failing.title} {failing.detail}"
+                    )
+            for mistake in expected.mistakes:
+                verdict = compare(exercise, mistake.outcomes, expected)
+                found = [diagnosis.name for diagnosis in verdict.diagnoses]
+                if verdict.score == 1:
+                    faults.append(f"{key}: the misconception {mistake.name} is not caught at seed {seed}.")
+                elif found != [mistake.name]:
+                    faults.append(f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}.")
+    return faults
+
+
+def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
+    """Solution cells whose released text is not the source with each region replaced by the stub."""
+    released = {cell.id: cell.source for cell in release.cells}
+    faults = []
+    for cell in source.cells:
+        if is_solution(cell):
+            wanted = _REGION.sub(lambda region: _indented(STUB, region.group(1)), cell.source)
+            if released.get(cell.id) != wanted:
+                faults.append(f"the stub of {cell.id!r} is not its solution minus the blanks.")
+    return faults
+
+
+def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
+    """Lines of solutions or misconceptions that learners would find in the lab or in ``course_utils``."""
+    secret: dict[str, str] = {}
+    for cell in source.cells:
+        if is_solution(cell):
+            for region in _REGION.finditer(cell.source):
+                secret |= {line: f"the solution of {cell.id}" for line in _telling_lines(region.group(2))}
+    given = set(_telling_lines("\n".join(_REGION.sub("", cell.source) for cell in source.cells if is_solution(cell))))
+    for key, entries in lab.misconceptions.items():
+        for entry in entries:
+            lines = [line for line in _telling_lines(entry.source) if line not in given]
+            secret |= {line: f"the misconception {entry.name} of {key}" for line in lines if line not in secret}
+    faults = []
+    for place, text in _learner_texts(lab, built):
+        present = set(_telling_lines(text))
+        faults += [f"{place} shows a line of {owner}: {line}" for line, owner in secret.items() if line in present]
+    return faults
+
+
+def _telling_lines(text: str) -> list[str]:
+    """Lines of code long enough to give something away; comments, strings alone and signatures are not."""
+    lines = (re.sub(r"\s+", " ", line.split("#")[0]).strip() for line in text.splitlines())
+    return [line for line in lines if len(line) >= 20 and not re.match(r"(def|class|import|from|return \w+$|[\"'])", line)]
+
+
+def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(built.rglob("*")):
+        if path.suffix == ".ipynb":
+            for cell in nbformat.read(path, as_version=4).cells:
+                yield f"cell {cell.id!r}", cell.source
+                yield f"an output of cell {cell.id!r}", json.dumps(cell.get("outputs", [])).replace("\\n", "\n")
+        elif path.name == FILE_NAME:
+            with np.load(path, allow_pickle=False) as arrays:
+                yield FILE_NAME, json.dumps(json.loads(arrays["index"].tobytes())).replace("\\n", "\n")
+        elif path.is_file():
+            yield f"the file {path.name}, which should not be there,", path.read_text("utf-8", "replace")
+    for path in sorted((Path(__file__).parents[1] / "course_utils").rglob("*.py")):
+        yield f"course_utils/{path.name}", path.read_text("utf-8")
+
+
+# ---------------------------------------------------------------------------------- files
+
+
+def differences(built: Path, committed: Path) -> list[str]:
+    """How the committed lab differs from what its source gives. Numbers may differ by rounding."""
+    names = {path.name for folder in (built, committed) if folder.is_dir() for path in folder.iterdir()}
+    faults = []
+    for name in sorted(names - {".ipynb_checkpoints"}):
+        new, old = built / name, committed / name
+        if not old.is_file() or not new.is_file():
+            faults.append(f"{name} is {'missing' if not old.is_file() else 'not made by its source'}. Run `grader build`.")
+        elif not _same_file(new, old):
+            faults.append(f"{name} is not what its source gives. Run `grader build` and commit the result.")
+    return faults
+
+
+def _same_file(new: Path, old: Path) -> bool:
+    if new.name != FILE_NAME:
+        return new.read_bytes() == old.read_bytes()
+    with np.load(new, allow_pickle=False) as ours, np.load(old, allow_pickle=False) as theirs:
+        return set(ours.files) == set(theirs.files) and all(
+            ours[name].shape == theirs[name].shape and np.allclose(ours[name], theirs[name], equal_nan=True)
+            for name in ours.files
+        )
+
+
+def _replace(built: Path, target: Path) -> None:
+    target.mkdir(parents=True, exist_ok=True)
+    for old in target.iterdir():
+        if old.name != ".ipynb_checkpoints" and not (built / old.name).exists():
+            old.unlink()
+    for path in built.iterdir():
+        if not (target / path.name).is_file() or not _same_file(path, target / path.name):
+            shutil.copyfile(path, target / path.name)
+
+
+def _stray_folders(course: Course) -> list[str]:
+    return sorted(folder.name for folder in course.notebooks.iterdir() if folder.is_dir() and folder.name not in course.labs() and not folder.name.startswith("."))
+
+
+def _tidy(cell: NotebookNode) -> None:
+    """Drops what nbgrader adds to cells that it does not manage."""
+    cell.metadata.pop("lines_to_next_cell", None)
+
+
+def _indented(text: str, indent: str) -> str:
+    return "\n".join(indent + line for line in text.splitlines())
+
+
+def _census(lab: Lab) -> str:
+    counts = [len(lab.exercises), *(sum(map(len, found.values())) for found in (lab.misconceptions, lab.variants))]
+    return "{} exercises, {} misconceptions, {} correct variants".format(*counts)

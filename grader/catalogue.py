@@ -1,0 +1,87 @@
+"""How misconceptions and correct variants are written down beside a lab's solution.
+
+``solutions/NN_slug/misconceptions.py`` holds small wrong implementations, each decorated with
+:func:`misconception`; ``variants.py`` holds correct ones in other styles, decorated with :func:`variant`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.course import CourseError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One implementation of an exercise: a misconception (with a hint) or a correct variant (without).
+
+    Attributes:
+        exercise: name of the exercise it implements.
+        name: the function's or class's own name, unique in the exercise.
+        title: the first sentence of its docstring.
+        source: code text that defines the exercise's name this way, as a learner could hand it in.
+    """
+
+    exercise: str
+    name: str
+    value: Any
+    title: str
+    hint: str = ""
+
+    @property
+    def source(self) -> str:
+        text = textwrap.dedent(inspect.getsource(self.value))
+        start = re.search(r"^(def|class) ", text, re.MULTILINE).start()
+        return re.sub(rf"\A(def|class) {self.name}\b", rf"\1 {self.exercise}", text[start:])
+
+
+_MARK = "__transformer_labs_entry__"
+
+
+def misconception(exercise: str, hint: str) -> Callable:
+    """Marks a wrong implementation. Its docstring says, in one sentence, what the learner's code does.
+
+    Args:
+        exercise: name of the exercise, e.g. ``"softmax"``.
+        hint: what learners read: explains the mistake, does not give the code.
+    """
+
+    def mark(value: Any) -> Any:
+        title = inspect.getdoc(value).strip().splitlines()[0]
+        setattr(value, _MARK, Entry(exercise, value.__name__, value, title, hint))
+        return value
+
+    return mark
+
+
+def variant(exercise: str) -> Callable:
+    """Marks a correct implementation in another style. Its docstring says what is different about it."""
+    return misconception(exercise, hint="")
+
+
+def load_entries(path: Path) -> dict[str, list[Entry]]:
+    """Exercise name -> entries of ``misconceptions.py`` or ``variants.py``, in the order they are written.
+
+    Raises:
+        CourseError: the file cannot be imported.
+    """
+    if not path.is_file():
+        return {}
+    spec = importlib.util.spec_from_file_location(f"_lab_{path.parent.name}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CourseError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    entries: dict[str, list[Entry]] = {}
+    for value in vars(module).values():
+        if isinstance(entry := getattr(value, "__dict__", {}).get(_MARK), Entry):
+            entries.setdefault(entry.exercise, []).append(entry)
+    return entries

@@ -1,0 +1,86 @@
+"""Where things are in a course folder, for us and for nbgrader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from traitlets.config import Config
+
+
+class CourseError(Exception):
+    """A fault of the course or of how the tool was called. Its text says what, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course's root folder. Nothing is created by asking for a path."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> Course:
+        """The course that ``start`` (default: the current folder) lies in.
+
+        Raises:
+            CourseError: no folder above it has both ``solutions/`` and ``notebooks/``.
+        """
+        start = (start or Path.cwd()).resolve()
+        for folder in (start, *start.parents):
+            if (folder / "solutions").is_dir() and (folder / "nbgrader_config.py").is_file():
+                return cls(folder)
+        raise CourseError(f"{start} is not inside a course folder. Change to the project's root and try again.")
+
+    @property
+    def solutions(self) -> Path:
+        return self.root / "solutions"
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    @property
+    def build(self) -> Path:
+        return self.root / ".build"
+
+    @property
+    def grading(self) -> Path:
+        return self.root / "grading"
+
+    @property
+    def submitted(self) -> Path:
+        return self.grading / "submitted"
+
+    @property
+    def autograded(self) -> Path:
+        return self.grading / "autograded"
+
+    @property
+    def feedback(self) -> Path:
+        return self.grading / "feedback"
+
+    @property
+    def gradebook(self) -> Path:
+        return self.grading / "gradebook.db"
+
+    def labs(self) -> list[str]:
+        """Folder names of all labs, in order."""
+        return sorted(folder.name for folder in self.solutions.iterdir() if (folder / f"{folder.name}.py").is_file())
+
+    def nbgrader_config(self) -> Config:
+        """nbgrader's configuration for this course."""
+        config = Config()
+        config.CourseDirectory.course_id = "transformer-labs"
+        config.CourseDirectory.root = str(self.root)
+        config.CourseDirectory.source_directory = ".build/source"
+        config.CourseDirectory.release_directory = "notebooks"
+        config.CourseDirectory.submitted_directory = "grading/submitted"
+        config.CourseDirectory.autograded_directory = "grading/autograded"
+        config.CourseDirectory.feedback_directory = "grading/feedback"
+        config.CourseDirectory.db_url = f"sqlite:///{self.gradebook}"
+        config.ClearSolutions.code_stub = {"python": STUB}
+        return config
+
+
+STUB = "# YOUR CODE HERE\nraise NotImplementedError"
+"""What a learner finds in place of each blank."""

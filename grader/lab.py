@@ -1,0 +1,169 @@
+"""One lab as the instructor's side knows it: its source, its reference, its catalogue, what is expected."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+
+from course_utils.comparison import Expected, KnownMistake
+from course_utils.exercise import Exercise, exercises_of
+from course_utils.outcome import Outcome, try_exercise
+from grader.catalogue import Entry, load_entries
+from grader.course import Course, CourseError
+
+SKIP_TAG = "skip-grading"
+"""Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
+
+_CHECK = re.compile(r"""^check\(["']([\w.]+)["']\)$""", re.MULTILINE)
+
+
+def nbgrader_of(cell: NotebookNode) -> dict[str, Any]:
+    """A cell's nbgrader metadata, empty if it has none."""
+    return cell.metadata.get("nbgrader", {})
+
+
+def is_solution(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and bool(nbgrader_of(cell).get("solution"))
+
+
+def checked_exercise(cell: NotebookNode) -> str | None:
+    """The key that a check cell checks, e.g. ``"self_attention.causal_mask"``; None for other cells."""
+    if cell.cell_type != "code" or not nbgrader_of(cell).get("grade"):
+        return None
+    found = _CHECK.search(cell.source)
+    return found.group(1) if found else None
+
+
+def runs_in_grading(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and SKIP_TAG not in cell.metadata.get("tags", [])
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab folder of ``solutions/``. Everything is read when first asked for, and kept."""
+
+    course: Course
+    name: str
+
+    @classmethod
+    def load(cls, course: Course, name: str) -> Lab:
+        """
+        Raises:
+            CourseError: there is no such lab; the message lists those there are.
+        """
+        if name not in course.labs():
+            raise CourseError(f"There is no lab {name!r} in {course.solutions}. Labs: {', '.join(course.labs())}.")
+        return cls(course, name)
+
+    @property
+    def slug(self) -> str:
+        return self.name.partition("_")[2]
+
+    @property
+    def folder(self) -> Path:
+        return self.course.solutions / self.name
+
+    @property
+    def release_folder(self) -> Path:
+        return self.course.notebooks / self.name
+
+    @property
+    def notebook_name(self) -> str:
+        return f"{self.slug}.ipynb"
+
+    @cached_property
+    def exercises(self) -> dict[str, Exercise]:
+        """Key -> exercise, in the order of the lab."""
+        return {f"{self.slug}.{name}": exercise for name, exercise in exercises_of(self.slug).items()}
+
+    @cached_property
+    def misconceptions(self) -> dict[str, list[Entry]]:
+        return self._entries("misconceptions.py")
+
+    @cached_property
+    def variants(self) -> dict[str, list[Entry]]:
+        return self._entries("variants.py")
+
+    def _entries(self, file_name: str) -> dict[str, list[Entry]]:
+        entries = load_entries(self.folder / file_name)
+        if unknown := [name for name in entries if f"{self.slug}.{name}" not in self.exercises]:
+            raise CourseError(f"{self.folder / file_name} names an exercise that the lab does not have: {unknown[0]}.")
+        return {f"{self.slug}.{name}": found for name, found in entries.items()}
+
+    def source(self) -> NotebookNode:
+        """The notebook with solutions, a fresh copy. Cell ids are stable from build to build."""
+        path = self.folder / f"{self.name}.py"
+        notebook = jupytext.read(path)
+        notebook.metadata.pop("jupytext", None)
+        notebook.nbformat_minor = 5
+        seen: dict[str, int] = {}
+        heading = ""
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown" and (found := re.search(r"^#+ (.+)", cell.source, re.MULTILINE)):
+                heading = re.sub(r"[^a-z0-9]+", "-", found.group(1).lower()).strip("-")[:40]
+            base = nbgrader_of(cell).get("grade_id") or heading or "cell"
+            seen[base] = seen.get(base, 0) + 1
+            cell.id = base if seen[base] == 1 else f"{base}-{seen[base]}"
+        return notebook
+
+    def release(self) -> NotebookNode:
+        """The notebook that learners get, a fresh copy.
+
+        Raises:
+            CourseError: it has not been built.
+        """
+        path = self.release_folder / self.notebook_name
+        if not path.is_file():
+            raise CourseError(f"{path} does not exist. Run `grader build {self.name}` first.")
+        return nbformat.read(path, as_version=4)
+
+    @cached_property
+    def reference(self) -> dict[str, Any]:
+        """The namespace of the solved notebook: all cells that are run in grading, check cells left out.
+
+        Raises:
+            CourseError: a cell fails; the message names it.
+        """
+        namespace: dict[str, Any] = {"__name__": f"reference_{self.slug}"}
+        for cell in self.source().cells:
+            if runs_in_grading(cell) and checked_exercise(cell) is None:
+                file_name = f"<{self.name}: {cell.id}>"
+                # so that inspect.getsource works on the reference, as it does in a notebook
+                linecache.cache[file_name] = (len(cell.source), None, cell.source.splitlines(True), file_name)
+                try:
+                    with contextlib.redirect_stdout(io.StringIO()):
+                        exec(compile(cell.source, file_name, "exec"), namespace)
+                except Exception as error:
+                    raise CourseError(
+                        f"{self.name}: cell {cell.id!r} of the solution fails outside a notebook: "
+                        f"{type(error).__name__}: {error}. If grading does not need it, tag it {SKIP_TAG!r}."
+                    ) from error
+        return namespace
+
+    def outcomes(self, key: str, implementation: Any, seed: int) -> tuple[Outcome, ...]:
+        """What an implementation of an exercise does on its cases at ``seed``."""
+        return tuple(try_exercise(self.exercises[key], key, implementation, seed))
+
+    def expected(self, seed: int) -> dict[str, Expected]:
+        """What the reference and the misconceptions produce at ``seed``, for every exercise."""
+        return {
+            key: Expected(
+                inputs=tuple(case.runs(key, seed) for case in exercise.cases),
+                reference=self.outcomes(key, self.reference[exercise.name], seed),
+                mistakes=tuple(
+                    KnownMistake(entry.name, entry.title, entry.hint, self.outcomes(key, entry.value, seed))
+                    for entry in self.misconceptions.get(key, [])
+                ),
+            )
+            for key, exercise in self.exercises.items()
+        }

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Sees to the two programs that pip does not bring: Chromium (browser tests) and bubblewrap (sandboxed
+# grading). Never fails: what needs a missing program says so, or skips, by itself.
+set -uo pipefail
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+missing=()
+have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
+have bwrap || missing+=(bubblewrap)
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+failed=()
+if [ "$(id -u)" = 0 ] && have apt-get; then
+  echo "Installing with apt-get: ${missing[*]}"
+  log=$(mktemp)
+  apt-get update >"$log" 2>&1
+  for package in "${missing[@]}"; do # one by one: a system that lacks one may have the other
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" >>"$log" 2>&1 || failed+=("$package")
+  done
+  [ ${#failed[@]} -gt 0 ] || { rm -f "$log"; exit 0; }
+  echo "Could not install ${failed[*]} (apt-get's words: $log); the tests that need it will skip."
+else
+  echo "Missing: ${missing[*]}; browser tests (chromium) or sandboxed grading (bubblewrap) need it. Debian, Ubuntu: sudo apt-get install ${missing[*]}"
+fi

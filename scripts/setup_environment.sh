@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Makes .venv, the course's Python environment, from requirements.txt, and links the course's own code
+# into it. A repeat costs next to nothing: .venv/.ready remembers what .venv was made from.
+# pip's own settings (indexes, proxies, certificates) are the user's: none is set here.
+set -Eeuo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+root=$(pwd -P)
+log=.venv/setup.log
+need_gb=6
+
+say() { printf '%s\n' "$*"; }
+
+stop() { # every failure ends here: one sentence, what and where and what to do next
+  printf 'Set-up stopped: %s\n' "$*" >&2
+  exit 1
+}
+trap 'stop "line $LINENO of scripts/setup_environment.sh failed unexpectedly; run it again, and if it stops here again report this line."' ERR
+trap 'printf "\nInterrupted; run this again to go on.\n" >&2; exit 130' INT TERM
+
+# The folder counts too: an environment that was moved or copied still points at its old place.
+fingerprint() {
+  { say "$root"; cat requirements.txt pyproject.toml; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
+}
+
+ready() { [ -x .venv/bin/python ] && [ "$(cat .venv/.ready 2>/dev/null)" = "$wanted" ]; }
+
+version_of() { "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null; }
+
+find_python() { # sets $python and $version
+  local candidate found="" bare=""
+  for candidate in "${PYTHON:-}" python3.11 python3 python; do
+    [ -n "$candidate" ] && version=$(version_of "$candidate") || continue
+    python=$(command -v "$candidate")
+    case $version in
+      3.11.*) # venv makes no pip without ensurepip, which some systems package separately
+        if "$python" -c 'import ensurepip, venv' 2>/dev/null; then return; fi
+        bare="Python $version ($python)" ;;
+      *) found="$found${found:+, }$python is Python $version" ;;
+    esac
+  done
+  [ -z "$bare" ] || stop "$bare cannot make virtual environments because its venv or ensurepip module is missing; install it (on Debian and Ubuntu: apt-get install python3.11-venv), then run this again."
+  stop "the course needs Python 3.11, but ${found:-no Python was found on the PATH}; install Python 3.11, or name one with PYTHON=/path/to/python3.11, then run this again."
+}
+
+# What is there can be brought up to date, unless a run was cut short, Python changed, or the folder moved.
+reusable() {
+  [ ! -e .venv/.unfinished ] && grep -qsF -- "$root/.venv/bin/" .venv/bin/pip &&
+    case $(version_of .venv/bin/python) in 3.11.*) ;; *) false ;; esac
+}
+
+check_disk() {
+  local free_kb used_kb=0
+  free_kb=$(df -Pk . | awk 'NR == 2 { print $4 }')
+  if [ -d .venv ]; then used_kb=$(du -sk .venv | cut -f 1); fi
+  free_gb=$((free_kb / 1048576))
+  [ $((free_kb + used_kb)) -ge $((need_gb * 1048576)) ] ||
+    stop "the environment needs about $need_gb GB, but only $free_gb GB are free in $root; free some space, or move the course to a larger disk, then run this again."
+}
+
+explain() { # pip failed with status $1 while doing $2
+  local missing
+  missing=$(sed -n 's/.*No matching distribution found for \([^ ;]*\).*/\1/p' "$log" | tail -n 1)
+  said() { grep -qiE -- "$1" "$log"; }
+  if said 'No space left on device|Disk quota exceeded'; then
+    stop "the disk is full, in $root or in the temporary folder ${TMPDIR:-/tmp}; free about $need_gb GB (or point TMPDIR at a larger disk), then run this again."
+  elif said 'CERTIFICATE_VERIFY_FAILED'; then
+    stop "the package index was reached, but its certificate is not trusted here; tell pip your network's certificate (pip config set global.cert FILE), then run this again."
+  # Without a network pip ends by not finding the package, in any version: the retries tell the two apart.
+  elif said 'Failed to establish a new connection|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError|Connection(Reset|Refused)?Error|Connection refused|Connection broken|Read timed out|Network is unreachable|Name or service not known' &&
+    { [ -z "$missing" ] || said 'from versions: none'; }; then
+    stop "the package index cannot be reached; check the network and pip's settings (.venv/bin/python -m pip config list), then run this again."
+  elif [ -n "$missing" ]; then
+    stop "the package $missing was not found for Python $version on $(uname -sm); check that requirements.txt is unchanged and which index pip uses (.venv/bin/python -m pip config list), then run this again."
+  elif said 'Permission denied|Read-only file system'; then
+    stop "pip may not write in $root or in ${TMPDIR:-/tmp}; make these folders writable, or move the course to a folder of yours, then run this again."
+  elif [ "$1" -eq 137 ]; then
+    stop "pip was killed while $2, most likely for lack of memory; close other programs, then run this again."
+  fi
+  stop "pip failed while $2; its last lines in $root/$log say why: mend that, then run this again."
+}
+
+progress() {
+  local name count
+  if grep -qs '^Installing collected packages' "$log"; then
+    name=installed count=$(find .venv/lib/python3.11/site-packages -maxdepth 1 -name '*.dist-info' | wc -l)
+  else
+    name=fetched count=$(grep -cE '^(Collecting|Requirement already satisfied)' "$log")
+  fi
+  printf '\r      %s %d of %d ' "$name" $((count < packages ? count : packages)) "$packages"
+}
+
+run_pip() { # run_pip DOING ARGUMENTS: its words go to the log, a terminal gets one updating counter
+  local doing=$1 watcher="" status=0
+  shift
+  # In the background is the counter, not pip: Ctrl-C then reaches pip, which clears up its temporary files.
+  if [ -t 1 ]; then { trap - ERR; set +e; while sleep 1 && kill -0 $$ 2>/dev/null; do progress; done; } & watcher=$!; fi
+  # The outer 2> is for the shell's own word on a pip that was killed.
+  { .venv/bin/python -m pip install --no-input --progress-bar off "$@" >"$log" 2>&1; } 2>/dev/null || status=$?
+  if [ -n "$watcher" ]; then { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true; printf '\r\033[K'; fi
+  [ "$status" -eq 0 ] && return
+  # pip changes nothing before it says so: until then .venv is whole, and the next run goes on from here.
+  grep -q '^Installing collected packages' "$log" || rm -f .venv/.unfinished
+  explain "$status" "$doing"
+}
+
+wanted=$(fingerprint)
+if ready; then say "The environment in .venv is ready."; exit; fi
+
+# One set-up at a time in a folder, where the system has flock (Linux): the others wait for it.
+if command -v flock >/dev/null; then
+  exec 9<"scripts/setup_environment.sh"
+  flock -n 9 || { say "Another set-up is at work here: waiting for it."; flock 9; }
+  if ready; then say "The environment in .venv is ready."; exit; fi
+fi
+
+packages=$(grep -c '==' requirements.txt)
+say "Setting up the course's Python environment in $root/.venv"
+if reusable; then
+  python=.venv/bin/python version=$(version_of .venv/bin/python) making="keeping the .venv that is here"
+else
+  find_python
+  making="making .venv"
+  if [ -e .venv ]; then
+    making="making .venv afresh (the one here is unfinished, of another Python, or from another folder)"
+    # pip first: without it what a cut-short removal leaves is not taken for an environment.
+    { rm -f .venv/bin/pip && rm -rf .venv; } 2>/dev/null ||
+      stop "the unusable $root/.venv cannot be removed; remove it yourself, or make the folder writable, then run this again."
+  fi
+fi
+check_disk
+say "[1/4] checked: Python $version, $free_gb GB free"
+
+say "[2/4] $making"
+{ mkdir -p .venv && rm -f .venv/.ready && : >.venv/.unfinished && : >"$log"; } 2>/dev/null ||
+  stop "$root cannot be written to; make it writable, or move the course to a folder of yours, then run this again."
+if [ "$python" != .venv/bin/python ]; then
+  "$python" -m venv .venv >"$log" 2>&1 ||
+    stop "Python $version ($python) could not make $root/.venv; $log there says why: mend that, then run this again."
+fi
+
+say "[3/4] installing $packages packages (the first time about 2 minutes on a fast network, about 4 GB)"
+run_pip "installing the packages of requirements.txt" -r requirements.txt
+
+say "[4/4] linking the course's own code"
+# The locked setuptools does it: nothing more to download.
+run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
+
+say "$wanted" >.venv/.ready
+rm -f .venv/.unfinished
+say "The environment in .venv is ready."

@@ -1,0 +1,892 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 02: self-attention
+#
+# *Jane visite l'Afrique en septembre.* What does the word *l'Afrique* mean here? A continent, yes. But in this sentence it is
+# also the goal of a visit, and the visit is in September. A reader collects that from the other words. **Self-attention** is
+# how a network does it: each word looks at all the others, decides how much each of them matters, and takes a weighted
+# average of what they have to say.
+#
+# You write all of it in NumPy, and at the end your code runs with weights that were really trained.
+#
+# **After this lab you can**
+#
+# - explain query, key and value as a soft look-up in a dictionary;
+# - compute attention for one word by hand, and for a whole batch with three matrix products;
+# - say why the scores are divided by $\sqrt{d_k}$, and show it with a measurement;
+# - build padding and causal masks, combine them, and apply them at the right place;
+# - tell bidirectional self-attention, causal self-attention and cross-attention apart.
+#
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 75 minutes for you; the computer
+# needs less than half a minute for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `project_qkv` | ●○○○○ | ●●●○○ | 4 | 2 |
+# | 2 | `attend_one_word` | ●●○○○ | ●●●●○ | 10 | 3 |
+# | 3 | `scaled_dot_product_attention` | ●●●○○ | ●●●●● | 20 | 6 |
+# | 4 | `padding_mask` | ●●○○○ | ●●●●○ | 5 | 2 |
+# | 5 | `causal_mask` | ●○○○○ | ●●●●○ | 3 | 2 |
+# | 6 | `combine_masks` | ●●○○○ | ●●●○○ | 4 | 1 |
+# | 7 | `causal_self_attention` | ●●●○○ | ●●●●● | 8 | 2 |
+# | 8 | `cross_attention` | ●●○○○ | ●●●●● | 6 | 2 |
+
+# %%
+import numpy as np
+
+from course_utils import inputs_of
+from course_utils.maths import softmax  # what you wrote in lab 00
+
+np.set_printoptions(precision=3, suppress=True)
+
+# %% [markdown]
+# ## 1. A look-up in a soft dictionary
+#
+# A Python dictionary answers a *query* by comparing it with its *keys*. One key is equal, and you get its *value*; all other
+# values do not count. All or nothing.
+#
+# Attention softens this. Query and keys are vectors. How well they fit is a number, their dot product. And the answer is an
+# average of **all** values, in which the values with fitting keys weigh more. Here is the difference with numbers: three
+# keys in the plane, each with a value, and a query that points nearly the way of the second key.
+
+# %%
+keys = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+values = np.array([10.0, 20.0, 30.0])
+asked = np.array([0.5, 2.0])
+
+fits = [sum(a * b for a, b in zip(asked, key, strict=True)) for key in keys]
+shares = np.exp(fits) / np.exp(fits).sum()
+for key, value, fit, share in zip(keys, values, fits, shares, strict=True):
+    print(f"key {key}  value {value:4.0f}   fits {fit:5.2f}   share {share:.3f}")
+print(f"\nhard look-up: {values[np.argmax(fits)]:.0f}")
+print(f"soft look-up: {sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
+
+# %% [markdown]
+# The soft answer lies close to the hard one, moved a little by the first key. Two things are gained. The answer changes
+# smoothly when the query changes, so it has a gradient and can be learned. And the answer may mix several values, when
+# several keys fit.
+#
+# Two names that people mix up: the **key** is what something is found by, the **value** is what it hands over once found. In
+# self-attention both are made from the same word, but by different projections, so they are not the same vector.
+
+# %% [markdown]
+# ## 2. Jane's sentence in numbers
+#
+# Real embeddings have hundreds of features without names. For this lab you get five words with four features that *have*
+# names, so that every number can be read. The three matrices are made by hand too; in a real model they are learned.
+
+# %%
+from course_utils.plots.attention import numbers
+
+words = ["Jane", "visite", "l'Afrique", "en", "septembre"]
+jane = np.array([
+    # person action place  time
+    [1.0, 0.1, 0.0, 0.0],  # Jane
+    [0.1, 1.0, 0.1, 0.0],  # visite
+    [0.0, 0.1, 1.0, 0.1],  # l'Afrique
+    [0.0, 0.0, 0.2, 0.3],  # en
+    [0.0, 0.0, 0.1, 1.0],  # septembre
+])
+numbers("x: one row a word", words, jane, ["person", "action", "place", "time"])
+
+# %% [markdown]
+# A matrix $W^Q$ turns a word into its **query**: what it wants to know. Here a query has three entries, one for each of
+# the questions *who?*, *what happens?* and *when?*. $W^K$ turns a word into its **key**: which of these questions it can
+# answer. $W^V$ turns it into its **value**: what it says to whoever asks, here *activity* and *season*.
+
+# %%
+# columns:            who?  what happens?  when?
+w_query = np.array([[0.0,       2.0,        0.5],   # a person asks: what do they do?
+                    [2.0,       0.5,        2.0],   # an action asks: who does it, and when?
+                    [0.5,       3.0,        2.0],   # a place asks: what happens here, and when?
+                    [0.0,       2.0,        0.0]])  # a time asks: what happens then?
+w_key = np.array([[2.0, 0.0, 0.0],   # a person answers: who?
+                  [0.0, 2.0, 0.0],   # an action answers: what happens?
+                  [0.0, 0.0, 0.0],   # a place answers none of the three
+                  [0.0, 0.0, 2.0]])  # a time answers: when?
+# columns:         activity  season
+w_value = np.array([[0.0,     0.0],
+                    [1.0,     0.0],
+                    [0.0,     0.0],
+                    [0.0,     1.0]])
+
+# %% [markdown]
+# ### Exercise 1: `project_qkv`
+#
+# Three matrix products, one for each role:
+#
+# $$Q = x\,W^Q \qquad K = x\,W^K \qquad V = x\,W^V$$
+#
+# The vectors are rows: `x` has a row a word. There may be more axes in front (a batch); NumPy's `@` works on the last two
+# axes and leaves the others alone.
+
+# %% nbgrader={"grade": false, "grade_id": "project_qkv", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def project_qkv(
+    x: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, w_value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Projects each word to its query, its key and its value (Vaswani et al. 2017, section 3.2.2).
+
+    Args:
+        x: words as rows, (..., seq_len, d_model).
+        w_query: (d_model, d_k).
+        w_key: (d_model, d_k).
+        w_value: (d_model, d_v).
+
+    Returns:
+        query (..., seq_len, d_k), key (..., seq_len, d_k), value (..., seq_len, d_v).
+    """
+    ### BEGIN SOLUTION
+    query = x @ w_query
+    key = x @ w_key
+    value = x @ w_value
+    ### END SOLUTION
+    return query, key, value
+
+# %% [markdown]
+# <details><summary>Hint: how do I multiply matrices in NumPy?</summary>
+#
+# `a @ b` is the matrix product. `a * b` multiplies entry by entry, which is something else. The last axis of `a` must be as
+# long as the second-to-last axis of `b`.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_project_qkv", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.project_qkv")
+
+# %% [markdown]
+# Look at what your projections say. Which question does *l'Afrique* ask most strongly? Which word has the key for it?
+
+# %%
+query, key, value = project_qkv(jane, w_query, w_key, w_value)
+numbers("queries: what each word asks", words, query, ["who?", "what?", "when?"])
+print()
+numbers("keys: what each word answers", words, key, ["who?", "what?", "when?"])
+print()
+numbers("values: what each word says", words, value, ["activity", "season"])
+
+# %% [markdown]
+# ## 3. Six steps for one word
+#
+# Take *visite*, the word at position 1, and go through attention slowly, with plain Python and nothing hidden.
+#
+# 1. the word's own query;
+# 2. the keys and values of **all** words, its own too;
+# 3. the scores: the query's dot product with every key;
+# 4. the scores divided by $\sqrt{d_k}$, where $d_k$ is the length of a query (section 4 shows why);
+# 5. the softmax: scores become shares that sum to 1;
+# 6. the sum of all values, each weighed by its share.
+
+# %%
+import math
+
+asking = [float(entry) for entry in query[1]]
+print("1. query of 'visite':  ", np.array(asking))
+print("2. keys and values of all 5 words: printed above")
+raw = [sum(a * b for a, b in zip(asking, answer, strict=True)) for answer in key.tolist()]
+print("3. scores:             ", np.array(raw))
+shrunk = [score / math.sqrt(3) for score in raw]
+print("4. divided by sqrt(3): ", np.array(shrunk))
+total = sum(math.exp(score) for score in shrunk)
+shares = [math.exp(score) / total for score in shrunk]
+print("5. shares:             ", np.array(shares), " sum", round(sum(shares), 6))
+mixed = [sum(share * said for share, said in zip(shares, column, strict=True)) for column in value.T.tolist()]
+print("6. weighted sum:       ", np.array(mixed))
+
+# %% [markdown]
+# *visite* asks who does it and when, and so it looks mostly at *septembre* and *Jane*.
+#
+# ### Exercise 2: `attend_one_word`
+#
+# Write the same six steps for the word at any position, with arrays instead of loops. The blanks follow the steps.
+
+# %% nbgrader={"grade": false, "grade_id": "attend_one_word", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attend_one_word(
+    x: np.ndarray, position: int, w_query: np.ndarray, w_key: np.ndarray, w_value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Attention of one word to all words of its sentence, step by step.
+
+    Args:
+        x: one sentence, (seq_len, d_model).
+        position: which word asks, counted from 0.
+        w_query: (d_model, d_k).
+        w_key: (d_model, d_k).
+        w_value: (d_model, d_v).
+
+    Returns:
+        output (d_v,): the word's new representation; weights (seq_len,): its attention to each word.
+    """
+    # Steps 1 and 2: the query of this word alone (d_k,), keys and values of all words (seq_len, ...).
+    ### BEGIN SOLUTION
+    query = x[position] @ w_query
+    keys, values = x @ w_key, x @ w_value
+    ### END SOLUTION
+    # Steps 3 and 4: one score for each word (seq_len,), scaled.
+    ### BEGIN SOLUTION
+    scores = keys @ query / np.sqrt(query.size)
+    ### END SOLUTION
+    # Step 5: shares that sum to 1 (seq_len,).
+    ### BEGIN SOLUTION
+    weights = softmax(scores)
+    ### END SOLUTION
+    # Step 6: the weighted sum of the values (d_v,).
+    ### BEGIN SOLUTION
+    output = weights @ values
+    ### END SOLUTION
+    return output, weights
+
+# %% [markdown]
+# <details><summary>Hint 1: the dot product of one query with all keys</summary>
+#
+# A matrix times a vector gives the dot product of each *row* with the vector. The keys are rows.
+# </details>
+# <details><summary>Hint 2: the weighted sum</summary>
+#
+# Row vector times matrix: `shares @ table` adds up the rows of the table, each multiplied by its share.
+# </details>
+# <details><summary>Hint 3: I keep getting weights that are nearly, but not quite, the expected ones</summary>
+#
+# Then the scaling is likely off. $d_k$ is the length of the *query*, after the projection, and you divide by its square root.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_attend_one_word", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.attend_one_word")
+
+# %% [markdown]
+# Now the question from the beginning. Write $A^{<3>}$ for the new representation of the third word, *l'Afrique* (position 2
+# in Python):
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.attention import word_bars
+
+a_3, attention_of_africa = attend_one_word(jane, 2, w_query, w_key, w_value)
+print(f"A<3> of l'Afrique: activity {a_3[0]:.2f}, season {a_3[1]:.2f}")
+show_figure(
+    word_bars(words, attention_of_africa, "What l'Afrique looks at"),
+    alt="Bar chart: l'Afrique gives most of its attention to visite, some to septembre, little to the other words.",
+)
+
+# %% [markdown]
+# Before, the vector of *l'Afrique* said: a place. $A^{<3>}$ says: something is *done* here, a visit, and a season is known. The
+# word has collected its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
+#
+# ## 4. All words at once
+#
+# One word's scores are a row of numbers. Stack the rows of all words, and the scores are a matrix product of all queries
+# with all keys. That is equation 1 of Vaswani et al. (2017), *Attention is all you need*:
+#
+# $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V$$
+#
+# Read it from the inside: $QK^\top$ compares every query with every key; the division keeps the numbers small; the softmax
+# turns each **row** into shares; the product with $V$ makes the weighted sums. The shapes tell the story:
+#
+# | what | shape |
+# |---|---|
+# | query | (..., q_len, d_k) |
+# | key | (..., k_len, d_k) |
+# | value | (..., k_len, d_v) |
+# | scores, weights | (..., q_len, k_len) |
+# | output | (..., q_len, d_v) |
+#
+# Some notes say "multiply Q by V, then take the softmax". That does not work: the scores come from $Q$ and $K$, and the
+# weights multiply $V$.
+#
+# ### Why divide by $\sqrt{d_k}$?
+#
+# A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
+# product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the
+# softmax: one share is nearly 1, the others nearly 0, and then its gradient is nearly 0 as well, so nothing is learned. Do not
+# take it on trust, measure it:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import growth_with_d_k
+
+rng = np.random.default_rng(0)
+d_ks = [1, 4, 16, 64, 256, 1024]
+
+
+def mean_gradient(scores: np.ndarray) -> float:
+    """Mean |d weight / d score| of a softmax, on its diagonal: weight * (1 - weight)."""
+    weights = softmax(scores)
+    return float((weights * (1 - weights)).mean())
+
+
+plain, scaled, slopes = [], [], {"not scaled": [], "divided by √d_k": []}
+for d_k in d_ks:
+    dots = np.einsum("bd,bnd->bn", rng.standard_normal((500, d_k)), rng.standard_normal((500, 8, d_k)))
+    plain.append(dots.std())
+    scaled.append((dots / np.sqrt(d_k)).std())
+    slopes["not scaled"].append(mean_gradient(dots))
+    slopes["divided by √d_k"].append(mean_gradient(dots / np.sqrt(d_k)))
+    print(f"d_k {d_k:5}: spread {plain[-1]:6.2f} -> {scaled[-1]:.2f},   gradient {slopes['not scaled'][-1]:.4f} -> {slopes['divided by √d_k'][-1]:.4f}")
+show_figure(
+    growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
+    alt="Left: the spread of unscaled scores follows the square root of d_k; scaled scores stay at 1. "
+    "Right: the gradient of the unscaled softmax falls with d_k; the scaled one stays level.",
+)
+
+# %% [markdown]
+# So the division is not there to keep gradients from *exploding*. It keeps the softmax out of the region where they *vanish*.
+#
+# Move the slider: the same query and keys, with scores that grow as $d_k$ grows.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import temperature_widget
+
+temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
+
+# %% [markdown]
+# ### Who may look at whom: the mask
+#
+# Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says so: a boolean array,
+# laid over the scores, **True = may attend**. (Take care when you read elsewhere: some texts and libraries mark what is
+# *blocked*. PyTorch's `scaled_dot_product_attention` and Keras's `attention_mask` use True = may attend, as we do.)
+#
+# Where does it act? Look at one row of scores in which the last key is blocked:
+
+# %%
+row = np.array([2.0, 1.0, 3.0])
+print("no mask:                      ", softmax(row))
+print("weight set to 0 afterwards:   ", softmax(row) * [1, 1, 0], " sum", (softmax(row) * [1, 1, 0]).sum().round(3))
+print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]), " the key is still seen")
+print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " sum 1, and exactly 0")
+
+# %% [markdown]
+# Only the last one is what we want: a blocked *score* becomes hugely negative, before the softmax. Then its weight is exactly 0,
+# and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`.
+#
+# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row turns to NaN, with `-1e9` it spreads evenly
+# over keys it may not see. In this course such a row gets **weights 0 and output 0**, which is also what PyTorch's own function
+# gives.
+#
+# ### Exercise 3: `scaled_dot_product_attention`
+#
+# The heart of the Transformer. It must work for one sentence (2-D), a batch (3-D), and a batch with several heads (4-D, lab 03):
+# use the last two axes, and leave the ones in front alone. A mask broadcasts against the scores.
+
+# %% nbgrader={"grade": false, "grade_id": "scaled_dot_product_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def scaled_dot_product_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scaled dot-product attention (Vaswani et al. 2017, equation 1), with an optional mask.
+
+    Args:
+        query: (..., q_len, d_k).
+        key: (..., k_len, d_k).
+        value: (..., k_len, d_v).
+        mask: booleans that broadcast to (..., q_len, k_len); True = may attend. None allows everything.
+
+    Returns:
+        output (..., q_len, d_v) and weights (..., q_len, k_len). Each row of the weights sums to 1, and a blocked
+        weight is exactly 0. A row whose keys are all blocked gets weights 0 and output 0.
+    """
+    # 1. How well does each query fit each key? Scaled scores, (..., q_len, k_len).
+    ### BEGIN SOLUTION
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])
+    ### END SOLUTION
+
+    # 2. Block what the mask does not allow, if there is a mask.
+    ### BEGIN SOLUTION
+    if mask is not None:
+        scores = np.where(mask, scores, -1e9)
+    ### END SOLUTION
+
+    # 3. Shares for each query, (..., q_len, k_len). Mind the rows with every key blocked.
+    ### BEGIN SOLUTION
+    weights = softmax(scores)
+    if mask is not None:
+        weights = np.where(mask, weights, 0.0)
+    ### END SOLUTION
+
+    # 4. The weighted sums of the values, (..., q_len, d_v).
+    ### BEGIN SOLUTION
+    output = weights @ value
+    ### END SOLUTION
+    return output, weights
+
+# %% [markdown]
+# <details><summary>Hint 1: the shapes of the scores do not fit</summary>
+#
+# (q_len, d_k) times (k_len, d_k) has no equal inner sizes. Exchange the *last two* axes of the key: `np.swapaxes` does exactly two axes,
+# `.T` reverses all of them.
+# </details>
+# <details><summary>Hint 2: masking</summary>
+#
+# `np.where(condition, a, b)` takes from `a` where the condition is True and from `b` elsewhere. It returns a new array, so keep what it
+# returns.
+# </details>
+# <details><summary>Hint 3: rows with every key blocked</summary>
+#
+# After the softmax, which weights do you know for certain, whatever the scores were? The mask tells you.
+# </details>
+# <details><summary>Hint 4: one case fails and I cannot see why</summary>
+#
+# Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=3)`, then call your function with
+# `**case` and print shapes on the way.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_scaled_dot_product_attention", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.scaled_dot_product_attention")
+
+# %% [markdown]
+# The whole of Jane's sentence at once. Row *l'Afrique* is what you computed in exercise 2.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import attention_heatmap
+
+output, weights = scaled_dot_product_attention(*project_qkv(jane, w_query, w_key, w_value))
+show_figure(
+    attention_heatmap(weights, words, words, "Who looks at whom in Jane's sentence"),
+    alt="Heat map of 5 by 5 attention weights. l'Afrique looks mostly at visite; visite looks at Jane and septembre.",
+)
+print("row l'Afrique equals exercise 2:", np.allclose(weights[2], attend_one_word(jane, 2, w_query, w_key, w_value)[1]))
+
+# %% [markdown]
+# Nobody in Jane's sentence looks at *en*: its key is small in all three questions. And note what attention does **not** know: the order of
+# the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 mends that.
+#
+# ### The same as everybody's
+#
+# Your function computes what the libraries compute. PyTorch's own version is the fast one that real models call; here it gets your inputs,
+# a batch with two heads and a mask:
+
+# %% tags=["skip-grading"]
+import torch
+
+rng = np.random.default_rng(1)
+q, k, v = rng.standard_normal((2, 2, 5, 8)), rng.standard_normal((2, 2, 7, 8)), rng.standard_normal((2, 2, 7, 6))
+allowed = rng.random((2, 1, 5, 7)) < 0.7
+allowed[..., 0] = True
+theirs = torch.nn.functional.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)), attn_mask=torch.tensor(allowed))
+ours, _ = scaled_dot_product_attention(q, k, v, allowed)
+print(f"largest difference from PyTorch: {np.abs(theirs.numpy() - ours).max():.1e}")
+
+# %% [markdown]
+# And how much faster is one matrix product than your six steps in a loop over words? Both give the same numbers. Measured on your
+# machine, now:
+
+# %% tags=["skip-grading"]
+import time
+
+rng = np.random.default_rng(2)
+long_text = rng.standard_normal((512, 64))
+projections = [rng.standard_normal((64, 64)) / 8 for _ in range(3)]
+
+
+def seconds(work, repeats: int = 3) -> float:
+    """The best of some runs: the least disturbed one."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+loop = seconds(lambda: [attend_one_word(long_text, i, *projections) for i in range(512)])
+product = seconds(lambda: scaled_dot_product_attention(*project_qkv(long_text, *projections)))
+print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
+print(f"512 words, all at once:   {1000 * product:7.1f} ms   ({loop / product:.0f} times faster)")
+
+# %% [markdown]
+# The loop even projects the keys and values again for every word. All words at once share that work, and nothing has to wait for anything
+# else: that is why attention trains so well on parallel hardware.
+#
+# ## 5. Two masks that every Transformer needs
+#
+# ### Padding
+#
+# Sentences of a batch have different lengths. To put them into one array, the short ones are filled up with a padding token, here with id 0.
+# Nobody may attend to padding: it is not a word. Two sentences:
+#
+# | | | | | | |
+# |---|---|---|---|---|---|
+# | *Jane visite l'Afrique en septembre* | 4 | 9 | 6 | 2 | 8 |
+# | *Jane rit* | 4 | 7 | 0 | 0 | 0 |
+#
+# ### Exercise 4: `padding_mask`
+#
+# The mask is laid over scores of shape (batch, q_len, k_len). Padding concerns the **keys**, the last axis, and is the same for every query:
+# so the query axis has length 1 and broadcasts.
+
+# %% nbgrader={"grade": false, "grade_id": "padding_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def padding_mask(token_ids: np.ndarray, pad_id: int = 0) -> np.ndarray:
+    """Marks the keys that are real tokens.
+
+    Args:
+        token_ids: integers, (..., seq_len).
+        pad_id: the id that stands for padding.
+
+    Returns:
+        Booleans, (..., 1, seq_len): True = a real token, may be attended.
+    """
+    ### BEGIN SOLUTION
+    return (token_ids != pad_id)[..., np.newaxis, :]
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: a new axis of length 1</summary>
+#
+# `array[..., np.newaxis, :]` puts a new axis before the last one; `np.expand_dims(array, axis)` does the same by number.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_padding_mask", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.padding_mask")
+
+# %% [markdown]
+# ### The future
+#
+# A language model learns to predict the next word. If word *i* could look at word *i* + 1, it would just copy the answer. So position *i* may
+# look at positions 0 to *i*, itself included, and at nothing later. All positions are still computed at once; the mask alone keeps
+# them honest.
+#
+# ### Exercise 5: `causal_mask`
+
+# %% nbgrader={"grade": false, "grade_id": "causal_mask", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def causal_mask(seq_len: int) -> np.ndarray:
+    """Lets each position look at itself and at earlier positions.
+
+    Args:
+        seq_len: number of positions, at least 1.
+
+    Returns:
+        Booleans, (seq_len, seq_len): True where the column is not later than the row.
+    """
+    ### BEGIN SOLUTION
+    return np.tril(np.ones((seq_len, seq_len), dtype=bool))
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Row *i*, column *j*: allowed if *j* ≤ *i*. You can compare two aranges (one as a column, one as a row), or look for NumPy's functions for
+# triangles.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_causal_mask", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.causal_mask")
+
+# %% [markdown]
+# ### Exercise 6: `combine_masks`
+#
+# A padded sentence in a language model needs both. A key may be attended only if **every** mask allows it. `None` stands for a mask that
+# allows everything.
+
+# %% nbgrader={"grade": false, "grade_id": "combine_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def combine_masks(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    """Combines two masks: a key is allowed only if both allow it.
+
+    Args:
+        first, second: booleans that broadcast against each other, or None (allows everything).
+
+    Returns:
+        Booleans of the broadcast shape; the other mask if one is None; None if both are.
+    """
+    ### BEGIN SOLUTION
+    if first is None:
+        return second
+    if second is None:
+        return first
+    return first & second
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_combine_masks", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.combine_masks")
+
+# %% [markdown]
+# All three on *Jane rit* of the table above. The last one is what a language model uses: (1, 5) with (5, 5) gives (5, 5).
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import heatmaps_side_by_side
+
+short = np.array([[4, 9, 6, 2, 8], [4, 7, 0, 0, 0]])
+tokens = ["Jane", "rit", "pad", "pad", "pad"]
+padding, causal = padding_mask(short)[1], causal_mask(5)
+print("padding mask of the batch:", padding_mask(short).shape, " causal:", causal.shape, " both:", combine_masks(padding_mask(short), causal).shape)
+show_figure(
+    heatmaps_side_by_side(
+        {
+            "padding": np.broadcast_to(padding, (5, 5)),
+            "causal": causal,
+            "both": combine_masks(padding, causal),
+        },
+        tokens,
+        tokens,
+    ),
+    alt="Three tables of who may attend to whom: padding blocks the last three columns, causal blocks the upper triangle, both block either.",
+)
+
+# %% [markdown]
+# ## 6. Three kinds of attention
+#
+# The function is always the same. What differs is where query, key and value come from, and the mask.
+#
+# | kind | queries from | keys and values from | mask | where |
+# |---|---|---|---|---|
+# | bidirectional self-attention | x | x | padding | encoders (BERT) |
+# | causal self-attention | x | x | padding and causal | decoders, language models (GPT) |
+# | cross-attention | x, the decoder's words | memory, the encoder's output | memory's padding | between decoder and encoder |
+#
+# *Self* means that queries, keys and values come from the same sequence. *Causal* is a mask. The two words answer different questions, though
+# they are sometimes used as one.
+#
+# ### Exercise 7: `causal_self_attention`
+#
+# Put your pieces together.
+
+# %% nbgrader={"grade": false, "grade_id": "causal_self_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def causal_self_attention(
+    x: np.ndarray,
+    w_query: np.ndarray,
+    w_key: np.ndarray,
+    w_value: np.ndarray,
+    token_mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Self-attention in which no position sees a later one.
+
+    Args:
+        x: (..., seq_len, d_model).
+        w_query, w_key: (d_model, d_k).
+        w_value: (d_model, d_v).
+        token_mask: what `padding_mask` returns, (..., 1, seq_len), or None.
+
+    Returns:
+        output (..., seq_len, d_v) and weights (..., seq_len, seq_len).
+    """
+    # 1. The mask: causal, and padding if there is any.
+    ### BEGIN SOLUTION
+    mask = combine_masks(causal_mask(x.shape[-2]), token_mask)
+    ### END SOLUTION
+    # 2. Attention of x to itself.
+    ### BEGIN SOLUTION
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    return scaled_dot_product_attention(query, key, value, mask)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_causal_self_attention", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.causal_self_attention")
+
+# %% [markdown]
+# The test that matters for a language model: change the end of a sentence, and nothing before it may change. Here *septembre* becomes a
+# quite different word. The first four outputs stay as they are, to the last digit; without the causal mask they all move.
+
+# %%
+changed = jane.copy()
+changed[4] = [3.0, -2.0, 1.0, 0.0]
+for name, attend in {
+    "causal": lambda x: causal_self_attention(x, w_query, w_key, w_value)[0],
+    "bidirectional": lambda x: scaled_dot_product_attention(*project_qkv(x, w_query, w_key, w_value))[0],
+}.items():
+    moved = np.abs(attend(changed) - attend(jane)).max(axis=-1)
+    print(f"{name:14}", "change at each word:", moved)
+
+# %% [markdown]
+# ### Exercise 8: `cross_attention`
+#
+# To translate, the decoder writes *Jane visits Africa in September*, and at each word it asks the French sentence what to say. Queries come
+# from the English words `x`; keys **and** values come from the encoder's output, called `memory`. The two sentences may differ in length.
+# The French sentence is known from the start, so nothing in it is "the future": the only mask is its padding.
+
+# %% nbgrader={"grade": false, "grade_id": "cross_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def cross_attention(
+    x: np.ndarray,
+    memory: np.ndarray,
+    w_query: np.ndarray,
+    w_key: np.ndarray,
+    w_value: np.ndarray,
+    memory_mask: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Attention of one sequence to another: encoder-decoder attention (Vaswani et al. 2017, section 3.2.3).
+
+    Args:
+        x: the words that ask, (..., q_len, d_model).
+        memory: the words that answer, (..., k_len, d_model).
+        w_query, w_key: (d_model, d_k).
+        w_value: (d_model, d_v).
+        memory_mask: padding of memory, (..., 1, k_len), or None.
+
+    Returns:
+        output (..., q_len, d_v) and weights (..., q_len, k_len).
+    """
+    ### BEGIN SOLUTION
+    query = x @ w_query
+    key, value = memory @ w_key, memory @ w_value
+    return scaled_dot_product_attention(query, key, value, memory_mask)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: can I use project_qkv?</summary>
+#
+# It makes all three from one sequence. You can call it twice and keep only what you need each time, or write the three products here.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_cross_attention", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("self_attention.cross_attention")
+
+# %% [markdown]
+# Five English words ask the French ones. The vectors are made by hand again, such that a word asks for its own kind: a person for a person,
+# a time for a time.
+
+# %% tags=["skip-grading"]
+english = ["Jane", "visits", "Africa", "in", "September"]
+asks = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 0], [0, 0, 0.3, 0.5], [0, 0, 0, 1.0]])
+same_kind = 3 * np.eye(4)
+_, alignment = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4))
+show_figure(
+    attention_heatmap(alignment, english, words, "English words ask French words"),
+    alt="Heat map: Jane looks at Jane, visits at visite, Africa at l'Afrique, September at septembre; in has no clear partner.",
+)
+
+# %% [markdown]
+# The bright diagonal is an **alignment**: which source word stands behind which target word. Lab 05 trains a real translator, and there
+# nobody writes the matrices by hand.
+#
+# A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
+# (2019, *Attention is not explanation*) and Wiegreffe and Pinter (2019, *Attention is not not explanation*) argue about exactly this.
+#
+# ## 7. Look around
+#
+# Choose a word and a mask. With the causal mask, *Jane* can only look at herself; with it, who still finds out about *septembre*?
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import word_picker
+
+qkv = project_qkv(jane, w_query, w_key, w_value)
+last_is_padding = np.array([[True, True, True, True, False]])
+word_picker(
+    words,
+    {
+        "no mask": scaled_dot_product_attention(*qkv)[1],
+        "causal": scaled_dot_product_attention(*qkv, causal_mask(5))[1],
+        "septembre is padding": scaled_dot_product_attention(*qkv, last_is_padding)[1],
+    },
+)
+
+# %% [markdown]
+# ## 8. The payoff: your attention, with weights that were learned
+#
+# So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
+# order and then a name, and must say that name's digit. The book is new every time, so nothing can be memorised; the only way is to *look it
+# up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from random numbers.
+
+# %% tags=["skip-grading"]
+NAMES, DIGITS, PAIRS = 20, 10, 8
+
+
+def telephone_books(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """x (count, PAIRS + 1, NAMES + DIGITS): one-hot name and digit a pair, then the asked name; and the answers."""
+    names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
+    digits = rng.integers(0, DIGITS, (count, PAIRS))
+    x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
+    book, pair = np.arange(count)[:, None], np.arange(PAIRS)[None, :]
+    x[book, pair, names] = 1
+    x[book, pair, NAMES + digits] = 1
+    asked = rng.integers(0, PAIRS, count)
+    x[np.arange(count), PAIRS, names[np.arange(count), asked]] = 1
+    return x, digits[np.arange(count), asked]
+
+
+books, answers = telephone_books(1, np.random.default_rng(3))
+print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax())) for row in books[0, :PAIRS]])
+print("asked for name", int(books[0, PAIRS, :NAMES].argmax()), "- right answer:", int(answers[0]))
+
+# %% tags=["skip-grading"]
+torch.manual_seed(0)
+rng = np.random.default_rng(4)
+matrices = [torch.randn(NAMES + DIGITS, size, requires_grad=True) for size in (16, 16, DIGITS)]  # W^Q, W^K, W^V
+with torch.no_grad():
+    for matrix in matrices:
+        matrix *= 0.3
+optimizer = torch.optim.Adam(matrices, lr=0.02)
+for step in range(601):
+    x, y = (torch.tensor(array) for array in telephone_books(64, rng))
+    q, k, v = (x @ matrix for matrix in matrices)
+    seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
+    loss = torch.nn.functional.cross_entropy(5 * seen[:, 0], y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 100 == 0:
+        print(f"step {step:4}: loss {loss.item():.3f}, right {(seen[:, 0].argmax(-1) == y).float().mean():.0%} of the batch")
+
+# %% [markdown]
+# Now the trained matrices go into **your** NumPy functions. The last word, which asks, attends to the eight pairs. Beside it stand two baselines
+# that everything has to beat: a guess, and the average over all pairs without looking at the names.
+
+# %% tags=["skip-grading"]
+learned = [matrix.detach().numpy() for matrix in matrices]
+x, y = telephone_books(2000, np.random.default_rng(5))  # books that nobody has seen
+output, weights = cross_attention(x[:, -1:], x[:, :-1], *learned)
+uniform = (x[:, :-1] @ learned[2]).mean(axis=1)
+print(f"your attention, learned weights: {(output[:, 0].argmax(-1) == y).mean():6.1%} right")
+print(f"uniform attention:               {(uniform.argmax(-1) == y).mean():6.1%} right")
+print(f"always the same digit:           {np.bincount(y).max() / len(y):6.1%} right")
+sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
+show_figure(
+    word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the learned query looks"),
+    alt="Bar chart over the eight pairs of one book: nearly all attention lies on the pair with the asked name.",
+)
+
+# %% [markdown]
+# Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
+#
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | `matmul: Input operand 1 has a mismatch` | the key is not transposed, or `.T` moved the batch axis |
+# | right for one sentence, an error for a batch | sizes unpacked as `q_len, d_k = query.shape`, or `.T` |
+# | weights a little too sharp or too flat | scaling forgotten, or by d_k, d_model or a length instead of √d_k |
+# | columns sum to 1, rows do not | softmax over the queries |
+# | rows sum to less than 1 | the mask was applied after the softmax |
+# | the mask changes nothing | the result of `np.where` was not kept, or 1e-9 instead of -1e9 |
+# | everything is the wrong way round | True = blocked in the text you followed |
+# | NaN | a row with every key blocked, and -inf |
+# | a language model that is too good to be true | it sees the future |
+
+# %% [markdown]
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("self_attention")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it grows fourfold. Flash attention (Dao et al. 2022) never writes it
+#   to memory: it computes the softmax block by block. Try to write that: keep a running maximum and a running sum.
+# - **Several heads.** One softmax gives one pattern of attention. A word that asks *who* and *when* at once has to split it, as *visite* did. Lab 03
+#   gives it several heads.
+# - **Order.** Attention treats a sentence as a bag of words. Lab 04 adds positions.
+# - Vaswani et al. (2017), *Attention is all you need*, sections 3.2.1 to 3.2.3, is short and now readable for you.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

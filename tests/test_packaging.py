@@ -1,0 +1,106 @@
+"""The files that say what the course is made of agree with each other, and the code is in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+PROJECT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+CONDA = yaml.safe_load((PROJECT / "environment.yml").read_text())
+LOCK = [line for line in (PROJECT / "requirements.txt").read_text().splitlines() if line[:1] != "#"]
+
+DIRECT = [
+    Requirement(text)
+    for text in [
+        *PYPROJECT["project"]["dependencies"],
+        *(text for extra in PYPROJECT["project"]["optional-dependencies"].values() for text in extra),
+    ]
+]
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    """Package name (in its canonical spelling) to pinned version."""
+    return {canonicalize_name(name): version for name, version in (line.split("==") for line in lines)}
+
+
+def conda_pip_lines() -> list[str]:
+    return next(entry["pip"] for entry in CONDA["dependencies"] if isinstance(entry, dict))
+
+
+def test_every_line_of_requirements_pins_one_exact_version() -> None:
+    assert [line for line in LOCK if not re.fullmatch(r"[\w.-]+==[\w.!]+", line)] == []
+
+
+def test_requirements_are_sorted_and_name_each_package_once() -> None:
+    assert sorted(LOCK, key=str.upper) == LOCK
+    assert len(pins(LOCK)) == len(LOCK)
+
+
+@pytest.mark.parametrize("requirement", DIRECT, ids=str)
+def test_a_direct_dependency_is_pinned_within_its_range(requirement: Requirement) -> None:
+    assert requirement.specifier, "no range"
+    assert requirement.specifier.contains(pins(LOCK)[canonicalize_name(requirement.name)])
+
+
+def test_the_conda_environment_pins_the_direct_dependencies_as_requirements_do() -> None:
+    locked = pins(LOCK)
+    names = [canonicalize_name(requirement.name) for requirement in DIRECT]
+    assert pins([line for line in conda_pip_lines() if "==" in line]) == {
+        name: locked[name] for name in names
+    }
+
+
+def test_the_conda_environment_is_constrained_by_requirements_and_holds_the_course() -> None:
+    assert [line for line in conda_pip_lines() if "==" not in line] == ["-c requirements.txt", "-e ."]
+    assert CONDA["name"] == PYPROJECT["project"]["name"]
+
+
+def test_every_file_names_the_same_python() -> None:
+    python = next(str(entry) for entry in CONDA["dependencies"] if str(entry).startswith("python"))
+    assert python == "python=3.11"
+    allowed = SpecifierSet(PYPROJECT["project"]["requires-python"])
+    assert [minor for minor in range(8, 20) if allowed.contains(f"3.{minor}.1")] == [11]
+    assert PYPROJECT["tool"]["ruff"]["target-version"] == "py311"
+    assert "needs Python 3.11" in (PROJECT / "scripts/setup_environment.sh").read_text()
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
+def test_ruff_has_nothing_to_say(command: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_make_alone_lists_every_target_with_a_description() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z]+):", makefile, re.M)
+    assert targets == re.findall(r"^\.PHONY: (.+)$", makefile, re.M)
+    # Without the variables of a `make` that runs this test: they would turn into its options.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    listed = subprocess.run(
+        ["make"], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    assert re.findall(r"^  make (\w+) +\S.*$", listed, re.M) == targets
+
+
+@pytest.mark.parametrize("script", ["scripts/setup_environment.sh", "scripts/setup_browser.sh", ".ci/run"])
+def test_a_script_is_executable_and_bash_can_read_it(script: str) -> None:
+    assert os.access(PROJECT / script, os.X_OK)
+    subprocess.run(["bash", "-n", PROJECT / script], check=True)

@@ -1,0 +1,264 @@
+"""scripts/setup_environment.sh: what it says when it cannot go on, and what it does on a second run.
+
+Nothing is installed and no network is used: python3.11, df and pip are small stand-ins, told by
+environment variables how to behave, on a PATH that holds only them and the usual small tools.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+TOOLS = ["awk", "bash", "cat", "cp", "cut", "dirname", "du", "env", "flock", "grep", "mkdir", "rm", "sed"]
+TOOLS += ["sha256sum", "shasum", "tail", "uname"]
+
+# Also becomes .venv/bin/python, as `python -m venv` would make it.
+FAKE_PYTHON = """#!/usr/bin/env bash
+case "$*" in
+  *version_info*) echo "${FAKE_VERSION:-3.11.9}" ;;
+  *ensurepip*) exit "${FAKE_ENSUREPIP:-0}" ;;
+  "-m venv "*)
+    mkdir -p "$3/bin"
+    cp "$0" "$3/bin/python"
+    echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
+  "-m pip "*)
+    echo "$* index=${PIP_INDEX_URL:-}" >>pip_calls
+    printf '%b' "${FAKE_PIP_SAYS:-}"
+    [ -z "${FAKE_PIP_KILLED:-}" ] || kill -9 $$
+    exit "${FAKE_PIP_STATUS:-0}" ;;
+esac
+"""
+FAKE_DF = """#!/usr/bin/env bash
+echo "Filesystem 1024-blocks Used Available Capacity Mounted on"
+echo "/dev/fake 999999999 0 $((${FAKE_FREE_GB:-100} * 1048576)) 0% /"
+"""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A copy of what the script needs, in a folder with spaces in its name."""
+
+    folder: Path
+    tools: Path
+
+    def set_up(self, *, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.folder / "scripts/setup_environment.sh"],
+            cwd=cwd or self.folder,
+            env={"PATH": str(self.tools), **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def stops_with(self, **environment: str) -> str:
+        """The one sentence that a failing run ends in."""
+        run = self.set_up(**environment)
+        assert run.returncode == 1, run.stdout + run.stderr
+        assert run.stderr.count("\n") == 1, f"not one line: {run.stderr}"
+        sentence = run.stderr.strip()
+        assert sentence.startswith("Set-up stopped: ")
+        assert sentence.endswith("then run this again.")
+        assert not (self.folder / ".venv/.ready").exists()
+        return sentence
+
+    def pip_calls(self) -> list[str]:
+        calls = self.folder / "pip_calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def add_tool(self, name: str, script: str) -> None:
+        (self.tools / name).write_text(script)
+        (self.tools / name).chmod(0o755)
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    course = Course(tmp_path / "a course with spaces", tmp_path / "bin")
+    (course.folder / "scripts").mkdir(parents=True)
+    for name in ("requirements.txt", "pyproject.toml", "scripts/setup_environment.sh"):
+        shutil.copy(PROJECT / name, course.folder / name)
+    course.tools.mkdir()
+    for name in TOOLS:
+        if found := shutil.which(name):
+            (course.tools / name).symlink_to(found)
+    course.add_tool("python3.11", FAKE_PYTHON)
+    course.add_tool("df", FAKE_DF)
+    return course
+
+
+NO_NETWORK = (
+    "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(': Failed to "
+    "establish a new connection: [Errno -2] Name or service not known')': /simple/absl-py/\\n"
+    "ERROR: Could not find a version that satisfies the requirement absl-py==2.5.1 (from versions: none)\\n"
+    "ERROR: No matching distribution found for absl-py==2.5.1\\n"
+)
+NO_SUCH_VERSION = (
+    "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: 2.1)\\n"
+    "ERROR: No matching distribution found for torch==2.13.0\\n"
+)
+DISK_FULL = (
+    "Installing collected packages: torch\\n"
+    "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\\n"
+)
+
+
+def test_a_first_run_installs_the_lock_in_one_go_and_then_links_the_course(course: Course) -> None:
+    run = course.set_up()
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    assert [line[:5] for line in run.stdout.splitlines()[1:-1]] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+    lock, link = course.pip_calls()
+    assert "-r requirements.txt" in lock
+    assert "--no-deps" in link
+    assert "-e ." in link
+
+
+def test_a_second_run_does_nothing(course: Course) -> None:
+    course.set_up()
+    before = course.pip_calls()
+    run = course.set_up(FAKE_VERSION="none", FAKE_FREE_GB="0")
+    assert run.returncode == 0
+    assert run.stdout == "The environment in .venv is ready.\n"
+    assert course.pip_calls() == before
+
+
+def test_the_script_works_from_another_folder(course: Course, tmp_path: Path) -> None:
+    assert course.set_up(cwd=tmp_path).returncode == 0
+    assert (course.folder / ".venv/.ready").exists()
+
+
+def test_a_changed_requirement_updates_the_environment_that_is_there(course: Course) -> None:
+    course.set_up()
+    kept = course.folder / ".venv/kept"
+    kept.touch()
+    with (course.folder / "requirements.txt").open("a") as lock:
+        lock.write("one-more==1.0\n")
+    assert course.set_up().returncode == 0
+    assert len(course.pip_calls()) == 4
+    assert kept.exists()
+
+
+def test_an_environment_that_moved_with_its_folder_is_made_anew(course: Course, tmp_path: Path) -> None:
+    course.set_up()
+    (course.folder / ".venv/old").touch()
+    moved = Course(course.folder.rename(tmp_path / "moved"), course.tools)
+    run = moved.set_up()
+    assert run.returncode == 0
+    assert "afresh" in run.stdout
+    assert not (moved.folder / ".venv/old").exists()
+
+
+def test_a_run_that_was_killed_while_installing_is_recovered_by_the_next(course: Course) -> None:
+    sentence = course.stops_with(FAKE_PIP_KILLED="1", FAKE_PIP_SAYS="Installing collected packages: torch\\n")
+    assert "lack of memory" in sentence
+    (course.folder / ".venv/half-installed").touch()
+    run = course.set_up()
+    assert run.returncode == 0, run.stderr
+    assert "afresh" in run.stdout
+    assert not (course.folder / ".venv/half-installed").exists()
+    assert not (course.folder / ".venv/.unfinished").exists()
+
+
+def test_an_environment_without_pip_is_made_anew(course: Course) -> None:
+    (course.folder / ".venv/bin").mkdir(parents=True)
+    assert "afresh" in course.set_up().stdout
+    assert (course.folder / ".venv/.ready").exists()
+
+
+def test_a_wrong_python_is_named_with_its_version(course: Course) -> None:
+    (course.tools / "python3.11").rename(course.tools / "python3")
+    sentence = course.stops_with(FAKE_VERSION="3.13.2")
+    assert "needs Python 3.11" in sentence
+    assert "python3 is Python 3.13.2" in sentence
+    assert not (course.folder / ".venv").exists()
+
+
+def test_no_python_at_all_is_said(course: Course) -> None:
+    (course.tools / "python3.11").unlink()
+    assert "no Python was found" in course.stops_with()
+
+
+def test_the_python_named_by_PYTHON_is_taken(course: Course, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "my own python"
+    (course.tools / "python3.11").rename(elsewhere)
+    run = course.set_up(PYTHON=str(elsewhere))
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_python_without_ensurepip_names_the_debian_package(course: Course) -> None:
+    sentence = course.stops_with(FAKE_ENSUREPIP="1")
+    assert "python3.11-venv" in sentence
+    assert not (course.folder / ".venv").exists()
+
+
+def test_a_python_without_ensurepip_is_passed_over_for_a_whole_one(course: Course) -> None:
+    course.add_tool("python3", FAKE_PYTHON.replace("${FAKE_ENSUREPIP:-0}", "0"))
+    run = course.set_up(FAKE_ENSUREPIP="1")
+    assert run.returncode == 0, run.stderr
+
+
+def test_too_little_disk_is_said_before_anything_is_made(course: Course) -> None:
+    sentence = course.stops_with(FAKE_FREE_GB="2")
+    assert "about 6 GB" in sentence
+    assert "only 2 GB" in sentence
+    assert str(course.folder) in sentence
+    assert not (course.folder / ".venv").exists()
+
+
+def test_a_disk_that_fills_up_while_installing_is_said(course: Course) -> None:
+    assert "disk is full" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=DISK_FULL)
+    assert "afresh" in course.set_up().stdout
+
+
+def test_no_network_is_told_from_a_missing_package(course: Course) -> None:
+    sentence = course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=NO_NETWORK)
+    assert "cannot be reached" in sentence
+    assert "absl-py" not in sentence
+
+
+def test_after_a_failure_before_installing_the_next_run_keeps_the_environment(course: Course) -> None:
+    course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=NO_NETWORK)
+    run = course.set_up()
+    assert run.returncode == 0, run.stderr
+    assert "afresh" not in run.stdout
+
+
+def test_a_package_that_cannot_be_found_is_named(course: Course) -> None:
+    sentence = course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=NO_SUCH_VERSION)
+    assert "torch==2.13.0 was not found for Python 3.11.9" in sentence
+
+
+def test_an_untrusted_certificate_is_said(course: Course) -> None:
+    says = "Could not fetch URL: SSLError(SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED) - skipping\\n"
+    assert "certificate" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=says)
+
+
+def test_any_other_failure_of_pip_names_its_log(course: Course) -> None:
+    sentence = course.stops_with(FAKE_PIP_STATUS="2", FAKE_PIP_SAYS="ERROR: something quite new\\n")
+    assert f"{course.folder}/.venv/setup.log" in sentence
+    assert "something quite new" in (course.folder / ".venv/setup.log").read_text()
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(course: Course) -> None:
+    # A stand-in for mkdir, since root may write even where the permissions say no.
+    (course.tools / "mkdir").unlink()
+    course.add_tool("mkdir", "#!/usr/bin/env bash\necho 'mkdir: Read-only file system' >&2\nexit 1\n")
+    assert f"{course.folder} cannot be written to" in course.stops_with()
+
+
+def test_the_index_that_the_user_configured_for_pip_is_left_alone(course: Course) -> None:
+    course.set_up(PIP_INDEX_URL="mine")
+    for call in course.pip_calls():
+        assert call.endswith("index=mine")
+        assert "index-url" not in call
+        assert "find-links" not in call
+
+
+def test_the_script_is_executable() -> None:
+    assert os.access(PROJECT / "scripts/setup_environment.sh", os.X_OK)
