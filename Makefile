@@ -6,10 +6,10 @@ code := course_utils grader tests
 
 # JupyterLab refuses to run as root (a container, mostly) unless told that this is meant.
 as_root := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
-# Quiet: no news, no update prompt, and a log that is little more than the address to open. The PATH is for
-# terminals inside JupyterLab: `grader` and `python` there are the course's.
+# Quiet: a log that is little more than the address to open (encrypted kernel connections spare their warning
+# too). The PATH is for terminals inside JupyterLab: `grader` and `python` there are the course's.
 jupyter := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab $(as_root) --log-level=ERROR \
-	--LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+	--LabApp.log_level=ERROR --KernelManager.transport_encryption=auto
 
 .PHONY: help
 help: ## list these targets

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils import progress
-from course_utils.comparison import Verdict, compare, not_run
+from course_utils.comparison import Verdict, compare, earlier_first, not_run
 from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, find_exercise
 from course_utils.expected import FILE_NAME, load_expected
 from course_utils.outcome import OUTCOME_MIME, encode, try_exercise
@@ -74,13 +74,10 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
 
 
 def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:
-    """Points to an earlier exercise that this one calls, if that one is not right yet."""
-    if verdict.correct:
-        return ""
+    """What to mend first, by what this learner has solved so far."""
     module = key.partition(".")[0]
     done = progress.best_scores()
-    unfinished = [name for name in exercise.uses if done.get(f"{module}.{name}", 0) < 1]
-    return f"This exercise calls your `{unfinished[0]}`, whose check does not hold yet: mend that first." * bool(unfinished)
+    return earlier_first(exercise, verdict, [name for name in exercise.uses if done.get(f"{module}.{name}") == 1])
 
 
 def _display(bundle: dict[str, Any]) -> None:

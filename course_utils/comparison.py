@@ -7,7 +7,7 @@ expected outcomes come from (``expected.npz`` at the public seed, or the referen
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,6 +124,14 @@ def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected)
     )
 
 
+def earlier_first(exercise: Exercise, verdict: Verdict, correct: Collection[str]) -> str:
+    """Points to an earlier exercise that this one calls, if it is not among the ``correct`` ones (names)."""
+    unfinished = [name for name in exercise.uses if name not in correct]
+    if verdict.correct or not unfinished:
+        return ""
+    return f"This exercise calls your `{unfinished[0]}`, whose check does not hold yet: mend that first."
+
+
 def not_run(exercise: Exercise, kind: str) -> list[Outcome]:
     """Outcomes of an exercise whose code could not even be called (``undefined``, ``missing``)."""
     return [Outcome(problem=Problem(kind, ""))] * len(exercise.cases)
@@ -230,7 +238,8 @@ def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, bool | N
 def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Diagnosis, ...]:
     """The known mistakes that explain what is wrong, at most two.
 
-    One that gives the learner's output in *every* case is the answer. Otherwise two mistakes may have
+    One that gives the learner's output in *every* case is the answer (the closest, where two give nearly
+    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise two mistakes may have
     been made at once: each must explain a failing case and must not break a case that is right here.
     """
     wrong = _wrong_cases(exercise, outcomes, expected)
@@ -238,7 +247,8 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
         mistake: {i for i in range(len(outcomes)) if _alike(exercise, outcomes[i], mistake.outcomes[i])}
         for mistake in expected.mistakes
     }
-    found = [mistake for mistake, alike in explained.items() if len(alike) == len(outcomes)][:1]
+    whole = [mistake for mistake, alike in explained.items() if len(alike) == len(outcomes)]
+    found = sorted(whole, key=lambda mistake: _distance(outcomes, mistake.outcomes))[:1]
     found = found or _fails_in_the_same_cases(exercise, outcomes, expected, wrong)
     candidates = [] if found else [
         mistake for mistake in expected.mistakes if _wrong_cases(exercise, mistake.outcomes, expected) <= wrong
@@ -283,6 +293,18 @@ def _alike(exercise: Exercise, outcome: Outcome, other: Outcome) -> bool:
     if bool(outcome.changed_inputs) != bool(other.changed_inputs):
         return False
     return not _difference(exercise, outcome, other)
+
+
+def _distance(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> float:
+    """The largest difference between outcomes of the same form."""
+    pairs = [
+        (array.astype(float), other_run[name].astype(float))
+        for outcome, other in zip(outcomes, others, strict=True)
+        for run, other_run in zip(outcome.runs, other.runs, strict=True)
+        for name, array in run.items()
+    ]
+    with np.errstate(invalid="ignore"):
+        return max((float(np.nanmax(np.abs(a - b), initial=0)) for a, b in pairs), default=0.0)
 
 
 def _gist(problem: Problem | None) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ stop() { # every failure ends here: one sentence, what and where and what to do 
   exit 1
 }
 trap 'stop "line $LINENO of scripts/setup_environment.sh failed unexpectedly; run it again, and if it stops here again report this line."' ERR
-trap 'printf "\nInterrupted; run this again to go on.\n" >&2; exit 130' INT TERM
+trap 'printf "\nInterrupted; run this again to go on.\n"; exit 130' INT TERM
 
 # The folder counts too: an environment that was moved or copied still points at its old place.
 fingerprint() {
@@ -144,6 +144,10 @@ run_pip "installing the packages of requirements.txt" -r requirements.txt
 say "[4/4] linking the course's own code"
 # The locked setuptools does it: nothing more to download.
 run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
+
+# No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner.
+mkdir -p .venv/etc/jupyter/labconfig
+say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}' >.venv/etc/jupyter/labconfig/page_config.json
 
 say "$wanted" >.venv/.ready
 rm -f .venv/.unfinished

@@ -78,12 +78,8 @@ def test_every_file_names_the_same_python() -> None:
 
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
 def test_ruff_has_nothing_to_say(command: list[str]) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "ruff", *command, "--no-cache", "."],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-    )
+    ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", "--output-format=concise", "."]
+    run = subprocess.run(ruff, cwd=PROJECT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
 
 

@@ -6,7 +6,7 @@ environment variables how to behave, on a PATH that holds only them and the usua
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -234,6 +234,11 @@ def test_a_package_that_cannot_be_found_is_named(course: Course) -> None:
     assert "torch==2.13.0 was not found for Python 3.11.9" in sentence
 
 
+def test_a_missing_package_is_named_even_after_a_connection_was_lost_once(course: Course) -> None:
+    lost_once = NO_NETWORK.splitlines()[0].split("\\n")[0] + "\\n"
+    assert "torch==2.13.0" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=lost_once + NO_SUCH_VERSION)
+
+
 def test_an_untrusted_certificate_is_said(course: Course) -> None:
     says = "Could not fetch URL: SSLError(SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED) - skipping\\n"
     assert "certificate" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=says)
@@ -260,5 +265,7 @@ def test_the_index_that_the_user_configured_for_pip_is_left_alone(course: Course
         assert "find-links" not in call
 
 
-def test_the_script_is_executable() -> None:
-    assert os.access(PROJECT / "scripts/setup_environment.sh", os.X_OK)
+def test_jupyterlab_asks_no_question_about_news(course: Course) -> None:
+    course.set_up()
+    settings = json.loads((course.folder / ".venv/etc/jupyter/labconfig/page_config.json").read_text())
+    assert settings["disabledExtensions"] == {"@jupyterlab/apputils-extension:announcements": True}

@@ -91,8 +91,13 @@ def softmax_by_recursion(scores, axis=-1):
 @variant("softmax")
 def softmax_vectorized_with_signature(scores, axis=-1):
     """Uses np.vectorize with a signature on the axis moved to the end."""
-    one_row = np.vectorize(lambda row: np.exp(row - max(row)) / sum(np.exp(row - max(row))), signature="(n)->(n)")
-    return np.moveaxis(one_row(np.moveaxis(scores, axis, -1)), -1, axis)
+
+    def one_row(row):
+        powers = np.exp(row - max(row))
+        return powers / sum(powers)
+
+    every_row = np.vectorize(one_row, signature="(n)->(n)")
+    return np.moveaxis(every_row(np.moveaxis(scores, axis, -1)), -1, axis)
 
 
 @variant("softmax")

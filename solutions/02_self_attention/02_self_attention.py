@@ -322,8 +322,8 @@ d_ks = [1, 4, 16, 64, 256, 1024]
 
 def mean_gradient(scores: np.ndarray) -> float:
     """Mean |d weight / d score| of a softmax, on its diagonal: weight * (1 - weight)."""
-    weights = softmax(scores)
-    return float((weights * (1 - weights)).mean())
+    shares = softmax(scores)
+    return float((shares * (1 - shares)).mean())
 
 
 plain, scaled, slopes = [], [], {"not scaled": [], "divided by √d_k": []}
@@ -459,7 +459,7 @@ show_figure(
 print("row l'Afrique equals exercise 2:", np.allclose(weights[2], attend_one_word(jane, 2, w_query, w_key, w_value)[1]))
 
 # %% [markdown]
-# Nobody in Jane's sentence looks at *en*: its key is small in all three questions. And note what attention does **not** know: the order of
+# Hardly anybody in Jane's sentence looks at *en*: its key is close to zero in all three questions. And note what attention does **not** know: the order of
 # the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 mends that.
 #
 # ### The same as everybody's

@@ -1,0 +1,169 @@
+"""Verdicts into the executed notebook, and from there to nbgrader's HTML feedback.
+
+What learner code put out is shown as text and pictures only: no markup, script or widget of a submission
+ever reaches the browser of whoever opens the feedback or formgrader.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+from nbgrader.converters import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import capture_log
+
+from course_utils.comparison import Verdict
+from course_utils.report import Report
+from grader.course import CourseError
+from grader.judge import advice
+from grader.lab import Lab, checked_exercise, nbgrader_of
+
+RESULT_CELL = "grading-result"
+"""Id of the cell at the top of a graded notebook that says how grading went."""
+
+MAX_TEXT = 10_000
+MAX_OUTPUT_TEXT = 200_000
+MAX_OUTPUT_PICTURES = 8 * 2**20
+
+
+def points_of(cell: NotebookNode) -> float:
+    return float(nbgrader_of(cell).get("points", 0))
+
+
+def earned(verdict: Verdict, points: float) -> float:
+    """Points for a verdict, in hundredths; all of them only if every check holds."""
+    return points if verdict.correct else min(round(points * verdict.score, 2), points)
+
+
+def with_results(
+    lab: Lab,
+    executed: NotebookNode,
+    release: NotebookNode,
+    verdicts: Mapping[str, Verdict],
+    state: str,
+    notes: Sequence[str],
+) -> NotebookNode:
+    """A copy of an executed notebook as instructors and learners get to see it.
+
+    Each check cell shows its report. Its plain text is the number of points, because that is where nbgrader
+    reads them from: so its formgrader and its own autograding steps agree with ours.
+    """
+    notebook = copy.deepcopy(executed)
+    released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
+    bounds = _Bounds()
+    for cell in notebook.cells:
+        if key := checked_exercise(cell):
+            cell.outputs = [_report(lab, key, verdicts, points_of(cell))]
+        elif cell.cell_type == "code":
+            cell.outputs = bounds.harmless(cell.outputs)
+        elif nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"]):
+            cell.source = inert_markdown(cell.source)
+    lines = [f"**Grading: {state}.**", *(f"- {inert_markdown(note)}" for note in notes)]
+    notebook.cells.insert(0, new_markdown_cell("\n\n".join([lines[0], "\n".join(lines[1:])]), id=RESULT_CELL))
+    return notebook
+
+
+def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) -> NotebookNode:
+    got = earned(verdicts[key], points)
+    report = Report(verdicts[key], points=(got, points), advice=advice(lab, key, verdicts))
+    data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
+    return new_output("execute_result", data=data, execution_count=1)
+
+
+def inert_markdown(text: str) -> str:
+    """Markdown without live HTML and links: an invisible character keeps them from being recognised.
+
+    nbgrader renders markdown with raw HTML and with links of any kind, ``javascript:`` included.
+    """
+    text = re.sub(r"<(?=[A-Za-z/!?])", "<\u200b", text)
+    return re.sub(r"\](?=[(\[:])", "]\u2060", text)
+
+
+# ---------------------------------------------------------------------------------- learners' outputs
+
+_PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+
+
+class _Bounds:
+    """What is left of a notebook's allowance for outputs."""
+
+    def __init__(self) -> None:
+        self.text = MAX_OUTPUT_TEXT
+        self.pictures = MAX_OUTPUT_PICTURES
+
+    def harmless(self, outputs: Sequence[Mapping[str, Any]]) -> list[NotebookNode]:
+        """Text and pictures of a cell's outputs, as long as the allowance lasts."""
+        kept = (self._harmless(output) for output in outputs)
+        return [output for output in kept if output is not None]
+
+    def _harmless(self, output: Mapping[str, Any]) -> NotebookNode | None:
+        kind = output.get("output_type")
+        if kind == "stream":
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            return new_output("stream", name=name, text=self._bounded(output.get("text")))
+        if kind == "error":
+            trace = output.get("traceback")
+            lines = [self._bounded(line) for line in trace] if isinstance(trace, list) else []
+            name, value = self._bounded(output.get("ename")), self._bounded(output.get("evalue"))
+            return new_output("error", ename=name, evalue=value, traceback=[line for line in lines if line])
+        data = output.get("data")
+        if kind not in ("display_data", "execute_result") or not isinstance(data, Mapping):
+            return None
+        shown = {mime: picture for mime in _PICTURES if (picture := self._picture(mime, data.get(mime)))}
+        if text := self._bounded(data.get("text/plain")):
+            shown["text/plain"] = text
+        return new_output("display_data", data=shown) if shown else None
+
+    def _bounded(self, text: Any) -> str:
+        if isinstance(text, list):
+            text = "".join(part for part in text if isinstance(part, str))
+        if not isinstance(text, str) or self.text <= 0:
+            return ""
+        limit = min(MAX_TEXT, self.text)
+        self.text -= min(len(text), limit)
+        text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+        return (
+            text
+            if len(text) <= limit
+            else f"{text[:limit]}\n... {len(text) - limit} more characters left out"
+        )
+
+    def _picture(self, mime: str, data: Any) -> str | None:
+        if not isinstance(data, str) or len(data) > self.pictures:
+            return None
+        try:
+            raw = base64.b64decode(re.sub(r"\s", "", data), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if not raw.startswith(_PICTURES[mime]):
+            return None
+        self.pictures -= len(data)
+        return base64.b64encode(raw).decode("ascii")
+
+
+# ---------------------------------------------------------------------------------- HTML
+
+
+def generate_feedback(lab: Lab) -> int:
+    """nbgrader's HTML feedback for every graded submission of a lab. Returns how many there are.
+
+    Raises:
+        CourseError: nothing has been graded, or nbgrader fails; the message says why.
+    """
+    graded = list(lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}"))
+    if not graded:
+        raise CourseError(f"{lab.name} has no graded submissions. Run `grader autograde {lab.name}` first.")
+    config = lab.course.nbgrader_config()
+    config.CourseDirectory.assignment_id = lab.name
+    config.GenerateFeedback.force = True
+    result = capture_log(GenerateFeedback(coursedir=CourseDirectory(config=config), config=config))
+    if not result["success"]:
+        raise CourseError(f"nbgrader could not make the feedback of {lab.name}:\n{result.get('log', '')}")
+    return len(graded)

@@ -1,0 +1,282 @@
+"""check(...) as learners meet it: every kind of fault has a clear message of its own, every kind of object fits."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from course_utils import check, inputs_of, progress
+from course_utils.check import SEED_VARIABLE, CheckFailed
+from course_utils.comparison import Expected
+from course_utils.exercise import PUBLIC_SEED, Case, Exercise, take_value
+from course_utils.expected import FILE_NAME, save_expected
+from course_utils.outcome import try_exercise
+
+# ---------------------------------------------------------------------------------- exercises of every kind
+
+
+def _x(rng):
+    return {"x": rng.standard_normal((2, 3))}
+
+
+def _linear_inputs(rng):
+    return {"x": rng.standard_normal((2, 3)), "weight": rng.standard_normal((4, 3)), "bias": rng.standard_normal(4)}
+
+
+def call_torch_module(learner, inputs):
+    import torch
+
+    module = learner(3, 4)
+    with torch.no_grad():
+        module.linear.weight.copy_(torch.tensor(inputs["weight"]))
+        module.linear.bias.copy_(torch.tensor(inputs["bias"]))
+    return module(torch.tensor(inputs["x"], dtype=torch.float32))
+
+
+def call_keras_layer(learner, inputs):
+    layer = learner(4)
+    layer(inputs["x"])  # builds the weights that are set next
+    layer.dense.set_weights([inputs["weight"].T, inputs["bias"]])
+    return layer(inputs["x"])
+
+
+KINDS = types.ModuleType("course_utils.exercises.kinds")
+KINDS.double = Exercise("double", ("doubled",), (Case("2 by 3", _x), Case("again", _x)), seconds=0.3)
+KINDS.both = Exercise("both", ("low", "high"), (Case("2 by 3", _x),))
+KINDS.as_dict = Exercise("as_dict", ("low", "high"), (Case("2 by 3", _x),))
+KINDS.table = Exercise("table", ("table",), (Case("its value", lambda rng: {}),), call=take_value)
+KINDS.pair = Exercise("pair", ("low", "high"), (Case("its values", lambda rng: {}),), call=take_value)
+KINDS.module = Exercise("Module", ("output",), (Case("given weights", _linear_inputs),), call=call_torch_module)
+KINDS.layer = Exercise("Layer", ("output",), (Case("given weights", _linear_inputs),), call=call_keras_layer, seconds=60)
+
+
+def reference_module():
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self, n_in, n_out):
+            super().__init__()
+            self.linear = torch.nn.Linear(n_in, n_out)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    return Module
+
+
+def reference_layer():
+    import keras
+
+    class Layer(keras.layers.Layer):
+        def __init__(self, units):
+            super().__init__()
+            self.dense = keras.layers.Dense(units)
+
+        def call(self, x):
+            return self.dense(x)
+
+    return Layer
+
+
+REFERENCES = {
+    "double": lambda x: 2 * x,
+    "both": lambda x: (x.min(axis=1), x.max(axis=1)),
+    "as_dict": lambda x: {"low": x.min(axis=1), "high": x.max(axis=1)},
+    "table": np.array([[1.0, 2.0]]),
+    "pair": (np.array(1.0), np.array([2.0, 3.0])),
+}
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A lab with an exercise of each kind; the current folder is that of its notebook."""
+    monkeypatch.setitem(sys.modules, KINDS.__name__, KINDS)
+    monkeypatch.chdir(tmp_path)
+    write_expected(tmp_path, REFERENCES)
+    return tmp_path
+
+
+def write_expected(folder, references):
+    exercises = {value.name: value for value in vars(KINDS).values() if isinstance(value, Exercise)}
+    everything = {}
+    for name, reference in references.items():
+        key, exercise = f"kinds.{name}", exercises[name]
+        inputs = tuple(case.runs(key, PUBLIC_SEED) for case in exercise.cases)
+        everything[key] = Expected(inputs, tuple(try_exercise(exercise, key, reference, PUBLIC_SEED)))
+    save_expected(folder / FILE_NAME, everything)
+
+
+def run(source: str, key: str, capsys) -> tuple[str, str]:
+    """Runs a cell and the check as a notebook does; returns what was printed and the error's line."""
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(True), "<cell>")
+    namespace = {"np": np, "check": check, "__name__": "__main__"}
+    exec(compile(source, "<cell>", "exec"), namespace)
+    error = ""
+    try:
+        exec(f"check({key!r})", namespace)
+    except CheckFailed as raised:
+        error = "".join(raised._render_traceback_())
+    return capsys.readouterr().out, error
+
+
+# ---------------------------------------------------------------------------------- kinds of objects
+
+
+@pytest.mark.parametrize(
+    "key, source",
+    [
+        ("kinds.double", "def double(x): return x + x"),
+        ("kinds.double", "double = lambda x: np.float32(2) * x.astype('float32')"),
+        ("kinds.both", "def both(x): return [x.min(1), x.max(1)]"),
+        ("kinds.as_dict", "def as_dict(x): return {'high': x.max(1), 'low': x.min(1), 'more': None}"),
+        ("kinds.as_dict", "def as_dict(x): return x.min(1), x.max(1)"),
+        ("kinds.table", "table = np.array([[1, 2]])"),
+        ("kinds.pair", "pair = 1, np.array([2, 3])"),
+        ("kinds.double", "import torch\ndef double(x): return 2 * torch.tensor(x, requires_grad=True)"),
+    ],
+)
+def test_functions_arrays_tuples_dicts_and_tensors_are_all_learner_objects(lab, capsys, key, source):
+    report, error = run(source, key, capsys)
+    assert error == "" and report.startswith("[ok]")
+
+
+def test_a_pytorch_module_is_checked_with_weights_set_by_the_check(lab, capsys):
+    write_expected(lab, {"Module": reference_module()})
+    right = (
+        "import torch\nclass Module(torch.nn.Module):\n"
+        "    def __init__(self, a, b):\n        super().__init__()\n        self.linear = torch.nn.Linear(a, b)\n"
+        "    def forward(self, x):\n        return x @ self.linear.weight.T + self.linear.bias\n"
+    )
+    assert run(right, "kinds.Module", capsys)[1] == ""
+    report, _ = run(right.replace(" + self.linear.bias", ""), "kinds.Module", capsys)
+    assert "8 of 8 values differ" in report
+
+
+@pytest.mark.slow
+def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
+    write_expected(lab, {"Layer": reference_layer()})
+    right = (
+        "import keras\nclass Layer(keras.layers.Layer):\n"
+        "    def __init__(self, units):\n        super().__init__()\n        self.dense = keras.layers.Dense(units)\n"
+        "    def call(self, x):\n        return self.dense(x)\n"
+    )
+    assert run(right, "kinds.Layer", capsys)[1] == ""
+    report, _ = run(right.replace("return self", "return 2 * self"), "kinds.Layer", capsys)
+    assert "8 of 8 values differ" in report
+
+
+# ---------------------------------------------------------------------------------- kinds of faults
+
+
+@pytest.mark.parametrize(
+    "source, message",
+    [
+        ("pass", "`double` is not defined yet. Run the cell that defines it"),
+        ("def double(x):\n    raise NotImplementedError", "`double` still has a part to write"),
+        ("def double(x):\n    2 * x", "It returned None: is the `return` line there"),
+        ("def double(x):\n    return (x, x)", "It returned 2 values; expected just `doubled`."),
+        ("def double(x):\n    return [[1, 2]]", "`doubled` is a Python list; make it an array"),
+        ("def double(x):\n    return 'x'", "`doubled` is of type str; expected an array of numbers."),
+        ("def double(x):\n    return np.array(['x'])", "`doubled` is an array of <U1; expected numbers or booleans."),
+        ("def double(x):\n    return x * 2j", "`doubled` is an array of complex128"),
+        ("def double(x):\n    return 2 * x.T", "`doubled` has shape (3, 2); expected (2, 3)."),
+        ("def double(x):\n    return x / 0 * 0", "`doubled` contains NaN (not a number), first at [0, 0]."),
+        ("def double(x):\n    y = x + 1\n    return y @ x", "double, line 3 of its cell: return y @ x"),
+        ("def double(x):\n    import sys\n    sys.exit()", "SystemExit"),
+        ("def double(x):\n    x *= 2\n    return x", "`x` was changed in place; work on a copy of it."),
+        ("def double(x):\n    while True:\n        pass", "It was still running after 0.3 seconds and was stopped."),
+        ("def double(x):\n    try:\n        while True: pass\n    except Exception: return x", "after 0.3 seconds"),
+        ("def double(x):\n    return 3 * x", "values differ; the most at `doubled["),
+        ("def double():\n    return 3", "TypeError"),
+        ("double = 3", "TypeError: 'int' object is not callable"),
+    ],
+)
+def test_each_fault_has_a_clear_message_of_its_own(lab, capsys, source, message):
+    report, error = run(source, "kinds.double", capsys)
+    assert message in report
+    assert error.startswith("CheckFailed: double: ") and "\n" not in error and "Traceback" not in error
+
+
+def test_the_message_for_a_tuple_of_another_length_names_what_is_expected(lab, capsys):
+    report, _ = run("def both(x): return x", "kinds.both", capsys)
+    assert "It returned one ndarray; expected 2: (low, high)." in report
+
+
+def test_a_dict_without_a_key_is_told_which(lab, capsys):
+    report, _ = run("def as_dict(x): return {'low': x}", "kinds.as_dict", capsys)
+    assert "has no key 'high'; expected keys: low, high." in report
+
+
+def test_prints_and_warnings_neither_cost_nor_vanish(lab, capsys):
+    source = "import warnings\ndef double(x):\n    print('looking at', x.shape)\n    warnings.warn('careful')\n    return 2 * x"
+    report, error = run(source, "kinds.double", capsys)
+    assert error == "" and "Your code printed:" in report and "looking at (2, 3)" in report and "careful" not in report
+
+
+def test_attempts_and_the_best_score_are_remembered(lab, capsys):
+    run("def double(x): return x", "kinds.double", capsys)
+    run("def double(x): return 2 * x", "kinds.double", capsys)
+    run("def double(x): return x", "kinds.double", capsys)
+    entry = progress.load()["kinds.double"]
+    assert entry["attempts"] == 3 and entry["best"] == 1 and entry["solved"]
+
+
+def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", "/dev/null/progress.json")
+    assert run("def double(x): return 2 * x", "kinds.double", capsys)[1] == ""
+
+
+def test_an_unknown_exercise_is_answered_with_those_there_are(lab):
+    with pytest.raises(LookupError, match="it has: double, both"):
+        check("kinds.treble")
+    with pytest.raises(LookupError, match="There is no lab module 'nowhere'"):
+        check("nowhere.treble")
+
+
+def test_without_expected_npz_the_message_says_what_to_do(lab, capsys):
+    (lab / FILE_NAME).unlink()
+    with pytest.raises(LookupError, match="not in this notebook's folder.*get the lab's folder again"):
+        run("def double(x): return x", "kinds.double", capsys)
+
+
+def test_a_damaged_expected_npz_is_named(lab, capsys):
+    (lab / FILE_NAME).write_bytes(b"PK not really")
+    with pytest.raises(LookupError, match="cannot be read"):
+        run("def double(x): return x", "kinds.double", capsys)
+
+
+def test_the_public_inputs_of_a_case_can_be_had_to_try_things_on(lab):
+    assert inputs_of("kinds.double", case=1)["x"].shape == (2, 3)
+    with pytest.raises(LookupError, match="cases 0 to 1"):
+        inputs_of("kinds.double", case=2)
+
+
+def test_in_grading_the_check_publishes_outcomes_and_judges_nothing(lab, capsys, monkeypatch):
+    published = []
+    monkeypatch.setenv(SEED_VARIABLE, "99")
+    monkeypatch.setattr(sys.modules["course_utils.check"], "_display", published.append)
+    (lab / FILE_NAME).unlink()
+    assert run("def double(x): return 5 * x", "kinds.double", capsys) == ("", "")
+    (bundle,) = published[0].values()
+    assert bundle["exercise"] == "kinds.double" and bundle["seed"] == 99 and len(bundle["cases"]) == 2
+    json.dumps(bundle)
+
+
+def test_importing_course_utils_loads_neither_frameworks_nor_figures():
+    heavy = "torch", "tensorflow", "keras", "matplotlib", "ipywidgets", "IPython", "grader", "transformers", "scipy"
+    code = f"import sys, course_utils; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_course_utils_never_imports_the_instructors_side():
+    from conftest import ROOT
+
+    for path in (ROOT / "course_utils").rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert "import grader" not in text and "from grader" not in text and "solutions" not in text.replace("CheckFailed", ""), path

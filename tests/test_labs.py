@@ -1,0 +1,108 @@
+"""The four truths about every lab: reference 100 %, stub 0, misconceptions known by name, variants 100 %."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import LABS
+
+from course_utils.comparison import compare
+from course_utils.exercise import PUBLIC_SEED
+from course_utils.expected import FILE_NAME, load_expected
+from course_utils.outcome import decode, encode, try_exercise
+from grader.lab import Lab, is_solution, nbgrader_of
+
+SEEDS = (PUBLIC_SEED, 31, 32)
+
+
+@pytest.fixture(scope="module")
+def expected(labs):
+    return {(name, seed): lab.expected(seed) for name, lab in labs.items() for seed in SEEDS}
+
+
+def exercises_of_all_labs(course_labs: list[str]) -> list[tuple[str, str]]:
+    from conftest import ROOT
+
+    from grader.course import Course
+
+    return [(name, key) for name in course_labs for key in Lab.load(Course(ROOT), name).exercises]
+
+
+EXERCISES = exercises_of_all_labs(LABS)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_the_reference_earns_everything(labs, expected, lab, key, seed):
+    verdict = compare(labs[lab].exercises[key], expected[lab, seed][key].reference, expected[lab, seed][key])
+    assert verdict.correct and verdict.score == 1 and not verdict.diagnoses, verdict
+
+
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_the_untouched_stub_earns_nothing_and_is_told_so(labs, expected, lab, key):
+    exercise = labs[lab].exercises[key]
+    namespace = {**labs[lab].reference}
+    stub = next(cell for cell in labs[lab].release().cells if is_solution(cell) and nbgrader_of(cell)["grade_id"] == exercise.name)
+    exec(stub.source, namespace)
+    outcomes = try_exercise(exercise, key, namespace[exercise.name], PUBLIC_SEED, namespace)
+    verdict = compare(exercise, outcomes, expected[lab, PUBLIC_SEED][key])
+    assert verdict.score == 0 and verdict.passed == 0
+    assert "still has a part to write" in verdict.summary
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_every_misconception_loses_points_and_is_recognised_by_name(labs, expected, lab, key, seed):
+    of_this_seed = expected[lab, seed][key]
+    assert of_this_seed.mistakes, "an exercise without a known misconception"
+    for mistake in of_this_seed.mistakes:
+        verdict = compare(labs[lab].exercises[key], mistake.outcomes, of_this_seed)
+        assert verdict.score < 1, mistake.name
+        assert [diagnosis.name for diagnosis in verdict.diagnoses] == [mistake.name]
+
+
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_at_least_three_correct_variants_in_other_styles_earn_everything(labs, expected, lab, key):
+    exercise, variants = labs[lab].exercises[key], labs[lab].variants.get(key, [])
+    assert len(variants) >= 3
+    for seed in SEEDS:
+        for entry in variants:
+            verdict = compare(exercise, labs[lab].outcomes(key, entry.value, seed), expected[lab, seed][key])
+            assert verdict.score == 1, (entry.name, seed, [check for check in verdict.checks if not check.passed])
+
+
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_what_learners_compare_with_is_what_the_reference_gives(labs, expected, lab, key):
+    path = labs[lab].release_folder / FILE_NAME
+    stored = load_expected(path, key, labs[lab].exercises[key])
+    fresh = expected[lab, PUBLIC_SEED][key]
+    assert compare(labs[lab].exercises[key], stored.reference, fresh).correct
+    assert [mistake.name for mistake in stored.mistakes] == [mistake.name for mistake in fresh.mistakes]
+
+
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_outcomes_survive_the_wire_unchanged(labs, expected, lab, key):
+    reference = expected[lab, PUBLIC_SEED][key].reference
+    carried = decode(encode(list(reference)), len(reference))
+    for sent, received in zip(reference, carried, strict=True):
+        for run, other in zip(sent.runs, received.runs, strict=True):
+            assert list(run) == list(other)
+            assert all(np.array_equal(run[name], other[name], equal_nan=run[name].dtype.kind == "f") for name in run)
+
+
+@pytest.mark.parametrize("lab, key", EXERCISES)
+def test_no_case_hides_a_mistake_behind_equal_sizes(labs, lab, key):
+    for case in labs[lab].exercises[key].cases:
+        for inputs in case.runs(key, PUBLIC_SEED):
+            if "query" in inputs:
+                sizes = inputs["query"].shape[-2:] + inputs["key"].shape[-2:-1] + inputs["value"].shape[-1:]
+                assert len(set(sizes)) == 4, f"{case.title}: q_len, d_k, k_len, d_v are {sizes}"
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_every_hint_teaches_without_the_code(labs, lab):
+    for entries in labs[lab].misconceptions.values():
+        for entry in entries:
+            assert len(entry.hint) > 40, entry.name
+            assert entry.title.endswith("."), entry.name
+            assert "return " not in entry.hint.replace("return line", "").replace("return a new", "") or "`return" not in entry.hint
