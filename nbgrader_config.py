@@ -1,0 +1,7 @@
+"""nbgrader's configuration, so that formgrader and the nbgrader commands work on this course."""
+
+from pathlib import Path
+
+from grader.course import Course
+
+get_config().merge(Course(Path(__file__).resolve().parent).nbgrader_config())  # noqa: F821 (given by traitlets)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
+import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
+
+from course_utils.display import CARD, CELL, LINE, publish
+from course_utils.exercise import exercises_of
 
 PROGRESS_VARIABLE = "TRANSFORMER_LABS_PROGRESS"
 
@@ -45,3 +53,103 @@ def record(key: str, score: float) -> None:
         scratch.replace(target)  # a reader never sees half a file
     except OSError:
         return
+
+
+# ---------------------------------------------------------------------------------- overview
+
+
+@dataclass(frozen=True)
+class LabProgress:
+    """A lab as the overview shows it. ``exercises``: name -> its entry in the file, empty if never tried."""
+
+    number: str
+    title: str
+    minutes: int | None
+    exercises: dict[str, dict]
+
+    @property
+    def solved(self) -> int:
+        return sum(entry.get("best", 0) == 1 for entry in self.exercises.values())
+
+
+def overview() -> None:
+    """Shows how far you are in every lab of the course."""
+    labs = progress_of_labs()
+    publish({"text/html": as_html(labs), "text/plain": as_text(labs)})
+
+
+def progress_of_labs() -> list[LabProgress]:
+    """All labs that have exercises, in the course's order, with what the file says about each exercise."""
+    package = importlib.import_module("course_utils.exercises")
+    done = load()
+    labs = []
+    for found in pkgutil.iter_modules(package.__path__):
+        exercises = exercises_of(found.name)
+        if not exercises:
+            continue
+        module = importlib.import_module(f"{package.__name__}.{found.name}")
+        number = re.match(r"Lab (\d+)", module.__doc__ or "")
+        labs.append(
+            LabProgress(
+                number.group(1) if number else "",
+                found.name.replace("_", " ").capitalize(),
+                getattr(module, "MINUTES", None),
+                {name: done.get(f"{found.name}.{name}", {}) for name in exercises},
+            )
+        )
+    return sorted(labs, key=lambda lab: (not lab.number, lab.number, lab.title))
+
+
+def as_text(labs: list[LabProgress]) -> str:
+    """The overview in plain text."""
+    lines = []
+    for lab in labs:
+        lines.append(_heading(lab))
+        width = max(map(len, lab.exercises))
+        for name, entry in lab.exercises.items():
+            filled = int(10 * entry.get("best", 0))
+            lines.append(f"  {name:<{width}}  [{'#' * filled}{'.' * (10 - filled)}]  {_words(entry)}")
+    return "\n".join([*lines, "", _total(labs)])
+
+
+def as_html(labs: list[LabProgress]) -> str:
+    """The overview with a bar for each exercise; the number stands beside the bar."""
+    parts = []
+    for lab in labs:
+        rows = "".join(
+            f'<tr style="background:none"><td style="{CELL};min-width:15em"><code>{escape(name)}</code></td>'
+            f'<td style="{CELL}">{_bar(entry.get("best", 0))}</td><td style="{CELL}">{_words(entry)}</td></tr>'
+            for name, entry in lab.exercises.items()
+        )
+        parts.append(
+            f'<div style="margin-top:.5em"><b>{escape(_heading(lab))}</b></div>'
+            f'<table style="border:none;margin:.1em 0 .1em 1em">{rows}</table>'
+        )
+    return f'<div style="{CARD}">{"".join(parts)}<div style="{LINE};padding-top:.4em"><b>{_total(labs)}</b></div></div>'
+
+
+def _heading(lab: LabProgress) -> str:
+    minutes = f", {lab.minutes} minutes" if lab.minutes else ""
+    return f"{lab.number} {lab.title}: {lab.solved} of {len(lab.exercises)} solved{minutes}".strip()
+
+
+def _total(labs: list[LabProgress]) -> str:
+    exercises = sum(len(lab.exercises) for lab in labs)
+    return f"{sum(lab.solved for lab in labs)} of {exercises} exercises solved."
+
+
+def _words(entry: dict) -> str:
+    attempts = entry.get("attempts", 0)
+    if not attempts:
+        return "not started"
+    count = f"{attempts} {'attempt' if attempts == 1 else 'attempts'}"
+    return f"solved, {count}" if entry.get("best") == 1 else f"best {int(100 * entry['best'])} %, {count}"
+
+
+def _bar(share: float) -> str:
+    """Blue is told from grey by everyone, in both themes; the words beside it say the same."""
+    return (
+        '<div aria-hidden="true" style="width:9em;height:.8em;margin-top:.3em;border-radius:3px;overflow:hidden;'
+        f'border:1px solid var(--jp-border-color0,#888)"><div style="width:{100 * share:.0f}%;height:100%;'
+        'background:#3b8bbd"></div></div>'
+    )

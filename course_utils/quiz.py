@@ -1,8 +1,22 @@
-"""The review questions at the end of a lab."""
+"""``quiz("self_attention")``: the review questions at the end of a lab, with a reason for every option.
+
+A lab's questions are the tuple ``QUIZ`` in ``course_utils/exercises/<lab>.py``. With a kernel behind it a
+quiz is buttons; elsewhere the same output shows the questions with folded answers. Nothing is recorded:
+a quiz is for the learner alone.
+"""
 
 from __future__ import annotations
 
+import importlib
+import string
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from course_utils.display import BAD, CARD, GOOD, LINE, TEXT, inline
+
+if TYPE_CHECKING:
+    from ipywidgets import DOMWidget, VBox
 
 
 @dataclass(frozen=True)
@@ -16,7 +30,150 @@ class Option:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its options; exactly one is right."""
+    """A question with its options; exactly one is right.
+
+    Raises:
+        ValueError: none or several are right, or an option lacks its reason.
+    """
 
     text: str
     options: tuple[Option, ...]
+
+    def __post_init__(self) -> None:
+        if sum(option.right for option in self.options) != 1:
+            raise ValueError(f"Exactly one option of a question is right; look at: {self.text}")
+        if unexplained := [option.text for option in self.options if not option.why.strip()]:
+            raise ValueError(f"The option {unexplained[0]!r} does not say why; look at: {self.text}")
+
+
+def quiz(lab: str) -> None:
+    """Shows the review questions of a lab.
+
+    Args:
+        lab: the lab's name without its number, e.g. ``"self_attention"``.
+
+    Raises:
+        LookupError: there is no such lab, or it has no questions.
+    """
+    from course_utils.plots import show_live
+
+    questions = questions_of(lab)
+    show_live(_widget(questions), html=as_html(questions), text=as_text(questions))
+
+
+def questions_of(lab: str) -> tuple[Question, ...]:
+    """The questions of a lab, in order.
+
+    Raises:
+        LookupError: there is no such lab, or it has no questions.
+    """
+    name = f"course_utils.exercises.{lab}"
+    try:
+        questions = getattr(importlib.import_module(name), "QUIZ", ())
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        questions = ()
+    if not questions:
+        raise LookupError(f"There are no review questions for {lab!r}: {name} has no QUIZ.")
+    return questions
+
+
+# ---------------------------------------------------------------------------------- without a kernel
+
+
+def as_html(questions: Sequence[Question]) -> str:
+    """The quiz as a page shows it without a kernel: the answers wait in a folded part of each question."""
+    items = []
+    for question in questions:
+        options = "".join(f"<li>{inline(option.text)}</li>" for option in question.options)
+        answers = "".join(
+            f"<li><b>{_mark(option)} {letter}</b> {inline(option.why)}</li>"
+            for letter, option in zip(string.ascii_uppercase, question.options, strict=False)
+        )
+        items.append(
+            f'<li style="margin:.7em 0"><b>{inline(question.text)}</b>'
+            f'<ol style="list-style-type:upper-alpha;margin:.2em 0">{options}</ol>'
+            f'<details><summary style="cursor:pointer">Show the answer</summary>'
+            f'<ul style="list-style:none;padding-left:1em;margin:.2em 0">{answers}</ul></details></li>'
+        )
+    return f'<div style="{CARD}"><ol style="padding-left:1.4em;margin:0">{"".join(items)}</ol></div>'
+
+
+def as_text(questions: Sequence[Question]) -> str:
+    """The quiz in plain text: first all questions, then all answers."""
+    asked, answered = [], ["Answers"]
+    for number, question in enumerate(questions, 1):
+        asked.append(f"{number}. {question.text}")
+        for letter, option in zip(string.ascii_uppercase, question.options, strict=False):
+            asked.append(f"   {letter}. {option.text}")
+            answered.append(f"{number}{letter}. {'Right' if option.right else 'Wrong'}: {option.why}")
+        asked.append("")
+    return "\n".join([*asked, *answered])
+
+
+def _mark(option: Option) -> str:
+    """Told apart by its shape; its colour is an addition."""
+    return f'<span style="color:{GOOD}">✓</span>' if option.right else f'<span style="color:{BAD}">✗</span>'
+
+
+# ---------------------------------------------------------------------------------- with a kernel
+
+_BUTTONS = f"""<style>
+.transformer-labs-option.jupyter-button {{
+  width: auto; max-width: 50em; height: auto; min-height: 28px; margin: 2px 0; padding: 4px 10px;
+  line-height: 1.4; text-align: left; white-space: normal; border: 2px solid transparent;
+}}
+.transformer-labs-option.jupyter-button:focus-visible {{
+  outline: 2px solid var(--jp-brand-color1, #1976d2);
+}}
+.transformer-labs-right.jupyter-button {{ border-color: {GOOD}; }}
+.transformer-labs-wrong.jupyter-button {{ border-color: {BAD}; border-style: dashed; }}
+</style>"""
+
+
+def _widget(questions: Sequence[Question]) -> VBox:
+    """A button for each option: easy to hit, and Tab, Enter and Space work by themselves."""
+    import ipywidgets
+
+    first_tries: dict[int, bool] = {}  # number of a question -> whether the first choice was right
+    result = ipywidgets.HTML()
+
+    def answered(number: int, option: Option) -> None:
+        first_tries.setdefault(number, option.right)
+        right = sum(first_tries.values())
+        text = f"{len(first_tries)} of {len(questions)} answered, {right} right at the first try."
+        result.value = _said(text, f"{LINE};margin-top:.6em;padding-top:.4em")
+
+    parts = [ipywidgets.HTML(_BUTTONS)]
+    for number, question in enumerate(questions, 1):
+        parts.append(ipywidgets.HTML(_said(f"<b>{number}. {inline(question.text)}</b>", "margin-top:.6em")))
+        for option in question.options:
+            parts += _choice(option, lambda option, number=number: answered(number, option))
+    return ipywidgets.VBox([*parts, result])
+
+
+def _choice(option: Option, chosen: Callable[[Option], None]) -> list[DOMWidget]:
+    """A button for one option, and the place below it where its reason appears."""
+    import ipywidgets
+
+    label = option.text.replace("`", "")  # a button's text has no markup
+    button = ipywidgets.Button(description=f"○ {label}")
+    button.add_class("transformer-labs-option")
+    reason = ipywidgets.HTML(layout=ipywidgets.Layout(display="none"))
+
+    def show(_: object) -> None:
+        button.description = f"{'✓' if option.right else '✗'} {label}"
+        button.add_class("transformer-labs-right" if option.right else "transformer-labs-wrong")
+        reason.layout.display = None
+        word = "Right." if option.right else "Not this one."
+        reason.value = _said(f"<b>{_mark(option)} {word}</b> {inline(option.why)}", "margin-left:1.6em")
+        chosen(option)
+
+    button.on_click(show)
+    return [button, reason]
+
+
+def _said(html: str, style: str) -> str:
+    """``aria-live``: a screen reader reads what appears after a click."""
+    return f'<div aria-live="polite" style="{TEXT};max-width:50em;line-height:1.45;{style}">{html}</div>'

@@ -6,17 +6,16 @@ is one, so that the card is readable in the dark theme too; marks differ by shap
 
 from __future__ import annotations
 
-import re
 from html import escape
 
 from course_utils.comparison import CheckResult, Verdict
+from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (
     "border:1px solid {line};border-left:6px solid {line};border-radius:6px;padding:.6em 1em;margin:.3em 0;"
     "max-width:52em;line-height:1.45;color:var(--jp-content-font-color1,#1b1b1b);"
     "background:var(--jp-layout-color1,#fff);font-family:var(--jp-content-font-family,system-ui,sans-serif)"
 )
-_GOOD, _BAD, _OPEN = "#1b7f5c", "#c2410c", "#5b6b7b"  # told apart by colour-blind readers, and by the mark
 
 
 class Report:
@@ -53,12 +52,12 @@ class Report:
 
     def _repr_html_(self) -> str:
         verdict = self.verdict
-        colour = _GOOD if verdict.correct else _OPEN if verdict.problem else _BAD
+        colour = GOOD if verdict.correct else OPEN if verdict.problem else BAD
         mark = "&#10003;" if verdict.correct else "&#9675;" if verdict.problem else "&#10007;"
         parts = [
             f'<div role="group" aria-label="Check of {escape(verdict.exercise)}" style="{_STYLE.format(line=colour)}">',
             f'<div style="font-weight:600"><span style="color:{colour}" aria-hidden="true">{mark}</span> '
-            f"{_words(self._headline())}</div>",
+            f"{inline(self._headline())}</div>",
         ]
         if verdict.where:
             parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
@@ -68,12 +67,12 @@ class Report:
         for diagnosis in verdict.diagnoses:
             parts.append(
                 f'<div style="border-top:1px solid var(--jp-border-color2,#ddd);padding-top:.4em">'
-                f"<b>This looks like a known mistake:</b> {_words(diagnosis.title)}<br>{_words(diagnosis.hint)}</div>"
+                f"<b>This looks like a known mistake:</b> {inline(diagnosis.title)}<br>{inline(diagnosis.hint)}</div>"
             )
         if verdict.next_step and not verdict.diagnoses:
-            parts.append(f"<div><b>Next:</b> {_words(verdict.next_step)}</div>")
+            parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
         if self.advice:
-            parts.append(f"<div>{_words(self.advice)}</div>")
+            parts.append(f"<div>{inline(self.advice)}</div>")
         if verdict.printed:
             parts.append(
                 f"<details><summary>Your code printed</summary><pre>{escape(verdict.printed)}</pre></details>"
@@ -82,14 +81,9 @@ class Report:
 
 
 def _item(check: CheckResult) -> str:
-    colour, mark, word = (_GOOD, "&#10003;", "holds") if check.passed else (_BAD, "&#10007;", "does not hold")
-    detail = f'<div style="margin-left:1.5em">{_words(check.detail)}</div>' if check.detail else ""
+    colour, mark, word = (GOOD, "&#10003;", "holds") if check.passed else (BAD, "&#10007;", "does not hold")
+    detail = f'<div style="margin-left:1.5em">{inline(check.detail)}</div>' if check.detail else ""
     return (
         f'<li style="margin:.15em 0"><span style="color:{colour};font-weight:700" aria-label="{word}">{mark}</span> '
-        f"{_words(check.title)}{detail}</li>"
+        f"{inline(check.title)}{detail}</li>"
     )
-
-
-def _words(text: str) -> str:
-    """Escapes, then sets `backticked` parts as code."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))

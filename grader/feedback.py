@@ -165,5 +165,7 @@ def generate_feedback(lab: Lab) -> int:
     config.GenerateFeedback.force = True
     result = capture_log(GenerateFeedback(coursedir=CourseDirectory(config=config), config=config))
     if not result["success"]:
-        raise CourseError(f"nbgrader could not make the feedback of {lab.name}:\n{result.get('log', '')}")
+        log = lab.course.grading / "feedback.log"
+        log.write_text(result.get("log") or result["error"], "utf-8")
+        raise CourseError(f"nbgrader could not make all feedback of {lab.name}. What went wrong is in {log}.")
     return len(graded)

@@ -5,6 +5,8 @@ A submission is written in one transaction, so that a run that is killed leaves 
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,11 +17,22 @@ from nbgrader.api import Comment, Grade, MissingEntry, Student, SubmittedAssignm
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import SaveCells
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+from nbgrader.utils import compute_checksum, determine_grade
 from sqlalchemy.exc import DBAPIError
 
 from grader.course import Course, CourseError
 from grader.lab import Lab, nbgrader_of
+
+
+@contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """To make a new gradebook, nbgrader runs `alembic`, which is beside this Python and perhaps not on PATH."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
 
 
 class Gradebook:
@@ -39,12 +52,14 @@ class Gradebook:
         course.grading.mkdir(parents=True, exist_ok=True)
         config = course.nbgrader_config().CourseDirectory
         try:
-            with NbgraderGradebook(config.db_url, config.course_id) as book:
+            with _own_programs_first():
+                book = NbgraderGradebook(config.db_url, config.course_id)
+            with book:
                 yield cls(course, book)
         except DBAPIError as error:
             raise CourseError(
-                f"The gradebook {course.gradebook} cannot be used: {error.orig}. Nothing was lost: see that the disk "
-                "has room, that the file can be written and that no other program holds it, then run this again."
+                f"The gradebook {course.gradebook} cannot be used: {error.orig}. Nothing was lost: see that "
+                "the disk has room, that the file can be written and that no other program holds it."
             ) from error
 
     def register(self, lab: Lab) -> None:
@@ -63,8 +78,8 @@ class Gradebook:
             SaveCells().preprocess(lab.release(), {"nbgrader": names})
         except RuntimeError as error:
             raise CourseError(
-                f"{lab.name} has other cells than when its first submission was graded ({error}). Undo that, or "
-                f"move {self.course.gradebook} away to start a new gradebook and grade everything again."
+                f"{lab.name} has other cells than when its first submission was graded ({error}). Undo that, "
+                f"or move {self.course.gradebook} away to start a new gradebook and grade everything again."
             ) from None
         self._book.db.expire_all()  # the step had a connection of its own
 
@@ -87,11 +102,13 @@ class Gradebook:
             comments = {comment.cell_id: comment for comment in page.comments}
             cells = {nbgrader_of(cell)["grade_id"]: cell for cell in notebook.cells if nbgrader_of(cell)}
             for entry in page.notebook.grade_cells:
-                grade = grades.get(entry.id) or Grade(cell_id=entry.id, notebook=page)
+                grade = grades.get(entry.id) or Grade(cell_id=entry.id, notebook_id=page.id)
+                session.add(grade)
                 grade.auto_score = determine_grade(cells[entry.name])[0] if read else 0
                 grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
             for entry in page.notebook.solution_cells:
-                comment = comments.get(entry.id) or Comment(cell_id=entry.id, notebook=page)
+                comment = comments.get(entry.id) or Comment(cell_id=entry.id, notebook_id=page.id)
+                session.add(comment)
                 untouched = nbgrader_of(cells[entry.name]).get("checksum") == compute_checksum(
                     cells[entry.name]
                 )
@@ -108,11 +125,14 @@ class Gradebook:
             pass
         # as nbgrader's own add_submission, which would commit in between
         session = self._book.db
+        assignment = self._book.find_assignment(lab.name)
         owner = session.get(Student, student) or Student(id=student)
-        submission = SubmittedAssignment(assignment=self._book.find_assignment(lab.name), student=owner)
-        for page in submission.assignment.notebooks:
-            SubmittedNotebook(notebook=page, assignment=submission)
-        session.add(submission)
+        with session.no_autoflush:
+            submission = SubmittedAssignment(assignment_id=assignment.id, student=owner)
+            session.add(submission)
+            for page in assignment.notebooks:
+                session.add(SubmittedNotebook(notebook_id=page.id, assignment=submission))
+        session.flush()
         return submission
 
     def export(self, file: Path) -> None:

@@ -1,13 +1,12 @@
 """One rebuilt notebook, executed -> what its check cells published.
 
-The process that runs learner code shares nothing with the one that grades: a private empty folder, a scrubbed
-environment, and back come only outputs. :class:`Runner` is the interface; :class:`PlainRunner` fills it with an
-ordinary kernel, which does *not* hold hostile code back, and so is only for code one trusts.
+The process that runs learner code shares nothing with the one that grades: it gets a private empty folder
+and a scrubbed environment, and gives back outputs. :class:`Runner` is the interface; :class:`PlainRunner`
+fills it with an ordinary kernel, which does *not* hold hostile code back, and so is only for trusted code.
 """
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import logging
 import os
@@ -39,7 +38,7 @@ GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "o
 
 _log = logging.getLogger("grader.run")
 _log.addHandler(logging.NullHandler())
-_log.propagate = False  # what nbclient says about a learner's kernel is for the record of that submission only
+_log.propagate = False  # what nbclient says about a learner's kernel is for nobody's terminal
 
 
 @dataclass(frozen=True)
@@ -152,10 +151,11 @@ class _Run:
         """Brings a fresh kernel to where the last one was. Check cells change nothing, and are left out."""
         client = kernel.client(copy.deepcopy(self.notebook), _Collected(self.seed, 0))
         for index in done:
-            if index not in self.bad and checked_exercise(self.notebook.cells[index]) is None:
-                if trouble := await self._try_cell(kernel, client, index):
-                    self._record(index, trouble)
-                    return False
+            if index in self.bad or checked_exercise(self.notebook.cells[index]):
+                continue
+            if trouble := await self._try_cell(kernel, client, index):
+                self._record(index, trouble)
+                return False
         return True
 
     async def _go_on(self, kernel: _Kernel, waiting: list[int], done: list[int]) -> None:
@@ -210,8 +210,8 @@ class _Collected:
             return False
         if kind == "display_data" and OUTCOME_MIME in content["data"]:
             bundle = content["data"][OUTCOME_MIME]
-            if key and isinstance(bundle, dict) and bundle.get("exercise") == key and bundle.get("seed") == self.seed:
-                self.payloads[key] = bundle.get("cases")
+            if key and (bundle["exercise"], bundle["seed"]) == (key, self.seed):
+                self.payloads[key] = bundle["cases"]
             return False
         if kind in ("stream", "display_data", "execute_result", "update_display_data", "error"):
             self.bytes_left -= _size(content)
@@ -235,8 +235,8 @@ class _Client(NotebookClient):
         super().__init__(notebook, **kwargs)
         self.collected = collected
 
-    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
-        if msg.get("msg_type") == "status":
+    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+        if msg["msg_type"] == "status":  # says when a cell is done, by an exception
             return super().process_message(msg, cell, cell_index)
         try:
             if self.collected.take(msg, checked_exercise(self.nb.cells[cell_index])):

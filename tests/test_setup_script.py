@@ -29,7 +29,7 @@ case "$*" in
     echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
   "-m pip "*)
     echo "$* index=${PIP_INDEX_URL:-}" >>pip_calls
-    printf '%b' "${FAKE_PIP_SAYS:-}"
+    printf '%s' "${FAKE_PIP_SAYS:-}"
     [ -z "${FAKE_PIP_KILLED:-}" ] || kill -9 $$
     exit "${FAKE_PIP_STATUS:-0}" ;;
 esac
@@ -92,19 +92,21 @@ def course(tmp_path: Path) -> Course:
     return course
 
 
-NO_NETWORK = (
+LOST_CONNECTION = (
     "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(': Failed to "
-    "establish a new connection: [Errno -2] Name or service not known')': /simple/absl-py/\\n"
-    "ERROR: Could not find a version that satisfies the requirement absl-py==2.5.1 (from versions: none)\\n"
-    "ERROR: No matching distribution found for absl-py==2.5.1\\n"
+    "establish a new connection: [Errno -2] Name or service not known')': /simple/absl-py/\n"
+)
+NO_NETWORK = LOST_CONNECTION + (
+    "ERROR: Could not find a version that satisfies the requirement absl-py==2.5.1 (from versions: none)\n"
+    "ERROR: No matching distribution found for absl-py==2.5.1\n"
 )
 NO_SUCH_VERSION = (
-    "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: 2.1)\\n"
-    "ERROR: No matching distribution found for torch==2.13.0\\n"
+    "ERROR: Could not find a version that satisfies the requirement torch==2.13.0 (from versions: 2.1)\n"
+    "ERROR: No matching distribution found for torch==2.13.0\n"
 )
 DISK_FULL = (
-    "Installing collected packages: torch\\n"
-    "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\\n"
+    "Installing collected packages: torch\n"
+    "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
 )
 
 
@@ -155,7 +157,7 @@ def test_an_environment_that_moved_with_its_folder_is_made_anew(course: Course, 
 
 
 def test_a_run_that_was_killed_while_installing_is_recovered_by_the_next(course: Course) -> None:
-    sentence = course.stops_with(FAKE_PIP_KILLED="1", FAKE_PIP_SAYS="Installing collected packages: torch\\n")
+    sentence = course.stops_with(FAKE_PIP_KILLED="1", FAKE_PIP_SAYS="Installing collected packages: torch\n")
     assert "lack of memory" in sentence
     (course.folder / ".venv/half-installed").touch()
     run = course.set_up()
@@ -235,17 +237,17 @@ def test_a_package_that_cannot_be_found_is_named(course: Course) -> None:
 
 
 def test_a_missing_package_is_named_even_after_a_connection_was_lost_once(course: Course) -> None:
-    lost_once = NO_NETWORK.splitlines()[0].split("\\n")[0] + "\\n"
-    assert "torch==2.13.0" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=lost_once + NO_SUCH_VERSION)
+    says = LOST_CONNECTION + NO_SUCH_VERSION
+    assert "torch==2.13.0" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=says)
 
 
 def test_an_untrusted_certificate_is_said(course: Course) -> None:
-    says = "Could not fetch URL: SSLError(SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED) - skipping\\n"
+    says = "Could not fetch URL: SSLError(SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED) - skipping\n"
     assert "certificate" in course.stops_with(FAKE_PIP_STATUS="1", FAKE_PIP_SAYS=says)
 
 
 def test_any_other_failure_of_pip_names_its_log(course: Course) -> None:
-    sentence = course.stops_with(FAKE_PIP_STATUS="2", FAKE_PIP_SAYS="ERROR: something quite new\\n")
+    sentence = course.stops_with(FAKE_PIP_STATUS="2", FAKE_PIP_SAYS="ERROR: something quite new\n")
     assert f"{course.folder}/.venv/setup.log" in sentence
     assert "something quite new" in (course.folder / ".venv/setup.log").read_text()
 

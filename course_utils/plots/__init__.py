@@ -4,36 +4,49 @@ from __future__ import annotations
 
 import base64
 import io
+import sys
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from course_utils.display import publish
 
 if TYPE_CHECKING:
+    from ipywidgets import DOMWidget
     from matplotlib.figure import Figure
+
+_CSS_PIXELS_AN_INCH = 80
+_SHARPNESS = 2  # image pixels for each CSS pixel: crisp on high-resolution screens
 
 
 def show_figure(figure: Figure, alt: str) -> None:
     """Shows a Matplotlib figure with a text that stands for it where it cannot be seen.
 
     JupyterLab gives a PNG output no alt text, so the picture is published as an HTML image.
+
+    Args:
+        figure: made with or without pyplot; it is not shown a second time at the end of the cell.
+        alt: what there is to see, in one or two sentences.
     """
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=110, facecolor="white")
+    # White also in the dark theme: the figure's own text is black.
+    figure.savefig(picture, format="png", dpi=_CSS_PIXELS_AN_INCH * _SHARPNESS, facecolor="white")
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close(figure)
     data = base64.b64encode(picture.getvalue()).decode("ascii")
-    html = f'<img alt="{escape(alt)}" src="data:image/png;base64,{data}" style="max-width:100%">'
-    _publish({"text/html": html, "text/plain": alt})
+    width = round(figure.get_figwidth() * _CSS_PIXELS_AN_INCH)
+    html = (
+        f'<img alt="{escape(alt)}" src="data:image/png;base64,{data}" '
+        f'width="{width}" style="max-width:100%;height:auto">'
+    )
+    publish({"text/html": html, "text/plain": alt})
 
 
-def show_live(widget: Any, html: str, text: str) -> None:
-    """Shows a widget where there is a kernel behind it, and else its HTML or plain-text fallback."""
-    bundle = dict(widget._repr_mimebundle_())
-    _publish({**bundle, "text/html": html, "text/plain": text})
+def show_live(widget: DOMWidget, html: str, text: str) -> None:
+    """Shows a widget where a kernel is behind it, and else what stands for it.
 
-
-def _publish(bundle: dict[str, Any]) -> None:
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    if shell is None:
-        print(bundle["text/plain"])
-    else:
-        shell.display_pub.publish(data=bundle)
+    Args:
+        widget: the live version, for JupyterLab.
+        html: the same content for pages without a kernel: feedback, GitHub, a saved notebook as HTML.
+        text: the same content for plain text.
+    """
+    publish({**widget._repr_mimebundle_(), "text/html": html, "text/plain": text})

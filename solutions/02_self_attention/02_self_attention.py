@@ -278,7 +278,8 @@ a_3, attention_of_africa = attend_one_word(jane, 2, w_query, w_key, w_value)
 print(f"A<3> of l'Afrique: activity {a_3[0]:.2f}, season {a_3[1]:.2f}")
 show_figure(
     word_bars(words, attention_of_africa, "What l'Afrique looks at"),
-    alt="Bar chart: l'Afrique gives most of its attention to visite, some to septembre, little to the other words.",
+    alt="Bar chart: l'Afrique gives most of its attention to visite, some to septembre, "
+    "little to the other words.",
 )
 
 # %% [markdown]
@@ -333,7 +334,9 @@ for d_k in d_ks:
     scaled.append((dots / np.sqrt(d_k)).std())
     slopes["not scaled"].append(mean_gradient(dots))
     slopes["divided by √d_k"].append(mean_gradient(dots / np.sqrt(d_k)))
-    print(f"d_k {d_k:5}: spread {plain[-1]:6.2f} -> {scaled[-1]:.2f},   gradient {slopes['not scaled'][-1]:.4f} -> {slopes['divided by √d_k'][-1]:.4f}")
+    spread = f"{plain[-1]:6.2f} -> {scaled[-1]:.2f}"
+    slope = f"{slopes['not scaled'][-1]:.4f} -> {slopes['divided by √d_k'][-1]:.4f}"
+    print(f"d_k {d_k:5}: spread {spread},   gradient {slope}")
 show_figure(
     growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled scores stay at 1. "
@@ -362,7 +365,8 @@ temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
 # %%
 row = np.array([2.0, 1.0, 3.0])
 print("no mask:                      ", softmax(row))
-print("weight set to 0 afterwards:   ", softmax(row) * [1, 1, 0], " sum", (softmax(row) * [1, 1, 0]).sum().round(3))
+afterwards = softmax(row) * [1, 1, 0]
+print("weight set to 0 afterwards:   ", afterwards, " sum", afterwards.sum().round(3))
 print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]), " the key is still seen")
 print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " sum 1, and exactly 0")
 
@@ -392,8 +396,8 @@ def scaled_dot_product_attention(
         mask: booleans that broadcast to (..., q_len, k_len); True = may attend. None allows everything.
 
     Returns:
-        output (..., q_len, d_v) and weights (..., q_len, k_len). Each row of the weights sums to 1, and a blocked
-        weight is exactly 0. A row whose keys are all blocked gets weights 0 and output 0.
+        output (..., q_len, d_v) and weights (..., q_len, k_len). Each row of the weights sums to 1,
+        and a blocked weight is exactly 0. A row whose keys are all blocked gets weights 0 and output 0.
     """
     # 1. How well does each query fit each key? Scaled scores, (..., q_len, k_len).
     ### BEGIN SOLUTION
@@ -454,9 +458,11 @@ from course_utils.plots.attention import attention_heatmap
 output, weights = scaled_dot_product_attention(*project_qkv(jane, w_query, w_key, w_value))
 show_figure(
     attention_heatmap(weights, words, words, "Who looks at whom in Jane's sentence"),
-    alt="Heat map of 5 by 5 attention weights. l'Afrique looks mostly at visite; visite looks at Jane and septembre.",
+    alt="Heat map of 5 by 5 attention weights. l'Afrique looks mostly at visite; "
+    "visite looks at Jane and septembre.",
 )
-print("row l'Afrique equals exercise 2:", np.allclose(weights[2], attend_one_word(jane, 2, w_query, w_key, w_value)[1]))
+_, slow = attend_one_word(jane, 2, w_query, w_key, w_value)
+print("row l'Afrique equals exercise 2:", np.allclose(weights[2], slow))
 
 # %% [markdown]
 # Hardly anybody in Jane's sentence looks at *en*: its key is close to zero in all three questions. And note what attention does **not** know: the order of
@@ -471,10 +477,12 @@ print("row l'Afrique equals exercise 2:", np.allclose(weights[2], attend_one_wor
 import torch
 
 rng = np.random.default_rng(1)
-q, k, v = rng.standard_normal((2, 2, 5, 8)), rng.standard_normal((2, 2, 7, 8)), rng.standard_normal((2, 2, 7, 6))
+q, k, v = (rng.standard_normal(shape) for shape in [(2, 2, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)])
 allowed = rng.random((2, 1, 5, 7)) < 0.7
 allowed[..., 0] = True
-theirs = torch.nn.functional.scaled_dot_product_attention(*map(torch.tensor, (q, k, v)), attn_mask=torch.tensor(allowed))
+theirs = torch.nn.functional.scaled_dot_product_attention(
+    torch.tensor(q), torch.tensor(k), torch.tensor(v), attn_mask=torch.tensor(allowed)
+)
 ours, _ = scaled_dot_product_attention(q, k, v, allowed)
 print(f"largest difference from PyTorch: {np.abs(theirs.numpy() - ours).max():.1e}")
 
@@ -625,7 +633,8 @@ from course_utils.plots.attention import heatmaps_side_by_side
 short = np.array([[4, 9, 6, 2, 8], [4, 7, 0, 0, 0]])
 tokens = ["Jane", "rit", "pad", "pad", "pad"]
 padding, causal = padding_mask(short)[1], causal_mask(5)
-print("padding mask of the batch:", padding_mask(short).shape, " causal:", causal.shape, " both:", combine_masks(padding_mask(short), causal).shape)
+both = combine_masks(padding_mask(short), causal)
+print("padding mask of the batch:", padding_mask(short).shape, " causal:", causal.shape, " both:", both.shape)
 show_figure(
     heatmaps_side_by_side(
         {
@@ -636,7 +645,8 @@ show_figure(
         tokens,
         tokens,
     ),
-    alt="Three tables of who may attend to whom: padding blocks the last three columns, causal blocks the upper triangle, both block either.",
+    alt="Three tables of who may attend to whom: padding blocks the last three columns, "
+    "causal blocks the upper triangle, the last one blocks both.",
 )
 
 # %% [markdown]
@@ -655,7 +665,8 @@ show_figure(
 #
 # ### Exercise 7: `causal_self_attention`
 #
-# Put your pieces together.
+# You have all the pieces: the projections, the causal mask, the padding mask, a way to combine them, and attention
+# itself. A language model's self-attention is these five in the right order.
 
 # %% nbgrader={"grade": false, "grade_id": "causal_self_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def causal_self_attention(
@@ -693,7 +704,7 @@ check("self_attention.causal_self_attention")
 
 # %% [markdown]
 # The test that matters for a language model: change the end of a sentence, and nothing before it may change. Here *septembre* becomes a
-# quite different word. The first four outputs stay as they are, to the last digit; without the causal mask they all move.
+# quite different word. The first four outputs do not move; without the causal mask they all do.
 
 # %%
 changed = jane.copy()
@@ -761,7 +772,8 @@ same_kind = 3 * np.eye(4)
 _, alignment = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4))
 show_figure(
     attention_heatmap(alignment, english, words, "English words ask French words"),
-    alt="Heat map: Jane looks at Jane, visits at visite, Africa at l'Afrique, September at septembre; in has no clear partner.",
+    alt="Heat map: Jane looks at Jane, visits at visite, Africa at l'Afrique, September at septembre; "
+    "in has no clear partner.",
 )
 
 # %% [markdown]
@@ -801,7 +813,7 @@ NAMES, DIGITS, PAIRS = 20, 10, 8
 
 
 def telephone_books(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """x (count, PAIRS + 1, NAMES + DIGITS): one-hot name and digit a pair, then the asked name; and the answers."""
+    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit a pair, the asked name last; answers."""
     names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
     digits = rng.integers(0, DIGITS, (count, PAIRS))
     x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
@@ -825,7 +837,7 @@ with torch.no_grad():
     for matrix in matrices:
         matrix *= 0.3
 optimizer = torch.optim.Adam(matrices, lr=0.02)
-for step in range(601):
+for step in range(121):
     x, y = (torch.tensor(array) for array in telephone_books(64, rng))
     q, k, v = (x @ matrix for matrix in matrices)
     seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
@@ -833,8 +845,9 @@ for step in range(601):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 100 == 0:
-        print(f"step {step:4}: loss {loss.item():.3f}, right {(seen[:, 0].argmax(-1) == y).float().mean():.0%} of the batch")
+    if step % 20 == 0:
+        right = (seen[:, 0].argmax(-1) == y).float().mean()
+        print(f"step {step:3}: loss {loss.item():.3f}, right {right:.0%} of the batch")
 
 # %% [markdown]
 # Now the trained matrices go into **your** NumPy functions. The last word, which asks, attends to the eight pairs. Beside it stand two baselines
@@ -850,8 +863,8 @@ print(f"uniform attention:               {(uniform.argmax(-1) == y).mean():6.1%}
 print(f"always the same digit:           {np.bincount(y).max() / len(y):6.1%} right")
 sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
 show_figure(
-    word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the learned query looks"),
-    alt="Bar chart over the eight pairs of one book: nearly all attention lies on the pair with the asked name.",
+    word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
+    alt="Bar chart over the eight pairs of one book: nearly all attention lies on the asked name's pair.",
 )
 
 # %% [markdown]

@@ -1,0 +1,52 @@
+"""How the course puts something on the page: one output that carries HTML and the plain text beside it.
+
+Colours come from JupyterLab's theme where there is one (``--jp-...``), so that all of it is readable in
+the dark theme too; nothing is said by colour alone.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Any
+
+GOOD, BAD, OPEN = "#1b7f5c", "#c2410c", "#5b6b7b"  # told apart by colour-blind readers too
+TEXT = (
+    "color:var(--jp-content-font-color1,#1b1b1b);"
+    "font-family:var(--jp-content-font-family,system-ui,sans-serif)"
+)
+CARD = (
+    f"{TEXT};background:var(--jp-layout-color1,#fff);border:1px solid var(--jp-border-color2,#ccc);"
+    "border-radius:6px;padding:.6em 1em;margin:.3em 0;max-width:52em;line-height:1.45"
+)
+LINE = "border-top:1px solid var(--jp-border-color2,#ccc)"
+# JupyterLab and nbgrader's pages right-align and stripe any table: what is said in each cell wins.
+CELL = (
+    "text-align:left;vertical-align:top;padding:.15em .9em .15em 0;background:none;border:none;"
+    "font-size:inherit;white-space:normal"
+)
+
+
+def publish(bundle: dict[str, Any]) -> None:
+    """Publishes one output with a form for each MIME type; outside a notebook prints its plain text."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        shell = None
+    else:
+        shell = get_ipython()
+    if shell is None:
+        print(bundle.get("text/plain", ""))
+    else:
+        shell.display_pub.publish(data=bundle)
+
+
+def inline(text: str) -> str:
+    """Escapes, then sets `backticked` parts as code and *starred* ones as emphasis."""
+    parts = re.split(r"`([^`]*)`", escape(text))
+    for place, part in enumerate(parts):
+        parts[place] = f"<code>{part}</code>" if place % 2 else _EMPHASIS.sub(r"<em>\1</em>", part)
+    return "".join(parts)
+
+
+_EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*]*[\w.!?])?)\*(?![\w*])")

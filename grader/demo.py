@@ -1,0 +1,192 @@
+"""A small made-up class: what a course sees in a term, on one page. Also what tests hand in.
+
+:func:`solved` and the functions after it build submissions the way learners (and their mishaps) do: from the
+release, with texts put into its solution cells.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from grader import autograde as grading
+from grader.build import build
+from grader.catalogue import Entry
+from grader.course import Course
+from grader.feedback import generate_feedback
+from grader.gradebook import Gradebook
+from grader.lab import Lab, is_solution, nbgrader_of
+from grader.run import PlainRunner
+
+HANDED_IN = "2030-01-15 12:00:00 UTC"
+
+
+# ---------------------------------------------------------------------------------- submissions
+
+
+def reference_texts(lab: Lab) -> dict[str, str]:
+    """Exercise name -> text of its solution cell, without the marks that only the source has."""
+    marks = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
+    return {
+        nbgrader_of(cell)["grade_id"]: marks.sub("", cell.source)
+        for cell in lab.source().cells
+        if is_solution(cell)
+    }
+
+
+def solved(lab: Lab, texts: Mapping[str, str] | None = None) -> NotebookNode:
+    """The release with the reference's solutions, or with other ``texts`` for some exercises."""
+    return with_texts(lab.release(), reference_texts(lab) | dict(texts or {}))
+
+
+def with_texts(notebook: NotebookNode, texts: Mapping[str, str]) -> NotebookNode:
+    """The notebook with other texts in its solution cells (exercise name -> text)."""
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        if is_solution(cell):
+            cell.source = texts.get(nbgrader_of(cell)["grade_id"], cell.source)
+    return notebook
+
+
+def noisy(text: str, name: str) -> str:
+    """The same function, but it prints, warns, and writes to stderr, when it is defined and when called."""
+    return f"""import sys
+import warnings
+
+{text}
+
+def with_noise(function):
+    def call(*args, **kwargs):
+        print("called with", len(args) + len(kwargs), "arguments")
+        warnings.warn("is this right?")
+        print("hm", file=sys.stderr)
+        return function(*args, **kwargs)
+    return call
+
+
+{name} = with_noise({name})
+warnings.warn("defined")
+print("defined", file=sys.stderr)
+"""
+
+
+def without_cells(notebook: NotebookNode, *grade_ids: str) -> NotebookNode:
+    """The notebook after somebody deleted these cells."""
+    notebook = copy.deepcopy(notebook)
+    notebook.cells = [cell for cell in notebook.cells if nbgrader_of(cell).get("grade_id") not in grade_ids]
+    return notebook
+
+
+def duplicated(notebook: NotebookNode, stubs: NotebookNode) -> NotebookNode:
+    """Each solution cell three times: as handed out, solved, and as handed out again."""
+    notebook = copy.deepcopy(notebook)
+    released = {cell.id: cell for cell in stubs.cells}
+    cells = []
+    for cell in notebook.cells:
+        cells += [released[cell.id], cell, released[cell.id]] if is_solution(cell) else [cell]
+    notebook.cells = copy.deepcopy(cells)
+    return notebook
+
+
+def retyped(notebook: NotebookNode) -> NotebookNode:
+    """Solution cells turned into markdown (a slip of the M key)."""
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        if is_solution(cell):
+            cell.cell_type = "markdown"
+            del cell["outputs"], cell["execution_count"]
+    return notebook
+
+
+def without_metadata(notebook: NotebookNode) -> NotebookNode:
+    """What is left after a trip through another editor: no metadata, no ids."""
+    notebook = copy.deepcopy(notebook)
+    notebook.nbformat_minor = 4
+    for cell in notebook.cells:
+        cell.metadata.clear()
+        del cell["id"]
+    return notebook
+
+
+def hand_in(course: Course, lab: Lab, student: str, notebook: NotebookNode | bytes) -> Path:
+    """Puts a submission where nbgrader collects it. Damaged notebooks are written as they are."""
+    folder = course.submitted / student / lab.name
+    folder.mkdir(parents=True, exist_ok=True)
+    data = notebook if isinstance(notebook, bytes) else json.dumps(notebook).encode()
+    (folder / lab.notebook_name).write_bytes(data)
+    (folder / "timestamp.txt").write_text(HANDED_IN)
+    return folder
+
+
+# ---------------------------------------------------------------------------------- the class
+
+
+def made_up_class(lab: Lab) -> Iterator[tuple[str, NotebookNode | bytes]]:
+    """Students of the demonstration, and what they hand in."""
+    perfect, stubs = solved(lab), lab.release()
+    names = [exercise.name for exercise in lab.exercises.values()]
+    texts = reference_texts(lab)
+    yield "perfect", perfect
+    yield "untouched", stubs
+    for entry in _a_few(lab.misconceptions):
+        yield (
+            f"mistake-{entry.exercise}-{entry.name}".replace("_", "-"),
+            solved(lab, {entry.exercise: entry.source}),
+        )
+    for style in ("einsum", "loop"):
+        yield f"own-way-{style}", solved(lab, _in_style(lab, style))
+    yield "prints-and-warns", solved(lab, {name: noisy(texts[name], name) for name in names})
+    yield "deleted-cells", without_cells(perfect, names[-1], f"check_{names[0]}")
+    yield "duplicated-cells", duplicated(perfect, stubs)
+    yield "retyped-cells", retyped(perfect)
+    yield "lost-metadata", without_metadata(perfect)
+    yield "endless-cell", solved(lab, {names[-1]: f"{texts[names[-1]]}\n\nwhile True:\n    pass"})
+    yield "kills-kernel", solved(lab, {names[-1]: "import os\n\nos._exit(1)"})
+    yield "corrupt-file", json.dumps(perfect).encode()[:-1000]
+
+
+def _a_few(catalogue: Mapping[str, list[Entry]], count: int = 5) -> list[Entry]:
+    """Misconceptions of as many exercises as possible: the first of each, then the second of each, ..."""
+    longest = max(map(len, catalogue.values()), default=0)
+    entries = (found[turn] for turn in range(longest) for found in catalogue.values() if turn < len(found))
+    return [entry for entry, _ in zip(entries, range(count), strict=False)]
+
+
+def _in_style(lab: Lab, style: str) -> dict[str, str]:
+    """Exercise name -> the correct variant of that style, or any correct variant."""
+    chosen = {}
+    for entries in lab.variants.values():
+        entry = next((entry for entry in entries if style in entry.name), entries[0])
+        chosen[entry.exercise] = entry.source
+    return chosen
+
+
+def run_demo(course: Course, labs: list[str], show: Callable[[Any], None]) -> None:
+    """Releases the labs in ``.demo/``, hands in the class, grades it, makes feedback, shows what came out."""
+    from grader.cli import release_lab, table_of
+
+    root = course.root / ".demo"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(course.solutions, root / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copyfile(course.root / "nbgrader_config.py", root / "nbgrader_config.py")
+    stage = Course(root)
+    labs = labs or stage.labs()
+    build(stage, labs, say=show)
+    for name in labs:
+        lab = release_lab(stage, name)
+        folders = [hand_in(stage, lab, student, notebook) for student, notebook in made_up_class(lab)]
+        show(f"{name}: grading {len(folders)} submissions ...")
+        runner = PlainRunner(cell_seconds=8)  # this class is ours, and one of it never ends
+        records = list(grading.autograde(lab, folders, runner, grading.fresh_seed()))
+        generate_feedback(lab)
+        show(table_of(name, records))
+    with Gradebook.open(stage) as gradebook:
+        gradebook.export(root / "grades.csv")
+    show(f"Feedback pages: {stage.feedback}\nScores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")
