@@ -1,5 +1,10 @@
-"""What the notebooks import. Light on purpose: importing it loads neither torch nor TensorFlow."""
+"""What the notebooks import. Light on purpose: importing it loads neither torch nor TensorFlow.
 
-from course_utils.check import CheckFailed, check, inputs_of
+Matplotlib and ipywidgets, too, are imported only by what shows a figure or a widget.
+"""
 
-__all__ = ["CheckFailed", "check", "inputs_of"]
+from course_utils.check import CheckFailed, check, inputs_of, report_on
+from course_utils.environment import check_environment
+from course_utils.quiz import quiz
+
+__all__ = ["CheckFailed", "check", "check_environment", "inputs_of", "quiz", "report_on"]

@@ -50,7 +50,8 @@ def check(key: str) -> None:
         _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
         return
     verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise))
-    progress.record(key, verdict.score)
+    if not verdict.problem:  # an untouched stub is no attempt
+        progress.record(key, verdict.score)
     report = Report(verdict, advice=_earlier_first(key, exercise, verdict))
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:

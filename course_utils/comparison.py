@@ -96,10 +96,9 @@ class Verdict:
 
 
 PROBLEMS = {
-    "undefined": "`{name}` is not defined yet. Run the cell that defines it, then this one again.",
-    "stub": "`{name}` still has a part to write: replace the lines marked YOUR CODE HERE, run that cell, "
-    "then this one again.",
-    "missing": "`{name}` was not checked: its check cell did not run to the end.",
+    "undefined": "not defined yet. Run the cell that defines it, then this one again.",
+    "stub": "a part is still to be written. Replace the lines marked YOUR CODE HERE, then run both cells.",
+    "missing": "not checked, because its check cell did not run to the end.",
 }
 
 
@@ -115,7 +114,7 @@ def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected)
 
     first = outcomes[0].problem
     if first and first.kind in PROBLEMS:
-        text = PROBLEMS[first.kind].format(name=exercise.name)
+        text = PROBLEMS[first.kind]
         return Verdict(exercise.name, tuple(checks), problem=text, where=first.where, printed=printed)
     failing = next((check for check in checks if not check.passed), None)
     diagnoses = diagnose(exercise, outcomes, expected) if failing else ()

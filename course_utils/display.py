@@ -7,6 +7,7 @@ the dark theme too; nothing is said by colour alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -20,11 +21,6 @@ CARD = (
     "border-radius:6px;padding:.6em 1em;margin:.3em 0;max-width:52em;line-height:1.45"
 )
 LINE = "border-top:1px solid var(--jp-border-color2,#ccc)"
-# JupyterLab and nbgrader's pages right-align and stripe any table: what is said in each cell wins.
-CELL = (
-    "text-align:left;vertical-align:top;padding:.15em .9em .15em 0;background:none;border:none;"
-    "font-size:inherit;white-space:normal"
-)
 
 
 def publish(bundle: dict[str, Any]) -> None:
@@ -39,6 +35,20 @@ def publish(bundle: dict[str, Any]) -> None:
         print(bundle.get("text/plain", ""))
     else:
         shell.display_pub.publish(data=bundle)
+
+
+def table(rows: Iterable[Iterable[str]]) -> str:
+    """An HTML table of cells that are HTML already."""
+    lines = ("".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) for row in rows)
+    body = "".join(f'<tr style="background:none">{line}</tr>' for line in lines)
+    return f'<table style="border:none;margin:.2em 0">{body}</table>'
+
+
+# JupyterLab and nbgrader's pages right-align and stripe any table: what is said in each cell wins.
+_CELL = (
+    "text-align:left;vertical-align:top;padding:.15em .9em .15em 0;background:none;border:none;"
+    "font-size:inherit;white-space:normal"
+)
 
 
 def inline(text: str) -> str:

@@ -15,7 +15,7 @@ from html import escape
 from importlib import metadata
 from pathlib import Path
 
-from course_utils.display import BAD, CARD, CELL, GOOD, LINE, inline, publish
+from course_utils.display import BAD, CARD, GOOD, LINE, inline, publish, table
 
 COURSE = "transformer-labs"
 SHOWN = ("numpy", "matplotlib", "torch", "tensorflow", "ipywidgets", "jupyterlab", "nbgrader")
@@ -56,7 +56,7 @@ def python() -> Finding:
         version,
         _fits(version, wanted),
         f"Python {wanted}",
-        "Run `make environment` in a terminal in the course's folder, then open the notebook with `make lab`.",
+        "In a terminal, in the course's folder: `make environment`, then `make lab`.",
     )
 
 
@@ -74,7 +74,9 @@ def packages(requirements: Iterable[str] | None = None) -> list[Finding]:
         except metadata.PackageNotFoundError:
             return [_course_missing()]
     wanted = [Requirement(line) for line in requirements]
-    found = [_package(req.name, str(req.specifier)) for req in wanted if not req.marker or req.marker.evaluate()]
+    found = [
+        _package(req.name, str(req.specifier)) for req in wanted if not req.marker or req.marker.evaluate()
+    ]
     faulty = [finding for finding in found if not finding.fine]
     shown = [finding for finding in found if finding.fine and finding.what in SHOWN]
     rest = [finding for finding in found if finding.fine and finding.what not in SHOWN]
@@ -164,17 +166,16 @@ def as_text(found: list[Finding]) -> str:
     todo = [f for f in found if not f.fine]
     lines += ["", _summary(todo)]
     for finding in todo:
-        lines += [f"  {finding.what}: {finding.found}, but the labs need {finding.needs}.", f"    {finding.fix}"]
+        lines += [
+            f"  {finding.what}: {finding.found}, but the labs need {finding.needs}.",
+            f"    {finding.fix}",
+        ]
     return "\n".join([*lines, *([_AFTER_PIP] if _has_pip(todo) else [])])
 
 
 def as_html(found: list[Finding]) -> str:
     """The table for JupyterLab and web pages, what to do below it."""
-    rows = "".join(
-        f'<tr style="background:none"><td style="{CELL}">{_mark(f)}</td><td style="{CELL}">{escape(f.what)}</td>'
-        f'<td style="{CELL}">{escape(f.found)}</td></tr>'
-        for f in found
-    )
+    rows = table((_mark(f), escape(f.what), escape(f.found)) for f in found)
     todo = [f for f in found if not f.fine]
     advice = "".join(
         f"<li><b>{escape(f.what)}</b>: {escape(f.found)}, but the labs need {escape(f.needs)}."
@@ -183,15 +184,15 @@ def as_html(found: list[Finding]) -> str:
     )
     after = f"<div>{inline(_AFTER_PIP)}</div>" if _has_pip(todo) else ""
     return (
-        f'<div style="{CARD}"><table style="border:none;margin:0 0 .4em 0">{rows}</table>'
+        f'<div style="{CARD}">{rows}'
         f'<div style="{LINE};padding-top:.4em"><b>{_summary(todo)}</b>'
-        f'{f"<ul>{advice}</ul>" if advice else ""}{after}</div></div>'
+        f"{f'<ul>{advice}</ul>' if advice else ''}{after}</div></div>"
     )
 
 
 _AFTER_PIP = (
-    "Run each `%pip` line in a new cell of this notebook. Then restart the kernel (menu Kernel, *Restart Kernel*) "
-    "and run this cell again."
+    "Run each `%pip` line in a new cell of this notebook. Then restart the kernel (menu Kernel, "
+    "*Restart Kernel*) and run this cell again."
 )
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
-from course_utils.display import CARD, CELL, LINE, publish
+from course_utils.display import CARD, LINE, publish, table
 from course_utils.exercise import exercises_of
 
 PROGRESS_VARIABLE = "TRANSFORMER_LABS_PROGRESS"
@@ -23,12 +23,17 @@ def _file() -> Path:
 
 
 def load() -> dict[str, dict]:
-    """Exercise key -> ``{"best": 0..1, "attempts": n, "first": time, "solved": time or None}``; empty if unreadable."""
+    """Exercise key -> ``{"best": 0..1, "attempts": n, "first": time, "solved": time or None}``.
+
+    Empty if the file is missing or damaged.
+    """
     try:
         entries = json.loads(_file().read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return entries if isinstance(entries, dict) else {}
+    if not isinstance(entries, dict):
+        return {}
+    return {key: entry for key, entry in entries.items() if isinstance(entry, dict)}
 
 
 def best_scores() -> dict[str, float]:
@@ -37,11 +42,15 @@ def best_scores() -> dict[str, float]:
 
 
 def record(key: str, score: float) -> None:
-    """Notes an attempt. A check never fails because its progress cannot be written."""
+    """Notes an attempt; once an exercise is solved, its attempts are no longer counted.
+
+    A check never fails because its progress cannot be written.
+    """
     entries = load()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = entries.setdefault(key, {"best": 0.0, "attempts": 0, "first": now, "solved": None})
-    entry["attempts"] += 1
+    if entry["solved"] is None:
+        entry["attempts"] += 1
     entry["best"] = max(entry["best"], score)
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
@@ -92,7 +101,7 @@ def progress_of_labs() -> list[LabProgress]:
         labs.append(
             LabProgress(
                 number.group(1) if number else "",
-                found.name.replace("_", " ").capitalize(),
+                getattr(module, "TITLE", found.name),
                 getattr(module, "MINUTES", None),
                 {name: done.get(f"{found.name}.{name}", {}) for name in exercises},
             )
@@ -116,16 +125,13 @@ def as_html(labs: list[LabProgress]) -> str:
     """The overview with a bar for each exercise; the number stands beside the bar."""
     parts = []
     for lab in labs:
-        rows = "".join(
-            f'<tr style="background:none"><td style="{CELL};min-width:15em"><code>{escape(name)}</code></td>'
-            f'<td style="{CELL}">{_bar(entry.get("best", 0))}</td><td style="{CELL}">{_words(entry)}</td></tr>'
+        rows = table(
+            (f"<code>{escape(name)}</code>", _bar(entry.get("best", 0)), _words(entry))
             for name, entry in lab.exercises.items()
         )
-        parts.append(
-            f'<div style="margin-top:.5em"><b>{escape(_heading(lab))}</b></div>'
-            f'<table style="border:none;margin:.1em 0 .1em 1em">{rows}</table>'
-        )
-    return f'<div style="{CARD}">{"".join(parts)}<div style="{LINE};padding-top:.4em"><b>{_total(labs)}</b></div></div>'
+        parts.append(f'<div style="margin-top:.5em"><b>{escape(_heading(lab))}</b></div>{rows}')
+    total = f'<div style="{LINE};padding-top:.4em;margin-top:.4em"><b>{_total(labs)}</b></div>'
+    return f'<div style="{CARD}">{"".join(parts)}{total}</div>'
 
 
 def _heading(lab: LabProgress) -> str:
@@ -148,8 +154,6 @@ def _words(entry: dict) -> str:
 
 def _bar(share: float) -> str:
     """Blue is told from grey by everyone, in both themes; the words beside it say the same."""
-    return (
-        '<div aria-hidden="true" style="width:9em;height:.8em;margin-top:.3em;border-radius:3px;overflow:hidden;'
-        f'border:1px solid var(--jp-border-color0,#888)"><div style="width:{100 * share:.0f}%;height:100%;'
-        'background:#3b8bbd"></div></div>'
-    )
+    frame = "width:9em;height:.8em;margin-top:.3em;border:1px solid var(--jp-border-color0,#888)"
+    filled = f"width:{100 * share:.0f}%;height:100%;background:#3b8bbd"
+    return f'<div aria-hidden="true" style="{frame}"><div style="{filled}"></div></div>'

@@ -35,13 +35,13 @@ class Report:
         lines = [f"{'[ok]' if verdict.correct else '[--]'} {self._headline()}"]
         if verdict.where:
             lines.append(f"     At {verdict.where}")
+        for diagnosis in verdict.diagnoses:
+            lines += [f"  This looks like a known mistake: {diagnosis.title}", f"     {diagnosis.hint}"]
         if not verdict.problem:
             for check in verdict.checks:
                 lines.append(f"  {'ok  ' if check.passed else 'not '} {check.title}")
                 if check.detail:
                     lines.append(f"         {check.detail}")
-        for diagnosis in verdict.diagnoses:
-            lines += [f"  This looks like a known mistake: {diagnosis.title}", f"     {diagnosis.hint}"]
         if verdict.next_step and not verdict.diagnoses:
             lines.append(f"  Next: {verdict.next_step}")
         if self.advice:
@@ -61,14 +61,14 @@ class Report:
         ]
         if verdict.where:
             parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
+        for diagnosis in verdict.diagnoses:
+            parts.append(
+                f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
+                f"<b>This looks like a known mistake:</b> {_words(diagnosis.title)}<br>{_words(diagnosis.hint)}</div>"
+            )
         if not verdict.problem:
             items = "".join(map(_item, verdict.checks))
             parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{items}</ul>')
-        for diagnosis in verdict.diagnoses:
-            parts.append(
-                f'<div style="border-top:1px solid var(--jp-border-color2,#ddd);padding-top:.4em">'
-                f"<b>This looks like a known mistake:</b> {inline(diagnosis.title)}<br>{inline(diagnosis.hint)}</div>"
-            )
         if verdict.next_step and not verdict.diagnoses:
             parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
         if self.advice:

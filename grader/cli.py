@@ -133,7 +133,7 @@ def show(thing: Table | str) -> None:
 
 def table_of(title: str, records: Iterable[grading.Record]) -> Table:
     """Students, states, scores, recognised misconceptions and notes, as a table for the terminal."""
-    table = Table(title=title, title_justify="left", show_lines=True)
+    table = Table(title=title, title_justify="left")
     table.add_column("Student")
     table.add_column("State")
     table.add_column("Score", justify="right", no_wrap=True)

@@ -26,7 +26,7 @@ from grader.lab import Lab, nbgrader_of
 
 @contextmanager
 def _own_programs_first() -> Iterator[None]:
-    """To make a new gradebook, nbgrader runs `alembic`, which is beside this Python and perhaps not on PATH."""
+    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
     try:

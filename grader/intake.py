@@ -105,11 +105,13 @@ def _file_bytes(path: Path) -> bytes:
 
 
 def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in data[:4]:
-        attempts = ["utf-16", "utf-16-le", "utf-16-be"]
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        likely = "utf-16"
+    elif b"\x00" in data[:2]:
+        likely = "utf-16-be" if data.startswith(b"\x00") else "utf-16-le"
     else:
-        attempts = ["utf-8-sig"]
-    for encoding in [*attempts, "latin-1"]:
+        likely = "utf-8-sig"
+    for encoding in (likely, "latin-1"):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
@@ -232,7 +234,7 @@ class _Rebuilding:
         ]
         self.slot_of: dict[int, _Slot] = {}
         self.chosen: dict[int, _Slot] = {}
-        self.notes: list[str] = []
+        self.remarks: dict[str, list[str]] = {}  # what happened -> the cells it happened to
         self.missing: list[str] = []
         self.start: list[NotebookNode] = []  # added cells before the first recognised one
         self.added = 0
@@ -243,14 +245,21 @@ class _Rebuilding:
         self._fill_answers()
         self._keep_the_rest()
         self._fill_solutions()
-        self._note_missing_checks()
+        self._restore_checks()
         self.notebook.cells = [
             *self.start,
             *(cell for slot in self.slots for cell in (*slot.before, slot.cell, *slot.after)),
         ]
-        if not self.slot_of:
-            self.notes.insert(0, "None of this lab's cells was found in the notebook: is it of another lab?")
-        return Rebuilt(self.notebook, tuple(self.notes), tuple(self.missing))
+        return Rebuilt(self.notebook, tuple(self._notes()), tuple(self.missing))
+
+    def _remark(self, slot: _Slot, what: str) -> None:
+        self.remarks.setdefault(what, []).append(f"`{slot.grade_id or slot.cell.get('id')}`")
+
+    def _notes(self) -> Iterator[str]:
+        if not self.slot_of and not self.chosen:
+            yield "None of this lab's cells was found in the notebook: is it of another lab?"
+        for what, cells in self.remarks.items():
+            yield f"{'Cell' if len(cells) == 1 else 'Cells'} {', '.join(cells)}: {what}"
 
     # -- which submitted cell is which release cell
 
@@ -284,9 +293,7 @@ class _Rebuilding:
             if slot.answer is None:
                 choose(slot, [index for index in range(len(self.cells)) if slot.name in self.defines[index]])
                 if slot.answer is not None and slot.answer not in slot.own:
-                    self.notes.append(
-                        f"The cell of `{slot.name}` was recognised by the name that it defines."
-                    )
+                    self._remark(slot, "recognised only by the name defined there.")
         for slot in self.solutions:  # the cell it should be, whatever it defines
             if slot.answer is None:
                 choose(slot, [index for index in slot.own if self.new[index]])
@@ -302,21 +309,24 @@ class _Rebuilding:
         }
         for slot in self.solutions:
             if slot.answer is not None:
-                slot.cell.source = _code(self.cells[slot.answer])
+                answer = self.cells[slot.answer]
+                slot.cell.source = _code(answer)
+                if answer.kind != "code":
+                    self._remark(slot, "turned into text, run as code.")
                 if slot.before:
-                    self.notes.append(
-                        f"The cell of `{slot.name}` is there {len(slot.before) + 1} times: "
-                        "the last version is graded, the others run before it."
+                    self._remark(
+                        slot, "there more than once, the last version graded, the others run before."
                     )
+                elif len(slot.own) > 1:
+                    self._remark(slot, "there more than once, the one that is not the stub graded.")
             elif slot.own:
                 if all(not self.cells[index].text.strip() for index in slot.own):
-                    self.notes.append(f"The cell of `{slot.name}` is empty.")
+                    self._remark(slot, "emptied, restored as handed out.")
             elif slot.name in runs:  # the stub would undo the definition
                 slot.cell.source = f"# `{slot.name}` is defined in another cell."
-                self.notes.append(f"The cell of `{slot.name}` is gone; another cell defines it.")
+                self._remark(slot, "gone, but defined in another cell.")
             else:
-                self.missing.append(slot.grade_id)
-                self.notes.append(f"The cell of `{slot.name}` is missing: its stub was restored.")
+                self._restore(slot)
 
     def _fill_answers(self) -> None:
         for position, slot in enumerate(self.slots):
@@ -331,8 +341,7 @@ class _Rebuilding:
             if texts:
                 slot.cell.source = "\n\n".join(texts)
             elif not own:
-                self.missing.append(slot.grade_id)
-                self.notes.append(f"The written answer `{slot.grade_id}` is missing.")
+                self._restore(slot)
 
     def _loose_text_near(self, position: int) -> list[int]:
         """Unrecognised markdown cells between this release cell's neighbours: an answer without metadata."""
@@ -353,7 +362,6 @@ class _Rebuilding:
 
     def _keep_the_rest(self) -> None:
         """Learner code that is no answer runs where it stood; what only looks like code is shown, not run."""
-        changed_examples = 0
         place = self.start
         answers = {_normal(self.cells[index].text) for index in self.chosen}
         for index, cell in enumerate(self.cells):
@@ -372,16 +380,12 @@ class _Rebuilding:
                 continue
             if slot and slot.role == "check":
                 slot.before.append(self._added(cell, run=is_code))
-                self.notes.append(
-                    f"`{slot.grade_id}` was changed: it runs as released, after the changed text."
-                )
+                self._remark(slot, "changed, so the changed text runs and then the original.")
                 continue
             runs = is_code and not (slot and SKIP_TAG in slot.cell.metadata.get("tags", []))
             place.append(self._added(cell, runs))
-            changed_examples += slot is not None
-        if changed_examples:
-            cells = "One cell" if changed_examples == 1 else f"{changed_examples} cells"
-            self.notes.append(f"{cells} of the lab itself changed: the original runs, then the changed text.")
+            if slot and runs:
+                self._remark(slot, "changed, so the original runs and then the changed text.")
 
     def _added(self, cell: PlainCell, run: bool = True) -> NotebookNode:
         taken = {slot.cell.get("id") for slot in self.slots}
@@ -390,13 +394,14 @@ class _Rebuilding:
         self.added += 1
         return new_code_cell(_code(cell), id=name, metadata={} if run else {"tags": [SKIP_TAG]})
 
-    def _note_missing_checks(self) -> None:
-        checks = [slot for slot in self.slots if slot.role == "check" and slot.grade_id]
-        gone = [slot.grade_id for slot in checks if not slot.own]
-        self.missing += gone
-        if gone:
-            cells = f"The check cell `{gone[0]}` was" if len(gone) == 1 else f"{len(gone)} check cells were"
-            self.notes.append(f"{cells} missing; restored.")
+    def _restore_checks(self) -> None:
+        for slot in self.slots:
+            if slot.role == "check" and slot.grade_id and not slot.own:
+                self._restore(slot)
+
+    def _restore(self, slot: _Slot) -> None:
+        self.missing.append(slot.grade_id)
+        self._remark(slot, "missing, restored as handed out.")
 
 
 def _slot(cell: NotebookNode) -> _Slot:

@@ -20,6 +20,8 @@ from course_utils.exercises.properties import (
 )
 from course_utils.quiz import Option, Question
 
+TITLE, MINUTES = "Self-attention", 75  # of the overview; the minutes are a learner's
+
 
 def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> Inputs:
     scale = 1 / np.sqrt(d_model)

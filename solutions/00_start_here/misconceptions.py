@@ -47,3 +47,15 @@ def one_dimensional_only(scores, axis=-1):
         raise ValueError("expected a single row")
     exponentials = np.exp(scores - np.max(scores))
     return exponentials / np.sum(exponentials)
+
+
+@misconception("softmax", "Dividing by the sum gives shares that sum to 1, but a negative score gets a negative share, and adding 100 to all scores changes every share. Make all numbers positive first, in a way that turns differences of scores into ratios: which function does that?")
+def no_exponential(scores, axis=-1):
+    """The scores are divided by their sum, without exp()."""
+    return scores / np.sum(scores, axis=axis, keepdims=True)
+
+
+@misconception("softmax", "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: by what must each number be divided?")
+def no_division(scores, axis=-1):
+    """The exponentials are returned without being divided by their sum."""
+    return np.exp(scores - np.max(scores, axis=axis, keepdims=True))

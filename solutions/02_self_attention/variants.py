@@ -902,6 +902,7 @@ def causal_attention_over_growing_prefixes(x, w_query, w_key, w_value, token_mas
         cached_values.append(word @ w_value)
         keys, values = np.stack(cached_keys, axis=-2), np.stack(cached_values, axis=-2)
         scores = (keys @ query[..., None])[..., 0] / np.sqrt(query.shape[-1])
+        scores = np.where(real[..., : i + 1], scores, -1e9)
         e = np.exp(scores - scores.max(axis=-1, keepdims=True)) * real[..., : i + 1]
         total = e.sum(axis=-1, keepdims=True)
         weights = np.divide(e, total, out=np.zeros_like(e), where=total != 0)
@@ -957,8 +958,9 @@ def causal_attention_in_float32(x, w_query, w_key, w_value, token_mask=None):
             q, k, v = words @ self.w_q, words @ self.w_k, words @ self.w_v
             s = q @ np.moveaxis(k, -1, -2) / np.float32(q.shape[-1] ** 0.5)
             steps = np.arange(words.shape[-2])
-            ok = (steps <= steps[:, None]) & real
-            e = np.where(ok, np.exp(s - s.max(axis=-1, keepdims=True)), np.float32(0))
+            ok = np.broadcast_to((steps <= steps[:, None]) & real, s.shape)
+            top = s.max(axis=-1, keepdims=True, where=ok, initial=s.min())
+            e = np.where(ok, np.exp(np.where(ok, s - top, 0)), np.float32(0))
             w = e / np.maximum(e.sum(axis=-1, keepdims=True), np.finfo(np.float32).tiny)
             return w @ v, w
 
@@ -1050,9 +1052,10 @@ def cross_by_loops(x, memory, w_query, w_key, w_value, memory_mask=None):
             dots = [sum(s * t for s, t in zip(query, key, strict=True)) for key in keys]
             scores = [dot / math.sqrt(len(query)) for dot in dots]
             seen = [j for j in range(n_memory) if memory_mask is None or memory_mask[b][i][j]]
-            total = sum(math.exp(scores[j]) for j in seen)  # small scores: no maximum needed
+            biggest = max((scores[j] for j in seen), default=0)
+            total = sum(math.exp(scores[j] - biggest) for j in seen)
             for j in seen:
-                weights[b][i][j] = math.exp(scores[j]) / total
+                weights[b][i][j] = math.exp(scores[j] - biggest) / total
                 output[b][i] += weights[b][i][j] * values[j]
     return output, weights
 
@@ -1140,11 +1143,11 @@ def cross_that_talks(x, memory, w_query, w_key, w_value, memory_mask=None):
     hui = np.apply_along_axis(w_query.T.dot, -1, decoder)
     pfui = np.apply_along_axis(w_key.T.dot, -1, encoder)
     tmp = (hui[..., :, None, :] * pfui[..., None, :, :]).sum(-1) / np.sqrt(hui.shape[-1])
-    tmp2 = np.exp(tmp - tmp.max(axis=-1, keepdims=True))
-    print("before the mask\n", tmp2)
+    print("before the mask\n", tmp)
     if memory_mask is not None:
-        tmp2 = tmp2 * memory_mask
-        print("after the mask\n", tmp2)
+        tmp = tmp * memory_mask - 1e9 * (1 - memory_mask.astype(float))
+        print("after the mask\n", tmp)
+    tmp2 = np.exp(tmp - tmp.max(axis=-1, keepdims=True)) * (1.0 if memory_mask is None else memory_mask)
     tmp3 = tmp2.sum(axis=-1, keepdims=True)
     tmp4 = tmp2 / np.where(tmp3 == 0, 1, tmp3)
     return {"output": tmp4 @ np.apply_along_axis(w_value.T.dot, -1, encoder), "weights": tmp4}

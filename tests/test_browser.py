@@ -1,0 +1,208 @@
+"""The labs in a real browser: JupyterLab as `make lab` starts it, driven by Chromium as a learner would.
+
+Screenshots go to the folder named by TRANSFORMER_LABS_SCREENSHOTS, if it is set, to be looked at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from grader.lab import is_solution
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how"),
+]
+
+
+@pytest.fixture(scope="module")
+def jupyterlab(tmp_path_factory, labs):
+    """A running JupyterLab over a copy of the labs, each unsolved and solved; yields its address."""
+    root = tmp_path_factory.mktemp("learner")
+    for lab in labs.values():
+        folder = root / lab.name
+        shutil.copytree(lab.release_folder, folder, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+        solved = lab.release()
+        solutions = {cell.id: cell.source for cell in lab.source().cells if is_solution(cell)}
+        for cell in solved.cells:
+            cell.source = solutions.get(cell.id, cell.source)
+        nbformat.write(solved, folder / "solved.ipynb")
+    wrong = nbformat.read(root / "02_self_attention" / "solved.ipynb", as_version=4)
+    for cell in wrong.cells:
+        cell.source = cell.source.replace(" / np.sqrt(key.shape[-1])", "")
+    nbformat.write(wrong, root / "02_self_attention" / "wrong.ipynb")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {
+        **os.environ,
+        "TRANSFORMER_LABS_PROGRESS": str(root / ".progress.json"),
+        "JUPYTER_CONFIG_DIR": str(root / ".jupyter"),
+        "JUPYTERLAB_SETTINGS_DIR": str(root / ".settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(root / ".workspaces"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    command = [sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", f"--ServerApp.port={port}",
+               f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password=",
+               "--KernelManager.transport_encryption=auto", "--log-level=ERROR"]  # fmt: skip
+    with (root / ".log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, cwd=root, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until_up(f"http://127.0.0.1:{port}/api", server, root / ".log")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def wait_until_up(address: str, server: subprocess.Popen, log: Path) -> None:
+    for _ in range(300):
+        try:
+            with urllib.request.urlopen(address, timeout=2) as answer:
+                json.load(answer)
+                return
+        except OSError:
+            assert server.poll() is None, log.read_text()
+            time.sleep(0.2)  # the server has no other way to say that it listens
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(90_000)
+    yield page
+    page.close()
+
+
+def open_notebook(page, address: str, path: str) -> None:
+    page.goto(f"{address}/lab/tree/{path}?reset")
+    page.locator(".jp-Notebook").wait_for()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
+
+
+def run_all(page) -> None:
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("^Run All Cells")).click()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=busy]").first.wait_for()
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for(timeout=240_000)
+
+
+def scroll_to(page, grade_id: str) -> None:
+    """Scrolls the cell after the one whose text is given into view (the notebook draws only what is near)."""
+    notebook = page.locator(".jp-WindowedPanel-outer")
+    for _ in range(80):
+        found = page.locator(".jp-CodeCell", has_text=grade_id)
+        if found.count():
+            found.first.scroll_into_view_if_needed()
+            return
+        notebook.evaluate("element => element.scrollBy(0, 700)")
+        page.wait_for_timeout(100)
+    raise AssertionError(f"no cell with {grade_id}")
+
+
+def keep_picture(page, name: str) -> None:
+    if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.wait_for_timeout(500)  # the notebook draws what scrolls into view a moment later
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def validate(page) -> str:
+    """Presses nbgrader's Validate button and returns what its dialog says."""
+    page.get_by_role("button", name="Validate").first.click()
+    dialog = page.locator(".jp-Dialog-content")
+    dialog.wait_for(timeout=240_000)
+    while "Validat" in (text := dialog.last.inner_text()) and "..." in text:
+        page.wait_for_timeout(200)
+    return text
+
+
+def test_the_start_page_opens_with_its_first_lines(jupyterlab, page):
+    open_notebook(page, jupyterlab, "00_start_here/start_here.ipynb")
+    page.get_by_role("heading", name=re.compile("Lab 00")).wait_for()
+    keep_picture(page, "start")
+
+
+def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab, page):
+    open_notebook(page, jupyterlab, "02_self_attention/self_attention.ipynb")
+    run_all(page)
+    page.get_by_text("NotImplementedError").first.wait_for()  # Run All stops where the first blank is used
+    scroll_to(page, 'check("self_attention.project_qkv")')
+    keep_picture(page, "unsolved")
+    report = page.locator(".jp-OutputArea-output", has_text="a part is still to be written").first
+    assert "YOUR CODE HERE" in report.inner_text()
+
+
+def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(jupyterlab, page):
+    open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
+    run_all(page)
+    for exercise in ("project_qkv", "scaled_dot_product_attention", "cross_attention"):
+        scroll_to(page, f'check("self_attention.{exercise}")')
+        page.get_by_text(re.compile(rf"{exercise}: all \d+ checks hold\.")).first.wait_for()
+        keep_picture(page, f"solved_{exercise}")
+    page.keyboard.press("Control+s")
+    path = urllib.request.urlopen(f"{jupyterlab}/api/contents/02_self_attention/solved.ipynb")
+    for cell in json.load(path)["content"]["cells"]:
+        for output in cell.get("outputs", []):
+            assert output["output_type"] != "error", output
+            assert output.get("name") != "stderr", output
+    scroll_to(page, "word_picker(")
+    page.get_by_role("button", name="l'Afrique").first.click()
+    page.get_by_text("“l'Afrique” attends to").first.wait_for()
+    keep_picture(page, "word_picker")
+    scroll_to(page, "quiz(")
+    keep_picture(page, "quiz")
+
+
+def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):
+    open_notebook(page, jupyterlab, "02_self_attention/wrong.ipynb")
+    run_all(page)
+    page.get_by_text("This looks like a known mistake:").first.wait_for()
+    scroll_to(page, 'check("self_attention.scaled_dot_product_attention")')
+    keep_picture(page, "diagnosed")
+    report = page.locator(".jp-OutputArea-output", has_text="This looks like a known mistake").first.inner_text()
+    assert "The scores are not divided by the square root of d_k." in report
+    error = page.locator(".jp-OutputArea-output", has_text="CheckFailed").first.inner_text()
+    assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 16 checks hold."
+
+
+def test_validate_reports_each_unsolved_exercise_in_one_line(jupyterlab, page):
+    open_notebook(page, jupyterlab, "02_self_attention/self_attention.ipynb")
+    text = validate(page)
+    keep_picture(page, "validate_unsolved")
+    assert "CheckFailed: causal_mask" in text and "Traceback" not in text
+
+
+def test_validate_says_success_for_the_solved_lab(jupyterlab, page):
+    open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
+    text = validate(page)
+    keep_picture(page, "validate_solved")
+    assert "Success" in text

@@ -1,0 +1,332 @@
+"""Any bytes -> plain cells -> a notebook rebuilt from the release."""
+
+from __future__ import annotations
+
+import json
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_metadata
+
+from grader.intake import MAX_CELLS, Rebuilt, find_notebook, names_defined, read_submission, rebuild
+
+
+def bytes_of(notebook: NotebookNode) -> bytes:
+    return json.dumps(notebook).encode()
+
+
+def rebuilt(notebook: NotebookNode) -> Rebuilt:
+    read = read_submission(bytes_of(notebook))
+    assert read.problem == ""
+    result = rebuild(release(), read.cells)
+    nbformat.validate(result.notebook)
+    return result
+
+
+def added_to(result: Rebuilt) -> list[NotebookNode]:
+    known = {each.id for each in release().cells}
+    return [each for each in result.notebook.cells if each.id not in known]
+
+
+# ---------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b" \n\t", "empty"),
+        (b"hello", "not valid JSON (line 1"),
+        (b'{"cells": [', "not valid JSON"),
+        (b"[1, 2]", "not a notebook"),
+        (b'{"name": "x"}', "not a notebook"),
+        (b'{"cells": []}', "no cells"),
+        (b'{"cells": 3, "nbformat": 4}', "no cells"),
+        (b'{"cells": [1, null, "x"]}', "no cells"),
+        (b'{"worksheets": [1, {}]}', "no cells"),
+        (
+            b'{\n<<<<<<< HEAD\n"cells": []\n=======\n"cells": [1]\n>>>>>>> theirs\n}',
+            "merge conflict (line 2)",
+        ),
+        (b"[" * 200_000, "nested too deeply"),
+        (b'{"cells": ' + b"1" * 10_000 + b"}", "not valid JSON"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "not valid JSON"),
+        (json.dumps({"cells": [{}] * (MAX_CELLS + 1)}).encode(), "cells; more than"),
+    ],
+)
+def test_what_is_no_notebook_is_unreadable_with_the_reason(data, words):
+    result = read_submission(data)
+    assert words in result.problem
+    assert result.cells == ()
+
+
+def test_a_file_beyond_the_size_limit_is_unreadable(monkeypatch, tmp_path):
+    monkeypatch.setattr("grader.intake.MAX_BYTES", 1000)
+    path = tmp_path / "big.ipynb"
+    path.write_bytes(b" " * 2000)
+    assert "larger than" in read_submission(path).problem
+
+
+def test_a_missing_file_a_folder_and_a_link_are_unreadable(tmp_path):
+    (tmp_path / "folder.ipynb").mkdir()
+    (tmp_path / "real.ipynb").write_bytes(bytes_of(release()))
+    (tmp_path / "link.ipynb").symlink_to(tmp_path / "real.ipynb")
+    assert "There is no none.ipynb" in read_submission(tmp_path / "none.ipynb").problem
+    assert "is not a file" in read_submission(tmp_path / "folder.ipynb").problem
+    assert "symbolic link" in read_submission(tmp_path / "link.ipynb").problem
+    assert read_submission(tmp_path / "real.ipynb").problem == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_a_notebook_is_read_in_whatever_encoding_it_was_saved(encoding):
+    notebook = solved()
+    cell(notebook, "why").source = "Weil es übrig bleibt."
+    result = read_submission(json.dumps(notebook, ensure_ascii=False).encode(encoding))
+    assert "Weil es übrig bleibt." in [each.text for each in result.cells]
+    assert bool(result.notes) == (not encoding.startswith("utf-8"))
+
+
+def test_format_3_notebooks_with_worksheets_are_read():
+    old = {
+        "nbformat": 3,
+        "worksheets": [
+            {"cells": [{"cell_type": "code", "input": [SOLUTIONS["double"]], "language": "python"}]}
+        ],
+    }
+    result = rebuild(release(), read_submission(json.dumps(old).encode()).cells)
+    assert cell(result.notebook, "double").source == SOLUTIONS["double"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (["a\n", "b"], "a\nb"),
+        (["a\n", None, 3, "b"], "a\nb"),
+        (None, ""),
+        (17, ""),
+        ({"a": 1}, ""),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("\ud800x", "\ufffdx"),
+    ],
+)
+def test_a_source_of_any_kind_becomes_text(source, text):
+    data = json.dumps({"cells": [{"cell_type": "code", "source": source}]}).encode()
+    assert read_submission(data).cells[0].text == text
+
+
+def test_the_only_notebook_under_another_name_is_taken_with_a_note(tmp_path):
+    (tmp_path / "small (1).ipynb").write_text("{}")
+    path, notes = find_notebook(tmp_path, "small.ipynb")
+    assert path.name == "small (1).ipynb"
+    assert "small (1).ipynb" in notes[0]
+    (tmp_path / "copy.ipynb").write_text("{}")
+    assert find_notebook(tmp_path, "small.ipynb") == (tmp_path / "small.ipynb", ())
+
+
+# ---------------------------------------------------------------------------------- rebuilding
+
+
+def test_an_untouched_notebook_comes_back_as_the_release():
+    result = rebuilt(release())
+    assert result == Rebuilt(release())
+
+
+def test_solutions_and_written_answers_are_taken_over_and_nothing_else():
+    notebook = solved()
+    for each in notebook.cells:
+        each.metadata["tags"] = ["skip-execution", "raises-exception"]
+        each.metadata.setdefault("nbgrader", {})["points"] = 1000
+        if each.cell_type == "code":
+            each.outputs = [{"output_type": "stream", "name": "stdout", "text": "100 points"}]
+    notebook.metadata["kernelspec"] = {"name": "bash"}
+    result = rebuilt(notebook)
+    assert result.notebook == solved()
+    assert (result.notes, result.missing) == ((), ())
+
+
+def test_the_lab_s_own_prose_is_as_released_whatever_the_learner_made_of_it():
+    notebook = solved()
+    cell(notebook, "title").source = "<script>alert(1)</script>"
+    notebook.cells.append(new_markdown_cell("notes of mine"))
+    assert rebuilt(notebook).notebook == solved()
+
+
+def test_cells_without_grade_id_are_recognised_by_their_cell_id():
+    notebook = solved()
+    for each in notebook.cells:
+        each.metadata = {}
+    result = rebuilt(notebook)
+    assert result.notebook == solved()
+    assert result.notes == ()
+
+
+def test_cells_without_any_metadata_are_recognised_by_the_names_they_define():
+    result = rebuilt(without_metadata(solved()))
+    assert result.notebook == solved()
+    assert result.missing == ()
+    assert result.notes == ("Cells `double`, `half`: recognised only by the name defined there.",)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "raw", "heading", None])
+@pytest.mark.parametrize("damage", [lambda notebook: notebook, without_metadata])
+def test_solution_cells_of_another_type_are_run_as_code(kind, damage):
+    notebook = damage(solved())
+    for each in notebook.cells:
+        if each.source in SOLUTIONS.values():
+            each.cell_type = kind
+    result = rebuilt(notebook)
+    assert result.notebook == solved()
+    assert any("turned into text" in note for note in result.notes)
+
+
+def test_a_solution_in_a_code_fence_is_unwrapped():
+    notebook = without_metadata(solved())
+    for each in notebook.cells:
+        if each.source in SOLUTIONS.values():
+            each.cell_type, each.source = "markdown", f"```python\n{each.source}\n```"
+    assert rebuilt(notebook).notebook == solved()
+
+
+def test_code_with_a_syntax_error_is_recognised_by_its_name_too():
+    broken = "def double(x):\n    return x +"
+    notebook = solved()
+    cell(notebook, "double").source = broken
+    assert cell(rebuilt(without_metadata(notebook)).notebook, "double").source == broken
+
+
+def test_missing_cells_are_restored_and_named():
+    notebook = solved()
+    notebook.cells = [
+        each for each in notebook.cells if each.id not in ("half", "check_double", "why", "title")
+    ]
+    result = rebuilt(notebook)
+    expected = solved()
+    for name in ("half", "why"):
+        cell(expected, name).source = cell(release(), name).source
+    assert result.notebook == expected
+    assert set(result.missing) == {"half", "check_double", "why"}
+    assert sum("missing" in note for note in result.notes) == 1
+
+
+def test_of_a_cell_that_is_there_more_than_once_the_last_real_answer_counts():
+    notebook = solved()
+    place = notebook.cells.index(cell(notebook, "double"))
+    first = new_code_cell("def double(x):\n    return 2 * x", metadata=cell(notebook, "double").metadata)
+    stub = cell(release(), "double")
+    notebook.cells[place : place + 1] = [stub, first, cell(notebook, "double"), stub]
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "double").source == SOLUTIONS["double"]
+    assert [each.source for each in added_to(result)] == [first.source]
+    texts = code(result.notebook)
+    assert texts.index(first.source) == texts.index(SOLUTIONS["double"]) - 1
+    assert "more than once" in result.notes[0]
+
+
+def test_added_code_cells_stay_in_place_and_lose_their_metadata():
+    notebook = solved()
+    helper = new_code_cell(
+        "helper = 1", metadata={"nbgrader": {"grade": True, "points": 9}, "tags": ["skip-grading"]}
+    )
+    notebook.cells.insert(2, helper)
+    notebook.cells.insert(0, new_code_cell("first = 1"))
+    result = rebuilt(notebook)
+    assert [each.source for each in result.notebook.cells[:5]] == [
+        "first = 1",
+        "# A small lab",
+        "import math",
+        "helper = 1",
+        SOLUTIONS["double"],
+    ]
+    assert all(each.metadata == {} for each in added_to(result))
+
+
+def test_a_changed_set_up_cell_runs_as_released_and_then_as_changed():
+    notebook = solved()
+    cell(notebook, "setup").source = "import math\nimport cmath"
+    result = rebuilt(notebook)
+    assert code(result.notebook)[:2] == ["import math", "import math\nimport cmath"]
+    assert "original runs" in result.notes[0]
+
+
+def test_a_changed_cell_that_grading_skips_is_kept_but_not_run():
+    notebook = solved()
+    cell(notebook, "heavy").source = "train_for_days()"
+    kept = added_to(rebuilt(notebook))
+    assert [(each.source, each.metadata) for each in kept] == [
+        ("train_for_days()", {"tags": ["skip-grading"]})
+    ]
+
+
+def test_a_changed_check_cell_is_as_released_and_its_text_runs_before():
+    notebook = solved()
+    cell(notebook, "check_double").source = "half_way = 1"
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "check_double") == cell(release(), "check_double")
+    texts = code(result.notebook)
+    assert texts.index("half_way = 1") == texts.index(cell(release(), "check_double").source) - 1
+
+
+def test_a_solution_written_into_another_cell_is_found():
+    notebook = solved()
+    cell(notebook, "half").source = cell(release(), "half").source
+    cell(notebook, "heavy").source = SOLUTIONS["half"]
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "half").source == SOLUTIONS["half"]
+    assert added_to(result) == []
+
+
+def test_swapped_grade_ids_do_not_swap_solutions():
+    notebook = solved()
+    one, other = cell(notebook, "double"), cell(notebook, "half")
+    one.metadata, other.metadata, one.id, other.id = other.metadata, one.metadata, other.id, one.id
+    assert rebuilt(notebook).notebook == solved()
+
+
+def test_a_stub_is_not_restored_over_a_definition_in_another_answer():
+    notebook = solved()
+    cell(notebook, "double").source = "\n\n\n".join(SOLUTIONS.values())
+    notebook.cells.remove(cell(notebook, "half"))
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "half").source.startswith("#")
+    assert result.missing == ()
+
+
+def test_an_emptied_cell_is_restored_as_the_stub():
+    notebook = solved()
+    cell(notebook, "double").source = " \n"
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "double") == cell(release(), "double")
+    assert "emptied" in result.notes[0]
+
+
+def test_several_versions_of_a_written_answer_are_all_kept():
+    notebook = solved()
+    notebook.cells.append(new_markdown_cell("And *odd*.", metadata=cell(notebook, "why").metadata))
+    assert cell(rebuilt(notebook).notebook, "why").source == f"{ANSWER}\n\nAnd *odd*."
+
+
+def test_a_notebook_of_another_lab_is_said_to_be_one():
+    notebook = nbformat.v4.new_notebook(cells=[new_code_cell("x = 1"), new_markdown_cell("# Lab 99")])
+    result = rebuilt(notebook)
+    assert "another lab" in result.notes[0]
+    assert "double" in result.missing
+
+
+def test_names_defined_are_those_at_the_top_level():
+    assert names_defined(
+        "def a():\n    b = 1\nclass c: pass\nd, (e, *f) = x\ng: int = 1\nh[0] = i.j = 2"
+    ) == set("acdefg")
+    assert names_defined("%matplotlib inline\nasync def a(): ...\nb = 1\nc == 2\nd: int = 3") == {
+        "a",
+        "b",
+        "d",
+    }
+    assert names_defined("x = '\\d'\x00") == {"x"}
+    assert names_defined("(" * 5000) == set()
+
+
+def test_reading_code_shows_no_warnings(recwarn):
+    names_defined("x = '\\d'")
+    assert not recwarn.list

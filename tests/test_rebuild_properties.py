@@ -1,0 +1,119 @@
+"""Whatever happens to a notebook, reading and rebuilding it never fails, and never loses a solution."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import nbformat
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_lab import SOLUTIONS, code, release, solved
+
+from grader.intake import read_submission, rebuild
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+grade_ids = st.sampled_from([cell.id for cell in release().cells]) | json_values
+metadata = json_values | st.fixed_dictionaries(
+    {
+        "nbgrader": st.fixed_dictionaries({"grade_id": grade_ids}, optional={"solution": json_values})
+        | json_values
+    },
+    optional={"tags": json_values},
+)
+kinds = st.sampled_from(["code", "markdown", "raw", "heading", "nonsense"]) | json_values
+learner_texts = st.sampled_from(
+    ["", "x = 1", "def double(x):\n    return 0", "def half(", "# half = 2", *SOLUTIONS.values()]
+) | st.text(max_size=30)
+
+
+@st.composite
+def damaged_cells(draw) -> list[dict]:
+    """A solved notebook's cells after any number of mishaps. The solutions' texts themselves stay whole."""
+    cells = copy.deepcopy(solved().cells)
+    cells += [copy.deepcopy(cell) for cell in draw(st.lists(st.sampled_from(cells), max_size=4))]
+    for _ in range(draw(st.integers(0, 8))):
+        cell = draw(st.sampled_from(cells))
+        what = draw(st.sampled_from(["metadata", "cell_type", "id", "extra", "lose", "source", "lines"]))
+        if what == "source" and cell["source"] not in SOLUTIONS.values():
+            cell["source"] = draw(learner_texts)
+        elif what == "lines" and isinstance(cell["source"], str):
+            cell["source"] = cell["source"].splitlines(keepends=True)
+        elif what == "lose":
+            cell.pop(draw(st.sampled_from(["id", "metadata", "cell_type", "outputs"])), None)
+        elif what == "extra":
+            cell[draw(st.text(min_size=1, max_size=5))] = draw(json_values)
+        elif what in ("metadata", "cell_type", "id"):
+            cell[what] = draw({"metadata": metadata, "cell_type": kinds, "id": grade_ids}[what])
+    cells = draw(st.permutations(cells)) if draw(st.booleans()) else cells
+    return cells[draw(st.integers(0, 3)) :]
+
+
+def texts_of(cells: list[dict]) -> list[str]:
+    return ["".join(cell["source"]) if isinstance(cell["source"], list) else cell["source"] for cell in cells]
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(
+    st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
+def test_any_bytes_are_read_without_an_error(data):
+    result = read_submission(data)
+    assert bool(result.cells) != bool(result.problem)
+
+
+@settings(deadline=None)
+@given(
+    json_values
+    | st.fixed_dictionaries({"cells": st.lists(json_values, max_size=5)}, optional={"nbformat": json_values})
+)
+def test_any_json_is_read_and_rebuilt_without_an_error(value):
+    result = read_submission(json.dumps(value).encode())
+    nbformat.validate(rebuild(release(), result.cells).notebook)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.binary(max_size=6))
+def test_a_notebook_with_overwritten_bytes_is_read_without_an_error(position, noise):
+    data = json.dumps(solved()).encode()
+    position %= len(data)
+    result = read_submission(data[:position] + noise + data[position + len(noise) :])
+    nbformat.validate(rebuild(release(), result.cells).notebook)
+
+
+@settings(deadline=None)
+@given(damaged_cells())
+def test_no_damage_to_cells_loses_a_solution_or_lets_anything_else_in(cells):
+    result = rebuild(release(), read_submission(json.dumps({"cells": cells, "nbformat": 4}).encode()).cells)
+    rebuilt = result.notebook
+    nbformat.validate(rebuilt)
+
+    submitted = texts_of(cells)
+    for text in SOLUTIONS.values():
+        if text in submitted:
+            assert text in code(rebuilt)
+
+    released = {cell.id: cell for cell in release().cells}
+    found = {cell.id: cell for cell in rebuilt.cells if cell.id in released}
+    assert list(found) == list(released)
+    for name, cell in released.items():
+        assert found[name].metadata == cell.metadata
+        assert found[name].cell_type == cell.cell_type
+        if name not in ("double", "half", "why"):
+            assert found[name].source == cell.source
+    added = [cell for cell in rebuilt.cells if cell.id not in released]
+    assert all(cell.cell_type == "code" and set(cell.metadata) <= {"tags"} for cell in added)
+
+
+@settings(deadline=None)
+@given(damaged_cells())
+def test_every_text_of_a_code_cell_that_is_new_is_kept_somewhere(cells):
+    plain = read_submission(json.dumps({"cells": cells, "nbformat": 4}).encode()).cells
+    kept = "\n".join(cell.source for cell in rebuild(release(), plain).notebook.cells)
+    for cell in plain:
+        if cell.kind == "code":
+            assert all(line.rstrip() in kept for line in cell.text.strip().splitlines())
