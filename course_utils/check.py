@@ -91,4 +91,6 @@ def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:
     """What to mend first, by what this learner has solved so far."""
     module = key.partition(".")[0]
     done = progress.best_scores()
-    return earlier_first(exercise, verdict, [name for name in exercise.uses if done.get(f"{module}.{name}") == 1])
+    return earlier_first(
+        exercise, verdict, [name for name in exercise.uses if done.get(f"{module}.{name}") == 1]
+    )

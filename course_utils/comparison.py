@@ -108,7 +108,9 @@ def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected)
         _values_check(exercise, index, outcome, reference)
         for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
     ]
-    readable = [_readable(outcome, reference) for outcome, reference in zip(outcomes, expected.reference, strict=True)]
+    readable = [
+        _readable(outcome, reference) for outcome, reference in zip(outcomes, expected.reference, strict=True)
+    ]
     checks += _property_checks(exercise, outcomes, expected.inputs, readable)
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
 
@@ -178,7 +180,9 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
         return ""
     worst = np.unravel_index(np.argmax(distance), distance.shape)
     place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
-    off = f"{different.sum()} of {different.size} values differ" if different.size > 1 else "the value differs"
+    off = (
+        f"{different.sum()} of {different.size} values differ" if different.size > 1 else "the value differs"
+    )
     return f"{off}; the most at {place}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
 
 
@@ -202,7 +206,9 @@ def _property_checks(
     cases = [index for index, fine in enumerate(readable) if fine]
     checks = []
     for holds in exercise.properties:
-        runs = [(index, *run) for index in cases for run in zip(inputs[index], outcomes[index].runs, strict=True)]
+        runs = [
+            (index, *run) for index in cases for run in zip(inputs[index], outcomes[index].runs, strict=True)
+        ]
         results = [(index, _hold(holds, given, output)) for index, given, output in runs]
         checks.append(_summed_up(exercise, sentence(holds), results))
     for index, case in enumerate(exercise.cases):
@@ -212,7 +218,13 @@ def _property_checks(
             checks.append(_summed_up(exercise, sentence(case.relation), results))
     ran = [outcome for outcome in outcomes if outcome.problem is None]
     changed = [name for outcome in ran for name in outcome.changed_inputs]
-    detail = f"`{changed[0]}` was changed in place; work on a copy of it." if changed else "" if ran else NOT_REACHED
+    detail = (
+        f"`{changed[0]}` was changed in place; work on a copy of it."
+        if changed
+        else ""
+        if ran
+        else NOT_REACHED
+    )
     return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
 
 
@@ -249,9 +261,15 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
     whole = [mistake for mistake, alike in explained.items() if len(alike) == len(outcomes)]
     found = sorted(whole, key=lambda mistake: _distance(outcomes, mistake.outcomes))[:1]
     found = found or _fails_in_the_same_cases(exercise, outcomes, expected, wrong)
-    candidates = [] if found else [
-        mistake for mistake in expected.mistakes if _wrong_cases(exercise, mistake.outcomes, expected) <= wrong
-    ]
+    candidates = (
+        []
+        if found
+        else [
+            mistake
+            for mistake in expected.mistakes
+            if _wrong_cases(exercise, mistake.outcomes, expected) <= wrong
+        ]
+    )
     left = set(wrong)
     while candidates and left and len(found) < 2:
         best = max(candidates, key=lambda mistake: len(explained[mistake] & left))

@@ -27,7 +27,12 @@ def save_expected(path: Path, exercises: dict[str, Expected]) -> None:
         index[key] = {
             "reference": _put(arrays, f"{key}/reference", expected.reference),
             "mistakes": [
-                [mistake.name, mistake.title, mistake.hint, _put(arrays, f"{key}/{mistake.name}", mistake.outcomes)]
+                [
+                    mistake.name,
+                    mistake.title,
+                    mistake.hint,
+                    _put(arrays, f"{key}/{mistake.name}", mistake.outcomes),
+                ]
                 for mistake in expected.mistakes
             ],
         }

@@ -29,7 +29,9 @@ OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 
 MAX_ARRAY_BYTES = 16 * 2**20
 MAX_TEXT = 2_000
-_DTYPES = {f"{kind}{size}" for kind, sizes in {"i": "1248", "u": "1248", "f": "248"}.items() for size in sizes}
+_DTYPES = {
+    f"{kind}{size}" for kind, sizes in {"i": "1248", "u": "1248", "f": "248"}.items() for size in sizes
+}
 _DTYPES.add("b1")
 
 
@@ -58,7 +60,9 @@ class _TooSlow(BaseException):
     """Raised by the timer; not an Exception, so that a learner's ``except Exception`` lets it pass."""
 
 
-def try_case(exercise: Exercise, case: Case, key: str, learner: Any, seed: int, namespace: Any = None) -> Outcome:
+def try_case(
+    exercise: Exercise, case: Case, key: str, learner: Any, seed: int, namespace: Any = None
+) -> Outcome:
     """Calls the learner's object on every run of a case. Never raises for what learner code does.
 
     Args:
@@ -81,10 +85,14 @@ def try_case(exercise: Exercise, case: Case, key: str, learner: Any, seed: int, 
             return Outcome(problem=problem, printed=printed.getvalue()[:MAX_TEXT])
         changed += [name for name, value in inputs.items() if not _same(value, handed_over.get(name))]
         runs.append(arrays)
-    return Outcome(tuple(runs), changed_inputs=tuple(dict.fromkeys(changed)), printed=printed.getvalue()[:MAX_TEXT])
+    return Outcome(
+        tuple(runs), changed_inputs=tuple(dict.fromkeys(changed)), printed=printed.getvalue()[:MAX_TEXT]
+    )
 
 
-def try_exercise(exercise: Exercise, key: str, learner: Any, seed: int, namespace: Any = None) -> list[Outcome]:
+def try_exercise(
+    exercise: Exercise, key: str, learner: Any, seed: int, namespace: Any = None
+) -> list[Outcome]:
     """One outcome a case; stops early where nothing can change (stub untouched, too slow)."""
     outcomes: list[Outcome] = []
     for case in exercise.cases:
@@ -108,7 +116,9 @@ def _named_arrays(value: Any, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     if isinstance(value, Mapping):
         missing = [name for name in names if name not in value]
         if missing:
-            raise _WrongType(f"The returned dict has no key {missing[0]!r}; expected keys: {', '.join(names)}.")
+            raise _WrongType(
+                f"The returned dict has no key {missing[0]!r}; expected keys: {', '.join(names)}."
+            )
         return {name: _array(value[name], name) for name in names}
     if len(names) == 1:
         if isinstance(value, tuple) and len(value) > 1:
@@ -141,9 +151,13 @@ def _array(value: Any, name: str) -> np.ndarray:
 
 def _same(before: Any, after: Any) -> bool:
     if isinstance(before, np.ndarray):
-        return isinstance(after, np.ndarray) and np.array_equal(before, after, equal_nan=before.dtype.kind == "f")
+        return isinstance(after, np.ndarray) and np.array_equal(
+            before, after, equal_nan=before.dtype.kind == "f"
+        )
     if isinstance(before, Mapping):
-        return isinstance(after, Mapping) and all(_same(value, after.get(name)) for name, value in before.items())
+        return isinstance(after, Mapping) and all(
+            _same(value, after.get(name)) for name, value in before.items()
+        )
     if isinstance(before, (list, tuple)):
         return len(before) == len(after) and all(map(_same, before, after))
     return True  # numbers and strings cannot change in place
@@ -167,7 +181,11 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
 @contextlib.contextmanager
 def _quiet(printed: io.StringIO) -> Iterator[None]:
     """Prints are kept for the report, warnings dropped: neither may ever cost a point."""
-    with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         warnings.simplefilter("ignore")
         yield
 
@@ -199,7 +217,8 @@ def encode(outcomes: list[Outcome]) -> list[dict]:
     return [
         {
             "runs": [{name: _pack(array) for name, array in run.items()} for run in outcome.runs],
-            "problem": outcome.problem and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
+            "problem": outcome.problem
+            and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
             "changed_inputs": list(outcome.changed_inputs),
         }
         for outcome in outcomes
@@ -223,10 +242,18 @@ def _decode_one(entry: Any) -> Outcome:
     runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
     if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs) or len(runs) > 16:
         raise ValueError("runs are not a short list of dicts")
-    if not isinstance(changed, list) or not all(isinstance(name, str) for name in changed) or len(changed) > 64:
+    if (
+        not isinstance(changed, list)
+        or not all(isinstance(name, str) for name in changed)
+        or len(changed) > 64
+    ):
         raise ValueError("changed_inputs are not names")
     if problem is not None:
-        if not isinstance(problem, list) or len(problem) != 3 or not all(isinstance(text, str) for text in problem):
+        if (
+            not isinstance(problem, list)
+            or len(problem) != 3
+            or not all(isinstance(text, str) for text in problem)
+        ):
             raise ValueError("a problem is not three texts")
         if problem[0] not in Problem.KINDS:
             raise ValueError("unknown kind of problem")
@@ -247,7 +274,11 @@ def _unpack(packed: Any) -> np.ndarray:
     dtype, shape, data = packed
     if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ValueError("unknown dtype")
-    if not isinstance(shape, list) or len(shape) > 16 or not all(type(n) is int and 0 <= n < 2**31 for n in shape):
+    if (
+        not isinstance(shape, list)
+        or len(shape) > 16
+        or not all(type(n) is int and 0 <= n < 2**31 for n in shape)
+    ):
         raise ValueError("a shape is not a short list of sizes")
     size = math.prod(shape) * int(dtype[1:])
     if not isinstance(data, str) or size > MAX_ARRAY_BYTES or len(data) > size * 4 // 3 + 4:

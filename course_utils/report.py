@@ -64,7 +64,7 @@ class Report:
         for diagnosis in verdict.diagnoses:
             parts.append(
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
-                f"<b>This looks like a known mistake:</b> {_words(diagnosis.title)}<br>{_words(diagnosis.hint)}</div>"
+                f"<b>This looks like a known mistake:</b> {inline(diagnosis.title)}<br>{inline(diagnosis.hint)}</div>"
             )
         if not verdict.problem:
             items = "".join(map(_item, verdict.checks))

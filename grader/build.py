@@ -34,7 +34,9 @@ from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
 SEEDS = (PUBLIC_SEED, 1, 2)
 """Seeds that the reference, the variants and the misconceptions are tried at."""
 
-_REGION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE)
+_REGION = re.compile(
+    r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
+)
 
 
 class BuildError(CourseError):
@@ -142,7 +144,9 @@ def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
             faults.append(f"{key} is checked by {checked.count(key)} cells; it needs exactly one check cell.")
         if exercise.name not in defined:
             faults.append(f"{key} has no solution cell with grade_id {exercise.name!r}.")
-    faults += [f"a check cell names {key}, which is no exercise." for key in set(checked) - set(lab.exercises)]
+    faults += [
+        f"a check cell names {key}, which is no exercise." for key in set(checked) - set(lab.exercises)
+    ]
     if any(cell.get("outputs") for cell in source.cells):
         faults.append("the source carries outputs.")
     return faults
@@ -172,7 +176,9 @@ def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
                 if verdict.score == 1:
                     faults.append(f"{key}: the misconception {mistake.name} is not caught at seed {seed}.")
                 elif found != [mistake.name]:
-                    faults.append(f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}.")
+                    faults.append(
+                        f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}."
+                    )
     return faults
 
 
@@ -195,22 +201,32 @@ def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
         if is_solution(cell):
             for region in _REGION.finditer(cell.source):
                 secret |= {line: f"the solution of {cell.id}" for line in _telling_lines(region.group(2))}
-    given = set(_telling_lines("\n".join(_REGION.sub("", cell.source) for cell in source.cells if is_solution(cell))))
+    given = set(
+        _telling_lines("\n".join(_REGION.sub("", cell.source) for cell in source.cells if is_solution(cell)))
+    )
     for key, entries in lab.misconceptions.items():
         for entry in entries:
             lines = [line for line in _telling_lines(entry.source) if line not in given]
-            secret |= {line: f"the misconception {entry.name} of {key}" for line in lines if line not in secret}
+            secret |= {
+                line: f"the misconception {entry.name} of {key}" for line in lines if line not in secret
+            }
     faults = []
     for place, text in _learner_texts(lab, built):
         present = set(_telling_lines(text))
-        faults += [f"{place} shows a line of {owner}: {line}" for line, owner in secret.items() if line in present]
+        faults += [
+            f"{place} shows a line of {owner}: {line}" for line, owner in secret.items() if line in present
+        ]
     return faults
 
 
 def _telling_lines(text: str) -> list[str]:
     """Lines of code long enough to give something away; comments, strings alone and signatures are not."""
     lines = (re.sub(r"\s+", " ", line.split("#")[0]).strip() for line in text.splitlines())
-    return [line for line in lines if len(line) >= 20 and not re.match(r"(def|class|import|from|return \w+$|[\"'])", line)]
+    return [
+        line
+        for line in lines
+        if len(line) >= 20 and not re.match(r"(def|class|import|from|return \w+$|[\"'])", line)
+    ]
 
 
 def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
@@ -218,7 +234,10 @@ def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
         if path.suffix == ".ipynb":
             for cell in nbformat.read(path, as_version=4).cells:
                 yield f"cell {cell.id!r}", cell.source
-                yield f"an output of cell {cell.id!r}", json.dumps(cell.get("outputs", [])).replace("\\n", "\n")
+                yield (
+                    f"an output of cell {cell.id!r}",
+                    json.dumps(cell.get("outputs", [])).replace("\\n", "\n"),
+                )
         elif path.name == FILE_NAME:
             with np.load(path, allow_pickle=False) as arrays:
                 yield FILE_NAME, json.dumps(json.loads(arrays["index"].tobytes())).replace("\\n", "\n")
@@ -238,7 +257,9 @@ def differences(built: Path, committed: Path) -> list[str]:
     for name in sorted(names - {".ipynb_checkpoints"}):
         new, old = built / name, committed / name
         if not old.is_file() or not new.is_file():
-            faults.append(f"{name} is {'missing' if not old.is_file() else 'not made by its source'}. Run `grader build`.")
+            faults.append(
+                f"{name} is {'missing' if not old.is_file() else 'not made by its source'}. Run `grader build`."
+            )
         elif not _same_file(new, old):
             faults.append(f"{name} is not what its source gives. Run `grader build` and commit the result.")
     return faults
@@ -265,7 +286,11 @@ def _replace(built: Path, target: Path) -> None:
 
 
 def _stray_folders(course: Course) -> list[str]:
-    return sorted(folder.name for folder in course.notebooks.iterdir() if folder.is_dir() and folder.name not in course.labs() and not folder.name.startswith("."))
+    return sorted(
+        folder.name
+        for folder in course.notebooks.iterdir()
+        if folder.is_dir() and folder.name not in course.labs() and not folder.name.startswith(".")
+    )
 
 
 def _tidy(cell: NotebookNode) -> None:
@@ -278,5 +303,8 @@ def _indented(text: str, indent: str) -> str:
 
 
 def _census(lab: Lab) -> str:
-    counts = [len(lab.exercises), *(sum(map(len, found.values())) for found in (lab.misconceptions, lab.variants))]
+    counts = [
+        len(lab.exercises),
+        *(sum(map(len, found.values())) for found in (lab.misconceptions, lab.variants)),
+    ]
     return "{} exercises, {} misconceptions, {} correct variants".format(*counts)

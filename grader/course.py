@@ -29,7 +29,9 @@ class Course:
         for folder in (start, *start.parents):
             if (folder / "solutions").is_dir() and (folder / "nbgrader_config.py").is_file():
                 return cls(folder)
-        raise CourseError(f"{start} is not inside a course folder. Change to the project's root and try again.")
+        raise CourseError(
+            f"{start} is not inside a course folder. Change to the project's root and try again."
+        )
 
     @property
     def solutions(self) -> Path:
@@ -65,7 +67,9 @@ class Course:
 
     def labs(self) -> list[str]:
         """Folder names of all labs, in order."""
-        return sorted(folder.name for folder in self.solutions.iterdir() if (folder / f"{folder.name}.py").is_file())
+        return sorted(
+            folder.name for folder in self.solutions.iterdir() if (folder / f"{folder.name}.py").is_file()
+        )
 
     def nbgrader_config(self) -> Config:
         """nbgrader's configuration for this course."""

@@ -62,7 +62,9 @@ class Lab:
             CourseError: there is no such lab; the message lists those there are.
         """
         if name not in course.labs():
-            raise CourseError(f"There is no lab {name!r} in {course.solutions}. Labs: {', '.join(course.labs())}.")
+            raise CourseError(
+                f"There is no lab {name!r} in {course.solutions}. Labs: {', '.join(course.labs())}."
+            )
         return cls(course, name)
 
     @property
@@ -97,7 +99,9 @@ class Lab:
     def _entries(self, file_name: str) -> dict[str, list[Entry]]:
         entries = load_entries(self.folder / file_name)
         if unknown := [name for name in entries if f"{self.slug}.{name}" not in self.exercises]:
-            raise CourseError(f"{self.folder / file_name} names an exercise that the lab does not have: {unknown[0]}.")
+            raise CourseError(
+                f"{self.folder / file_name} names an exercise that the lab does not have: {unknown[0]}."
+            )
         return {f"{self.slug}.{name}": found for name, found in entries.items()}
 
     def source(self) -> NotebookNode:

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
 
 from grader.lab import is_solution
 
@@ -28,7 +27,9 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how"
+    ),
 ]
 
 
@@ -188,7 +189,9 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     page.get_by_text("This looks like a known mistake:").first.wait_for()
     scroll_to(page, 'check("self_attention.scaled_dot_product_attention")')
     keep_picture(page, "diagnosed")
-    report = page.locator(".jp-OutputArea-output", has_text="This looks like a known mistake").first.inner_text()
+    report = page.locator(
+        ".jp-OutputArea-output", has_text="This looks like a known mistake"
+    ).first.inner_text()
     assert "The scores are not divided by the square root of d_k." in report
     error = page.locator(".jp-OutputArea-output", has_text="CheckFailed").first.inner_text()
     assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 16 checks hold."

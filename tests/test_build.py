@@ -74,7 +74,9 @@ def added_to_itself(x):
 def tiny(tmp_path, monkeypatch) -> Path:
     """A course with one tiny lab; returns the lab's source folder."""
     module = types.ModuleType("course_utils.exercises.tiny")
-    module.double = Exercise("double", ("doubled",), (Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))}),))
+    module.double = Exercise(
+        "double", ("doubled",), (Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))}),)
+    )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     folder = tmp_path / "solutions" / "00_tiny"
     folder.mkdir(parents=True)
@@ -140,18 +142,38 @@ def test_check_finds_files_and_folders_that_no_source_makes(tiny):
 @pytest.mark.parametrize(
     "file, old, new, reason",
     [
-        ("00_tiny.py", "# # Doubling", "# # Doubling\n#\n#     twice_as_much = np.multiply(x, 2)", "shows a line of the solution of double"),
-        ("misconceptions.py", "Adding two is", "Write\\n    twice_as_much = np.multiply(x, 2)\\n", "expected.npz shows a line of the solution"),
+        (
+            "00_tiny.py",
+            "# # Doubling",
+            "# # Doubling\n#\n#     twice_as_much = np.multiply(x, 2)",
+            "shows a line of the solution of double",
+        ),
+        (
+            "misconceptions.py",
+            "Adding two is",
+            "Write\\n    twice_as_much = np.multiply(x, 2)\\n",
+            "expected.npz shows a line of the solution",
+        ),
         ("00_tiny.py", "    ### BEGIN SOLUTION\n", "", "has no ### BEGIN SOLUTION"),
         ("00_tiny.py", "    ### END SOLUTION\n", "", "has no ### BEGIN SOLUTION"),
         ("00_tiny.py", 'check("tiny.double")', "print('no check')", "is checked by 0 cells"),
-        ("00_tiny.py", '"grade_id": "double"', '"grade_id": "other"', "has no solution cell with grade_id 'double'"),
+        (
+            "00_tiny.py",
+            '"grade_id": "double"',
+            '"grade_id": "other"',
+            "has no solution cell with grade_id 'double'",
+        ),
         ("misconceptions.py", "return x + 2", "return 2 * x", "the misconception added_two is not caught"),
         ("variants.py", "return x + x", "return x + x + 1", "the correct variant added_to_itself fails"),
         ("misconceptions.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
         ("misconceptions.py", "from grader", "from grades", "cannot be imported: ModuleNotFoundError"),
         ("00_tiny.py", "import numpy as np", "import numpy as mp", "the reference fails"),
-        ("00_tiny.py", "import numpy as np", "import nonumpy as np", "of the solution fails outside a notebook"),
+        (
+            "00_tiny.py",
+            "import numpy as np",
+            "import nonumpy as np",
+            "of the solution fails outside a notebook",
+        ),
     ],
 )
 def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
@@ -165,8 +187,12 @@ def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
 
 
 def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):
-    (tiny / "misconceptions.py").write_text(MISCONCEPTIONS.replace("return x + 2", "wrong_by_two = x + 2\n    return wrong_by_two"))
-    reason = refusal(tiny, "00_tiny.py", "import numpy as np", "import numpy as np\nx = 1\nwrong_by_two = x + 2")
+    (tiny / "misconceptions.py").write_text(
+        MISCONCEPTIONS.replace("return x + 2", "wrong_by_two = x + 2\n    return wrong_by_two")
+    )
+    reason = refusal(
+        tiny, "00_tiny.py", "import numpy as np", "import numpy as np\nx = 1\nwrong_by_two = x + 2"
+    )
     assert "shows a line of the misconception added_two" in reason
 
 

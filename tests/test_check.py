@@ -26,7 +26,11 @@ def _x(rng):
 
 
 def _linear_inputs(rng):
-    return {"x": rng.standard_normal((2, 3)), "weight": rng.standard_normal((4, 3)), "bias": rng.standard_normal(4)}
+    return {
+        "x": rng.standard_normal((2, 3)),
+        "weight": rng.standard_normal((4, 3)),
+        "bias": rng.standard_normal(4),
+    }
 
 
 def call_torch_module(learner, inputs):
@@ -52,8 +56,12 @@ KINDS.both = Exercise("both", ("low", "high"), (Case("2 by 3", _x),))
 KINDS.as_dict = Exercise("as_dict", ("low", "high"), (Case("2 by 3", _x),))
 KINDS.table = Exercise("table", ("table",), (Case("its value", lambda rng: {}),), call=take_value)
 KINDS.pair = Exercise("pair", ("low", "high"), (Case("its values", lambda rng: {}),), call=take_value)
-KINDS.module = Exercise("Module", ("output",), (Case("given weights", _linear_inputs),), call=call_torch_module)
-KINDS.layer = Exercise("Layer", ("output",), (Case("given weights", _linear_inputs),), call=call_keras_layer, seconds=60)
+KINDS.module = Exercise(
+    "Module", ("output",), (Case("given weights", _linear_inputs),), call=call_torch_module
+)
+KINDS.layer = Exercise(
+    "Layer", ("output",), (Case("given weights", _linear_inputs),), call=call_keras_layer, seconds=60
+)
 
 
 def reference_module():
@@ -178,20 +186,32 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
     "source, message",
     [
         ("pass", "double: not defined yet. Run the cell that defines it"),
-        ("def double(x):\n    raise NotImplementedError", "double: a part is still to be written. Replace the lines marked YOUR CODE HERE"),
+        (
+            "def double(x):\n    raise NotImplementedError",
+            "double: a part is still to be written. Replace the lines marked YOUR CODE HERE",
+        ),
         ("def double(x):\n    2 * x", "It returned None: is the `return` line there"),
         ("def double(x):\n    return (x, x)", "It returned 2 values; expected just `doubled`."),
         ("def double(x):\n    return [[1, 2]]", "`doubled` is a Python list; make it an array"),
         ("def double(x):\n    return 'x'", "`doubled` is of type str; expected an array of numbers."),
-        ("def double(x):\n    return np.array(['x'])", "`doubled` is an array of <U1; expected numbers or booleans."),
+        (
+            "def double(x):\n    return np.array(['x'])",
+            "`doubled` is an array of <U1; expected numbers or booleans.",
+        ),
         ("def double(x):\n    return x * 2j", "`doubled` is an array of complex128"),
         ("def double(x):\n    return 2 * x.T", "`doubled` has shape (3, 2); expected (2, 3)."),
         ("def double(x):\n    return x / 0 * 0", "`doubled` contains NaN (not a number), first at [0, 0]."),
         ("def double(x):\n    y = x + 1\n    return y @ x", "double, line 3 of its cell: return y @ x"),
         ("def double(x):\n    import sys\n    sys.exit()", "SystemExit"),
         ("def double(x):\n    x *= 2\n    return x", "`x` was changed in place; work on a copy of it."),
-        ("def double(x):\n    while True:\n        pass", "It was still running after 0.3 seconds and was stopped."),
-        ("def double(x):\n    try:\n        while True: pass\n    except Exception: return x", "after 0.3 seconds"),
+        (
+            "def double(x):\n    while True:\n        pass",
+            "It was still running after 0.3 seconds and was stopped.",
+        ),
+        (
+            "def double(x):\n    try:\n        while True: pass\n    except Exception: return x",
+            "after 0.3 seconds",
+        ),
         ("def double(x):\n    return 3 * x", "values differ; the most at `doubled["),
         ("def double():\n    return 3", "TypeError"),
         ("double = 3", "TypeError: 'int' object is not callable"),
@@ -216,7 +236,12 @@ def test_a_dict_without_a_key_is_told_which(lab, capsys):
 def test_prints_and_warnings_neither_cost_nor_vanish(lab, capsys):
     source = "import warnings\ndef double(x):\n    print('looking at', x.shape)\n    warnings.warn('careful')\n    return 2 * x"
     report, error = run(source, "kinds.double", capsys)
-    assert error == "" and "Your code printed:" in report and "looking at (2, 3)" in report and "careful" not in report
+    assert (
+        error == ""
+        and "Your code printed:" in report
+        and "looking at (2, 3)" in report
+        and "careful" not in report
+    )
 
 
 def test_attempts_until_it_is_solved_and_the_best_score_are_remembered(lab, capsys):
@@ -269,9 +294,22 @@ def test_in_grading_the_check_publishes_outcomes_and_judges_nothing(lab, capsys,
 
 
 def test_importing_course_utils_loads_neither_frameworks_nor_figures():
-    heavy = "torch", "tensorflow", "keras", "matplotlib", "ipywidgets", "IPython", "grader", "transformers", "scipy"
+    heavy = (
+        "torch",
+        "tensorflow",
+        "keras",
+        "matplotlib",
+        "ipywidgets",
+        "IPython",
+        "grader",
+        "transformers",
+        "scipy",
+    )
     code = f"import sys, course_utils; print([name for name in {heavy!r} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "[]\n"
+    )
 
 
 def test_course_utils_never_imports_the_instructors_side():
@@ -279,4 +317,8 @@ def test_course_utils_never_imports_the_instructors_side():
 
     for path in (ROOT / "course_utils").rglob("*.py"):
         text = path.read_text("utf-8")
-        assert "import grader" not in text and "from grader" not in text and "solutions" not in text.replace("CheckFailed", ""), path
+        assert (
+            "import grader" not in text
+            and "from grader" not in text
+            and "solutions" not in text.replace("CheckFailed", "")
+        ), path

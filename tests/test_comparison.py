@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import numpy as np
@@ -44,7 +45,8 @@ numbers = hnp.arrays(
     elements=st.floats(-1e6, 1e6, allow_nan=False),
 )
 anything = hnp.arrays(
-    st.sampled_from([np.float64, np.float32, np.int64, np.bool_]), hnp.array_shapes(min_dims=0, max_dims=3, max_side=3)
+    st.sampled_from([np.float64, np.float32, np.int64, np.bool_]),
+    hnp.array_shapes(min_dims=0, max_dims=3, max_side=3),
 )
 
 
@@ -85,18 +87,20 @@ def test_every_array_survives_the_wire(array):
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(["runs", "problem", "changed_inputs", "result", "x"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["runs", "problem", "changed_inputs", "result", "x"]), inner, max_size=4
+        )
+    ),
     max_leaves=20,
 )
 
 
 @given(json_values)
 def test_a_malformed_bundle_is_refused_by_value_error_alone(payload):
-    try:
+    with contextlib.suppress(ValueError):
         decode(payload, 1)
-    except ValueError:
-        pass
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,10 @@ def test_both_shapes_are_shown_when_they_differ():
 
 
 def test_nan_is_named_and_located():
-    assert verdict_of([1.0, np.nan], [1.0, 2.0]).checks[0].detail == "`result` contains NaN (not a number), first at [1]."
+    assert (
+        verdict_of([1.0, np.nan], [1.0, 2.0]).checks[0].detail
+        == "`result` contains NaN (not a number), first at [1]."
+    )
 
 
 def test_numbers_are_not_accepted_as_booleans():
@@ -170,7 +177,9 @@ RAISES = Outcome(problem=Problem("exception", "ValueError: not enough values (go
 
 
 def test_output_equal_to_a_known_mistake_is_named():
-    assert diagnoses([[2.0], [3.0]], [[1.0], [3.0]], [mistake("other", [7.0], [3.0]), mistake("doubled", [2.0], [3.0])]) == ["doubled"]
+    assert diagnoses(
+        [[2.0], [3.0]], [[1.0], [3.0]], [mistake("other", [7.0], [3.0]), mistake("doubled", [2.0], [3.0])]
+    ) == ["doubled"]
 
 
 def test_correct_output_is_never_diagnosed():
@@ -198,7 +207,9 @@ def test_the_same_exception_at_other_shapes_is_the_same_mistake():
 
 def test_another_exception_in_just_the_same_cases_is_recognised():
     other = Outcome(problem=Problem("exception", "TypeError: only 0-dimensional arrays"))
-    assert diagnoses([[1.0], other], [[1.0], [1.0]], [mistake("one_dimensional", [1.0], RAISES)]) == ["one_dimensional"]
+    assert diagnoses([[1.0], other], [[1.0], [1.0]], [mistake("one_dimensional", [1.0], RAISES)]) == [
+        "one_dimensional"
+    ]
 
 
 def test_code_that_raises_everywhere_is_not_given_a_false_name():
@@ -214,6 +225,16 @@ def test_an_exercise_that_could_not_run_says_why_in_one_sentence(kind):
 
 
 def test_text_from_learners_is_escaped_in_the_report():
-    got = Outcome(problem=Problem("exception", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>"), printed="<b>")
+    got = Outcome(
+        problem=Problem("exception", "<script>alert(1)</script>", "<img src=x onerror=alert(1)>"),
+        printed="<b>",
+    )
     html = Report(verdict_of(got, [1.0]))._repr_html_()
     assert "<script" not in html and "<img" not in html and "<b>" not in html.split("Your code printed")[1]
+
+
+def test_the_report_leads_with_the_diagnosis_in_html_and_in_text():
+    exercise = exercise_of(1)
+    verdict = compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[mistake("doubled", [2.0])]))
+    for shown in (repr(Report(verdict)), Report(verdict)._repr_html_()):
+        assert shown.index("doubled title.") < shown.index("doubled hint.") < shown.index("case 0")

@@ -268,6 +268,18 @@ def test_a_changed_check_cell_is_as_released_and_its_text_runs_before():
     assert texts.index("half_way = 1") == texts.index(cell(release(), "check_double").source) - 1
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+def test_another_version_kept_as_text_is_shown_but_not_run(kind):
+    notebook = solved()
+    older = "def double(x):\n    return 2 * x"
+    notebook.cells.append(NotebookNode(cell_type=kind, source=older, metadata={}))
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "double").source == SOLUTIONS["double"]
+    assert [(each.source, each.metadata) for each in added_to(result)] == [
+        (older, {"tags": ["skip-grading"]})
+    ]
+
+
 def test_a_solution_written_into_another_cell_is_found():
     notebook = solved()
     cell(notebook, "half").source = cell(release(), "half").source

@@ -42,7 +42,11 @@ def test_the_reference_earns_everything(labs, expected, lab, key, seed):
 def test_the_untouched_stub_earns_nothing_and_is_told_so(labs, expected, lab, key):
     exercise = labs[lab].exercises[key]
     namespace = {**labs[lab].reference}
-    stub = next(cell for cell in labs[lab].release().cells if is_solution(cell) and nbgrader_of(cell)["grade_id"] == exercise.name)
+    stub = next(
+        cell
+        for cell in labs[lab].release().cells
+        if is_solution(cell) and nbgrader_of(cell)["grade_id"] == exercise.name
+    )
     exec(stub.source, namespace)
     outcomes = try_exercise(exercise, key, namespace[exercise.name], PUBLIC_SEED, namespace)
     verdict = compare(exercise, outcomes, expected[lab, PUBLIC_SEED][key])
@@ -68,7 +72,11 @@ def test_at_least_three_correct_variants_in_other_styles_earn_everything(labs, e
     for seed in SEEDS:
         for entry in variants:
             verdict = compare(exercise, labs[lab].outcomes(key, entry.value, seed), expected[lab, seed][key])
-            assert verdict.score == 1, (entry.name, seed, [check for check in verdict.checks if not check.passed])
+            assert verdict.score == 1, (
+                entry.name,
+                seed,
+                [check for check in verdict.checks if not check.passed],
+            )
 
 
 @pytest.mark.parametrize("lab, key", EXERCISES)
@@ -87,7 +95,9 @@ def test_outcomes_survive_the_wire_unchanged(labs, expected, lab, key):
     for sent, received in zip(reference, carried, strict=True):
         for run, other in zip(sent.runs, received.runs, strict=True):
             assert list(run) == list(other)
-            assert all(np.array_equal(run[name], other[name], equal_nan=run[name].dtype.kind == "f") for name in run)
+            assert all(
+                np.array_equal(run[name], other[name], equal_nan=run[name].dtype.kind == "f") for name in run
+            )
 
 
 @pytest.mark.parametrize("lab, key", EXERCISES)
@@ -105,4 +115,7 @@ def test_every_hint_teaches_without_the_code(labs, lab):
         for entry in entries:
             assert len(entry.hint) > 40, entry.name
             assert entry.title.endswith("."), entry.name
-            assert "return " not in entry.hint.replace("return line", "").replace("return a new", "") or "`return" not in entry.hint
+            assert (
+                "return " not in entry.hint.replace("return line", "").replace("return a new", "")
+                or "`return" not in entry.hint
+            )

@@ -38,9 +38,18 @@ project_qkv = Exercise(
     name="project_qkv",
     returns=("query", "key", "value"),
     cases=(
-        Case("one sentence: x of shape (5, 6)", lambda rng: {"x": normal(rng, 5, 6), **_projections(rng, 6, 3, 4)}),
-        Case("a batch: x of shape (2, 5, 7)", lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 3, 4)}),
-        Case("two leading axes: (2, 3, 4, 6)", lambda rng: {"x": normal(rng, 2, 3, 4, 6), **_projections(rng, 6, 5, 7)}),
+        Case(
+            "one sentence: x of shape (5, 6)",
+            lambda rng: {"x": normal(rng, 5, 6), **_projections(rng, 6, 3, 4)},
+        ),
+        Case(
+            "a batch: x of shape (2, 5, 7)",
+            lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 3, 4)},
+        ),
+        Case(
+            "two leading axes: (2, 3, 4, 6)",
+            lambda rng: {"x": normal(rng, 2, 3, 4, 6), **_projections(rng, 6, 5, 7)},
+        ),
     ),
 )
 
@@ -73,7 +82,9 @@ attend_one_word = Exercise(
 # ---------------------------------------------------------------------------------- scaled_dot_product_attention
 
 
-def _attention(lead: Sequence[int], q_len: int, k_len: int, d_k: int, d_v: int, mask: Sequence[int] | None = None):
+def _attention(
+    lead: Sequence[int], q_len: int, k_len: int, d_k: int, d_v: int, mask: Sequence[int] | None = None
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = {
             "query": normal(rng, *lead, q_len, d_k),
@@ -133,8 +144,14 @@ scaled_dot_product_attention = Exercise(
         Case("a batch of 2, no mask: query (2, 4, 3), key (2, 6, 3)", _attention((2,), 4, 6, 3, 5)),
         Case("batch and heads: query (2, 3, 4, 6), key (2, 3, 5, 6)", _attention((2, 3), 4, 5, 6, 7)),
         Case("a mask with another pattern in every row, (4, 6)", _attention((), 4, 6, 3, 5, mask=(4, 6))),
-        Case("one mask row for each sentence of the batch, (2, 1, 6)", _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6))),
-        Case("a mask per sentence shared by 3 heads, (2, 1, 4, 5)", _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5))),
+        Case(
+            "one mask row for each sentence of the batch, (2, 1, 6)",
+            _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
+        ),
+        Case(
+            "a mask per sentence shared by 3 heads, (2, 1, 4, 5)",
+            _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
+        ),
         Case("a mask row that blocks every key", _fully_blocked_row),
         Case("very large scores", _large_scores),
         Case("blocked keys and values changed", _blocked_key_changed, same_output),
@@ -190,8 +207,14 @@ combine_masks = Exercise(
             "padding (2, 1, 5) with causal (5, 5): every sentence gets its own (5, 5)",
             lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
         ),
-        Case("first is None: it allows everything", lambda rng: {"first": None, "second": random_mask(rng, 3, 4)}),
-        Case("second is None: it allows everything", lambda rng: {"first": random_mask(rng, 3, 4), "second": None}),
+        Case(
+            "first is None: it allows everything",
+            lambda rng: {"first": None, "second": random_mask(rng, 3, 4)},
+        ),
+        Case(
+            "second is None: it allows everything",
+            lambda rng: {"first": random_mask(rng, 3, 4), "second": None},
+        ),
     ),
 )
 
@@ -240,7 +263,9 @@ causal_self_attention = Exercise(
 )
 
 
-def _cross(lead: Sequence[int], q_len: int, k_len: int, d_model: int, d_k: int, d_v: int, masked: bool = False):
+def _cross(
+    lead: Sequence[int], q_len: int, k_len: int, d_model: int, d_k: int, d_v: int, masked: bool = False
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = {
             "x": normal(rng, *lead, q_len, d_model),
@@ -281,63 +306,157 @@ QUIZ = (
     Question(
         "What is the softmax in attention taken over?",
         (
-            Option("Over the keys, for each query separately.", True, "Each query shares out its attention: its row sums to 1."),
-            Option("Over the queries, for each key separately.", False, "Then each key would be shared out among the queries, and a query could end up with no attention at all."),
-            Option("Over the entries of the value vectors.", False, "The values are what is averaged; the softmax makes the weights of that average."),
-            Option("Over the whole score matrix.", False, "Then all words of the sentence would have to share one single portion of attention."),
+            Option(
+                "Over the keys, for each query separately.",
+                True,
+                "Each query shares out its attention: its row sums to 1.",
+            ),
+            Option(
+                "Over the queries, for each key separately.",
+                False,
+                "Then each key would be shared out among the queries, and a query could end up with no attention at all.",
+            ),
+            Option(
+                "Over the entries of the value vectors.",
+                False,
+                "The values are what is averaged; the softmax makes the weights of that average.",
+            ),
+            Option(
+                "Over the whole score matrix.",
+                False,
+                "Then all words of the sentence would have to share one single portion of attention.",
+            ),
         ),
     ),
     Question(
         "Why are the scores divided by √d_k?",
         (
-            Option("It keeps gradients from exploding.", False, "Often repeated, but it is the other way round: large scores saturate the softmax, where gradients vanish."),
-            Option("It keeps the softmax from saturating, where its gradient vanishes.", True, "The dot product of d_k independent products spreads like √d_k; you measured it."),
-            Option("It makes the weights sum to 1.", False, "The softmax does that, whatever the scale of the scores."),
-            Option("It makes the result independent of the length of the sentence.", False, "d_k is the length of a query vector. The length of the sentence plays no part in the scale."),
+            Option(
+                "It keeps gradients from exploding.",
+                False,
+                "Often repeated, but it is the other way round: large scores saturate the softmax, where gradients vanish.",
+            ),
+            Option(
+                "It keeps the softmax from saturating, where its gradient vanishes.",
+                True,
+                "The dot product of d_k independent products spreads like √d_k; you measured it.",
+            ),
+            Option(
+                "It makes the weights sum to 1.",
+                False,
+                "The softmax does that, whatever the scale of the scores.",
+            ),
+            Option(
+                "It makes the result independent of the length of the sentence.",
+                False,
+                "d_k is the length of a query vector. The length of the sentence plays no part in the scale.",
+            ),
         ),
     ),
     Question(
         "A model's query has shape (2, 7, 64) and its key and value (2, 9, 64). What is the shape of the weights?",
         (
-            Option("(2, 7, 9)", True, "A row for each of the 7 queries, a column for each of the 9 keys, in each of the 2 sentences."),
+            Option(
+                "(2, 7, 9)",
+                True,
+                "A row for each of the 7 queries, a column for each of the 9 keys, in each of the 2 sentences.",
+            ),
             Option("(2, 9, 7)", False, "That is the transpose: rows are queries, columns are keys."),
             Option("(2, 7, 64)", False, "That is the shape of the output. The dot product sums over the 64."),
-            Option("(2, 64, 64)", False, "That would compare features with features. Attention compares words with words."),
+            Option(
+                "(2, 64, 64)",
+                False,
+                "That would compare features with features. Attention compares words with words.",
+            ),
         ),
     ),
     Question(
         "Which of these is causal attention?",
         (
-            Option("Attention in which the keys come from another sequence.", False, "That is cross-attention."),
-            Option("Another word for self-attention.", False, "Self says where query, key and value come from. Causal says which keys are allowed. BERT's self-attention is not causal."),
-            Option("Attention with a mask that blocks all later positions.", True, "Causality is a mask, nothing else."),
-            Option("Attention that shows what caused the model's decision.", False, "It shows where a layer looked, which is not the same as why the model decided."),
+            Option(
+                "Attention in which the keys come from another sequence.", False, "That is cross-attention."
+            ),
+            Option(
+                "Another word for self-attention.",
+                False,
+                "Self says where query, key and value come from. Causal says which keys are allowed. BERT's self-attention is not causal.",
+            ),
+            Option(
+                "Attention with a mask that blocks all later positions.",
+                True,
+                "Causality is a mask, nothing else.",
+            ),
+            Option(
+                "Attention that shows what caused the model's decision.",
+                False,
+                "It shows where a layer looked, which is not the same as why the model decided.",
+            ),
         ),
     ),
     Question(
         "In a decoder's cross-attention, where do keys and values come from?",
         (
-            Option("Keys from the encoder, values from the decoder.", False, "Then the scores would point at source words, but the words summed up would be the decoder's own."),
-            Option("Both from the encoder's output, by different projections.", True, "The same source, two roles: the key is what a word is found by, the value what it says."),
-            Option("Both from the decoder; the queries come from the encoder.", False, "Then there would be one output for each source word. The decoder's words ask."),
-            Option("They are the same array.", False, "They come from the same words, but through W^K and W^V."),
+            Option(
+                "Keys from the encoder, values from the decoder.",
+                False,
+                "Then the scores would point at source words, but the words summed up would be the decoder's own.",
+            ),
+            Option(
+                "Both from the encoder's output, by different projections.",
+                True,
+                "The same source, two roles: the key is what a word is found by, the value what it says.",
+            ),
+            Option(
+                "Both from the decoder; the queries come from the encoder.",
+                False,
+                "Then there would be one output for each source word. The decoder's words ask.",
+            ),
+            Option(
+                "They are the same array.", False, "They come from the same words, but through W^K and W^V."
+            ),
         ),
     ),
     Question(
         "You set the weights of blocked keys to 0 after the softmax. What goes wrong?",
         (
-            Option("Nothing: a blocked weight is 0, as it should be.", False, "It is 0, but look at the sum of the row."),
-            Option("The row no longer sums to 1, and depends on what was in the blocked keys.", True, "The blocked keys took their share in the denominator before they were removed."),
-            Option("The gradient is blocked for all keys.", False, "The allowed keys still have their gradient, though a scaled one."),
-            Option("The weights become negative.", False, "Multiplying by 0 or 1 never makes a weight negative."),
+            Option(
+                "Nothing: a blocked weight is 0, as it should be.",
+                False,
+                "It is 0, but look at the sum of the row.",
+            ),
+            Option(
+                "The row no longer sums to 1, and depends on what was in the blocked keys.",
+                True,
+                "The blocked keys took their share in the denominator before they were removed.",
+            ),
+            Option(
+                "The gradient is blocked for all keys.",
+                False,
+                "The allowed keys still have their gradient, though a scaled one.",
+            ),
+            Option(
+                "The weights become negative.", False, "Multiplying by 0 or 1 never makes a weight negative."
+            ),
         ),
     ),
     Question(
         "What happens to the outputs of self-attention (no mask, no positions) when you shuffle the words?",
         (
-            Option("They stay the same, in the new order of the words.", True, "Attention sees a set of words. Lab 04 adds positions."),
-            Option("Every output changes a little.", False, "Each output is a sum over all words, and a sum does not depend on the order of its terms."),
-            Option("Only words that moved past *l'Afrique* change.", False, "Distance plays no part in the scores at all."),
+            Option(
+                "They stay the same, in the new order of the words.",
+                True,
+                "Attention sees a set of words. Lab 04 adds positions.",
+            ),
+            Option(
+                "Every output changes a little.",
+                False,
+                "Each output is a sum over all words, and a sum does not depend on the order of its terms.",
+            ),
+            Option(
+                "Only words that moved past *l'Afrique* change.",
+                False,
+                "Distance plays no part in the scores at all.",
+            ),
             Option("It depends on W^Q.", False, "It holds for any weights."),
         ),
     ),

@@ -44,8 +44,13 @@ def heatmaps_side_by_side(
     """Several (q_len, k_len) tables over the same words, for comparing masks or kinds of attention."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1.2 + (0.5 + 0.62 * len(keys)) * len(tables), 1.9 + 0.42 * len(queries)), layout="constrained")
-    for axes, (title, table) in zip(figure.subplots(1, len(tables), squeeze=False)[0], tables.items(), strict=True):
+    figure = Figure(
+        figsize=(1.2 + (0.5 + 0.62 * len(keys)) * len(tables), 1.9 + 0.42 * len(queries)),
+        layout="constrained",
+    )
+    for axes, (title, table) in zip(
+        figure.subplots(1, len(tables), squeeze=False)[0], tables.items(), strict=True
+    ):
         _colour_table(axes, table, queries, keys)
         axes.set_title(title, fontsize=10)
     return figure
@@ -57,7 +62,9 @@ def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: S
     axes.set_yticks(range(len(rows)), rows)
     for (row, column), value in np.ndenumerate(table):
         text = ("yes" if value else "-") if table.dtype == bool else f"{value:.2f}"
-        axes.text(column, row, text, ha="center", va="center", fontsize=8, color="black" if value > 0.6 else "white")
+        axes.text(
+            column, row, text, ha="center", va="center", fontsize=8, color="black" if value > 0.6 else "white"
+        )
 
 
 def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
@@ -75,7 +82,9 @@ def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
     return figure
 
 
-def growth_with_d_k(d_ks: Sequence[int], plain: np.ndarray, scaled: np.ndarray, gradients: Mapping[str, np.ndarray]) -> Figure:
+def growth_with_d_k(
+    d_ks: Sequence[int], plain: np.ndarray, scaled: np.ndarray, gradients: Mapping[str, np.ndarray]
+) -> Figure:
     """Left: spread of the scores against d_k, with the √d_k curve. Right: what is left of the softmax's gradient."""
     from matplotlib.figure import Figure
 
@@ -84,11 +93,23 @@ def growth_with_d_k(d_ks: Sequence[int], plain: np.ndarray, scaled: np.ndarray, 
     left.plot(d_ks, plain, "o-", color="#440154", label="q·k, measured")
     left.plot(d_ks, np.sqrt(d_ks), "--", color="#7a7a7a", label="√d_k")
     left.plot(d_ks, scaled, "s-", color="#21918c", label="q·k / √d_k, measured")
-    left.set(xscale="log", yscale="log", xlabel="d_k", ylabel="standard deviation of the scores", title="The scores grow with √d_k")
+    left.set(
+        xscale="log",
+        yscale="log",
+        xlabel="d_k",
+        ylabel="standard deviation of the scores",
+        title="The scores grow with √d_k",
+    )
     styles = {"marker": "o", "color": "#440154"}, {"marker": "s", "color": "#21918c"}
     for style, (label, values) in zip(styles, gradients.items(), strict=True):
         right.plot(d_ks, values, label=label, **style)
-    right.set(xscale="log", yscale="log", xlabel="d_k", ylabel="mean |gradient| of the weights", title="A saturated softmax passes no gradient")
+    right.set(
+        xscale="log",
+        yscale="log",
+        xlabel="d_k",
+        ylabel="mean |gradient| of the weights",
+        title="A saturated softmax passes no gradient",
+    )
     for axes in (left, right):
         axes.set_xticks(d_ks, [str(d_k) for d_k in d_ks])
         axes.minorticks_off()
@@ -117,7 +138,8 @@ def _bars_html(labels: Sequence[str], values: np.ndarray, caption: str) -> str:
 def _bars_text(labels: Sequence[str], values: np.ndarray) -> str:
     width = max(map(len, labels))
     return "\n".join(
-        f"{label:>{width}}  {value:5.3f}  {'#' * round(40 * value)}" for label, value in zip(labels, values, strict=True)
+        f"{label:>{width}}  {value:5.3f}  {'#' * round(40 * value)}"
+        for label, value in zip(labels, values, strict=True)
     )
 
 
@@ -147,7 +169,10 @@ def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
         import ipywidgets
 
         slider = ipywidgets.SelectionSlider(
-            options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512], value=4, description="d_k", continuous_update=True
+            options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+            value=4,
+            description="d_k",
+            continuous_update=True,
         )
         picture = ipywidgets.HTML(html(4))
         slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
@@ -170,7 +195,9 @@ def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> No
     def make() -> object:
         import ipywidgets
 
-        word = ipywidgets.ToggleButtons(options=[(name, place) for place, name in enumerate(words)], description="word")
+        word = ipywidgets.ToggleButtons(
+            options=[(name, place) for place, name in enumerate(words)], description="word"
+        )
         mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
         picture = ipywidgets.HTML(html(mask.value, word.value))
 

@@ -13,20 +13,335 @@
 
 # %% [markdown]
 # # Lab 00: start here
+#
+# This is how every lab of the course works. You find out by doing a small one: you write the **softmax**, the function that
+# turns scores into probabilities. Every Transformer uses it in every layer, so you will meet it again.
+#
+# **After this lab you can**
+#
+# - run a notebook, restart it, and say what is saved and what is lost;
+# - read what a check tells you, and mend your code with it;
+# - say why scores become probabilities by *exp* and not by plain division;
+# - write a softmax that works along any axis and never overflows;
+# - validate a lab and hand it in.
+#
+# **You need** Python functions, and a first idea of NumPy arrays. **Time:** about 20 minutes for you; the computer needs
+# less than 15 seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `softmax` | ●●○○○ | ●●●●● | 8 | 5 |
+
+# %% [markdown]
+# ## 1. How a lab works
+#
+# A notebook is a column of **cells**. Some hold text, like this one. Others hold Python code.
+#
+# Click into the code cell below and press **Shift+Enter**. It runs, its output appears under it, and the next cell is
+# selected. Press Shift+Enter again and again, and you walk through the whole lab.
 
 # %%
 import numpy as np
+
+print("It runs. NumPy is version", np.__version__)
+
+# %% [markdown]
+# A number in square brackets at the left, like `[1]`, says that the cell has run, and as which one. `[*]` says that it is
+# still running.
+#
+# ### The kernel remembers
+#
+# Code runs in a Python process in the background, the **kernel**. What one cell defines, all later ones know. What counts is
+# the order in which you *run* cells, not the order in which they stand. Run the first of the next two cells once, and
+# the second one three times.
+
+# %% tags=["skip-grading"]
+visits = 0
+
+# %% tags=["skip-grading"]
+visits = visits + 1
+print("visits:", visits)
+
+# %% [markdown]
+# The variable `visits` grows with each run, because the kernel keeps it. Now and then that bites: your code works only because of a
+# variable from a cell that you have changed or deleted since.
+#
+# The cure is a fresh start: menu **Kernel**, then **Restart Kernel and Run All Cells**. Do this before you hand in a lab. If
+# everything still works, it works for everybody.
+#
+# ### What is saved
+#
+# | | where | kept when you close everything? |
+# |---|---|---|
+# | your text and code, and the outputs | in the notebook's file, by Ctrl+S (Cmd+S on a Mac), and by itself every two minutes | yes |
+# | variables and functions | in the kernel's memory | no: run the cells again |
+# | which exercises you have solved | in a small file in your home folder | yes |
+#
+# ### Cells that wait for you
+#
+# Where you have something to write, you find these two lines:
+#
+# ```python
+# # YOUR CODE HERE
+# raise NotImplementedError
+# ```
+#
+# Replace both by your code. You may add cells of your own wherever you like. A **check cell** follows each exercise. You can
+# run a check as often as you want, nobody counts that against you.
+
+# %% [markdown]
+# ### Is everything there?
+#
+# The next cell looks at your Python, the packages of the course, and the machine. If something is missing or too old, it
+# names the command that mends it.
+
+# %% tags=["skip-grading"]
+from course_utils import check_environment
+
+check_environment()
+
+# %% [markdown]
+# ## 2. From scores to probabilities
+#
+# How does a sentence go on that begins with *Jane visits*? A language model gives each word that it knows a **score**, any
+# number at all. A higher score means a better fit. Here are four words and made-up scores.
+
+# %% tags=["skip-grading"]
+words = ["Africa", "Rome", "September", "yesterday"]
+scores = np.array([2.0, 1.0, 0.0, -1.0])
+
+for word, score in zip(words, scores, strict=True):
+    print(f"{word:>10}  {score:5.1f}")
+
+# %% [markdown]
+# Scores are easy to make and hard to use. Is a 2 a lot? How often should the model choose *Rome*? **Probabilities** answer
+# that. They have three properties that we want:
+#
+# 1. none is negative;
+# 2. together they are 1;
+# 3. a higher score gives a higher probability.
+#
+# ### A first try: plain division
+#
+# To make numbers sum to 1, divide each of them by their sum.
+
+# %% tags=["skip-grading"]
+total = scores.sum()
+print("sum of the scores:", total)
+for word, score in zip(words, scores, strict=True):
+    print(f"{word:>10}  {score:4.1f} / {total} = {score / total:5.2f}")
+
+# %% [markdown]
+# They sum to 1, but *yesterday* has got a probability of −0.50. And what do we do with scores whose sum is 0?
+#
+# There is a quieter fault as well. Scores have no natural zero: only their **differences** say something. Look at what plain
+# division does when all scores move up by 100.
+
+# %% tags=["skip-grading"]
+print("scores:          ", (scores / scores.sum()).round(3))
+print("scores plus 100: ", ((scores + 100) / (scores + 100).sum()).round(3))
+
+# %% [markdown]
+# *Africa* is still 1 ahead of *Rome*. Yet all four words have become nearly equal. Plain division will not do.
+#
+# ### A better try: exp first
+#
+# The exponential function makes every number positive. A larger score stays larger. And it turns *differences* into *ratios*:
+# $e^{a} / e^{b} = e^{a-b}$.
+
+# %% tags=["skip-grading"]
+powers = np.exp(scores)
+print("      word  score   exp(score)   divided by the sum")
+for word, score, power in zip(words, scores, powers, strict=True):
+    print(f"{word:>10}  {score:5.1f} {power:12.3f} {power / powers.sum():14.3f}")
+print(f"       sum        {powers.sum():12.3f} {(powers / powers.sum()).sum():14.3f}")
+
+# %% [markdown]
+# Now there are four probabilities: none negative, sum 1, in the order of the scores. Each word is 1 ahead of the next one, so each has
+# $e^1 \approx 2.718$ times the probability of the next. Try it: divide one number of the last column by the one below it.
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.softmax import exponential_curve
+
+show_figure(
+    exponential_curve(scores, words),
+    alt="The curve of exp from left to right, always above zero, rising ever more steeply. The four scores are "
+    "points on it: exp(-1) is 0.37, exp(0) is 1, exp(1) is 2.72 and exp(2) is 7.39.",
+)
+
+# %% [markdown]
+# **What to see:** the curve never touches zero, so no probability is ever exactly 0. And it rises ever more steeply: every
+# step to the right multiplies the height by the same factor.
+#
+# This is the softmax. For scores $s_1, \dots, s_n$,
+#
+# $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_{j=1}^{n} e^{s_j}}$$
+#
+# John Bridle gave it its name in 1990: a *soft* version of "take the maximum". The largest score gets most, but not all.
+
+# %% [markdown]
+# ## 3. Two facts about exp, one problem, one idea
+#
+# ### Adding the same number changes nothing
+#
+# Add $c$ to every score. Each exponential is multiplied by $e^c$, and so is their sum. The factor cancels:
+#
+# $$\frac{e^{s_i + c}}{\sum_j e^{s_j + c}} = \frac{e^c \, e^{s_i}}{e^c \sum_j e^{s_j}} = \operatorname{softmax}(s)_i$$
+
+# %% tags=["skip-grading"]
+for c in (0, 100, -3):
+    powers = np.exp(scores + c)
+    print(f"c = {c:4}:  {(powers / powers.sum()).round(6)}")
+
+# %% [markdown]
+# Three times the same probabilities. Compare that with plain division above.
+#
+# ### Large scores overflow
+#
+# The largest number that a float of 64 bits can hold is near $1.8 \cdot 10^{308}$. What is larger becomes `inf`. Scores get
+# there sooner than you think.
+
+# %% tags=["skip-grading"]
+with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
+    for size in (10.0, 700.0, 710.0, 1000.0):
+        powers = np.exp(np.array([size, size - 1]))
+        print(f"scores {size:6.0f} and {size - 1:4.0f}:  exp {powers}  softmax {powers / powers.sum()}")
+
+# %% [markdown]
+# Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
+# infinity divided by infinity. From there on, every number that is computed from it is `nan` too. One large score, and a model that was trained for
+# a week is lost.
+#
+# **Put the two together.** You may add any number to all scores, and nothing changes. Which number would you add, so that
+# `exp` can never overflow? Think about it before you go on. You need it in the exercise.
+
+# %% [markdown]
+# ## 4. Along which axis?
+#
+# Scores rarely come alone. Three friends each give points to four cities: a table of shape (3, 4). An **axis** is a direction in which
+# you can walk through an array. Here axis 0 walks down the rows and axis 1 walks along the columns. The last axis can also
+# be called -1.
+
+# %% tags=["skip-grading"]
+points = np.array([
+    [1.0, 2.0, 3.0, 4.0],  # Ada
+    [0.0, 5.0, 0.0, 5.0],  # Ben
+    [2.0, 2.0, 2.0, 2.0],  # Cleo
+])
+print("sum over axis 0, one for each city:  ", points.sum(axis=0))
+print("sum over axis 1, one for each friend:", points.sum(axis=1))
+print("sum over axis -1, the last:          ", points.sum(axis=-1))
+print("sum without an axis:                 ", points.sum())
+
+# %% [markdown]
+# | | axis | shape of the sum | what is added up |
+# |---|---|---|---|
+# | `points.sum(axis=0)` | 0, the first | (4,) | each column, over the friends |
+# | `points.sum(axis=1)` | 1, the last | (3,) | each row, over the cities |
+# | `points.sum(axis=-1)` | the last, here 1 | (3,) | the same |
+# | `points.sum()` | none | () | all twelve numbers |
+#
+# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. That is a nuisance when you want to divide
+# each row by its own sum.
+
+# %% tags=["skip-grading"]
+try:
+    points / points.sum(axis=1)
+except ValueError as error:
+    print("without keepdims:", error)
+
+print("\nshape with keepdims:", points.sum(axis=1, keepdims=True).shape)
+print(points / points.sum(axis=1, keepdims=True))
+
+# %% [markdown]
+# NumPy lines shapes up from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`
+# the axis stays, with length 1. Then (3, 4) and (3, 1) fit, and NumPy repeats the one column for all four cities. This is called **broadcasting**.
+#
+# It works for any axis and any number of axes. Other functions that shrink an axis, like `max`, know `keepdims` too.
+
+# %% [markdown]
+# ## 5. See a check fail
+#
+# Your first check should fail on purpose, so that you know what it looks like. Here is plain division once more, as a function. We
+# hand it in as if it were a softmax.
+
+# %% tags=["skip-grading"]
+from course_utils import report_on
+
+
+def shares(scores: np.ndarray, axis: int = -1) -> np.ndarray:
+    total = scores.sum(axis=axis, keepdims=True)
+    return scores / total
+
+
+report_on("start_here.softmax", shares)
+
+# %% [markdown]
+# Read such a report from the top:
+#
+# - **The first line** says how many checks hold. Points are shared out equally among them, so you can earn a part.
+# - **Each line** is one check. The first ones try your function on an input and compare the values with the right
+#   ones. The last ones are *properties*, true for every softmax. Under a check that fails you see where it differs most.
+# - **"This looks like a known mistake"** appears when your output equals what a common mistake produces. It explains what is going on, and leaves the
+#   mending to you. Not every fault is a known one; then the report points you to the first case to look at.
+#
+# Note what holds, too: shares do sum to 1, and the inputs are left alone.
+
+# %% [markdown]
+# ## 6. Your turn
+#
+# ### Exercise 1: `softmax`
+#
+# Write the softmax for arrays of any shape, along any axis, for scores of any size. Two to four lines are enough, but loops are
+# just as right. Leave the array `scores` itself as it is.
+#
+# <details><summary>Hint: where do I begin?</summary>
+#
+# Forget axes and large scores at first. Take the worked example of section 2: which three steps lead from the scores to the last column? Write
+# them down and run the check. Some of it will hold already.
+#
+# </details>
+#
+# <details><summary>Hint: my result has the wrong sums, or the shapes do not fit</summary>
+#
+# Your sum has to run along <code>axis</code>, the argument, and keep that axis with length 1. Section 4 does this for axis 1.
+#
+# </details>
+#
+# <details><summary>Hint: I get NaN for scores around 1000</summary>
+#
+# Section 3 says that you may add any number to all scores, also a negative one. Make the largest score 0. Then the largest exponential is exp(0) = 1.
+#
+# </details>
+#
+# <details><summary>Hint: I get NaN for scores around −1000 only</summary>
+#
+# Then all exponentials become 0, and so does their sum. The same shift helps, if you shift by the largest score itself, and not
+# only when it is positive.
+#
+# </details>
+#
+# <details><summary>Hint: the whole way in words</summary>
+#
+# 1. Find the largest score along the axis, keep the axis, and subtract it from the scores.
+# 2. Take exp of that.
+# 3. Divide by the sum along the axis, with the axis kept.
+#
+# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
     """Turns scores into probabilities along one axis.
 
     Args:
-        scores: array of any shape.
-        axis: the axis along which the results sum to 1.
+        scores: array of any shape, with numbers of any size.
+        axis: the axis along which the results sum to 1; -1 is the last one.
 
     Returns:
         Array of the same shape: exp(score), divided by the sum of all exp(score) along ``axis``.
+
+    Source: Bridle (1990), Probabilistic interpretation of feedforward classification network outputs.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.max(axis=axis, keepdims=True)
@@ -35,7 +350,125 @@ def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
     ### END SOLUTION
 
 
+# %% [markdown]
+# Run the cell above, then the check. If it does not pass at once, mend the function, run *its* cell again, then the check again.
+
 # %% nbgrader={"grade": true, "grade_id": "check_softmax", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
 check("start_here.softmax")
+
+# %% [markdown]
+# A check that fails stops *Run All*, so that you notice. Everything below this cell needs your softmax.
+#
+# To look into a case yourself, ask for its inputs, and try your function on them. Cases count from 0, in the order of the
+# report.
+
+# %% tags=["skip-grading"]
+from course_utils import inputs_of
+
+case = inputs_of("start_here.softmax", case=2)
+print(case)
+print("\nyour result:\n", softmax(**case).round(3))
+print("\nits sums over axis 0:", softmax(**case).sum(axis=0))
+
+# %% [markdown]
+# ## 7. Your softmax at work: temperature
+#
+# Divide all scores by a number before the softmax, and you decide how bold it is. That number is called **temperature**. When you
+# ask a language model for "more creative" answers, this is often the knob that you turn. Here is your function at work on *Jane visits*.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.softmax import bars_at_temperatures
+
+temperatures = (0.2, 1.0, 3.0, 20.0)
+show_figure(
+    bars_at_temperatures({t: softmax(scores / t) for t in temperatures}, words),
+    alt="Four bar charts of the same four words. At temperature 0.2 Africa has nearly all the probability. At "
+    "temperature 1 the bars fall by the same factor from word to word. At 20 all four are nearly equal.",
+)
+
+# %% [markdown]
+# **What to see:** from left to right the same scores and the same order, but other proportions. A low temperature comes close to
+# "always take the largest". A high one comes close to "take any". At 1 you see the numbers of section 2.
+#
+# Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing. A
+# model can hardly learn from that. In lab 02 you meet this as the reason for dividing by $\sqrt{d_k}$.
+
+# %% [markdown]
+# ### The same as the library's
+#
+# Softmax is in every library. You have written it to know what happens inside. Is yours equal to PyTorch's?
+
+# %% tags=["skip-grading"]
+import torch
+
+table = np.random.default_rng(0).normal(size=(3, 4)) * 500
+difference = np.abs(softmax(table) - torch.softmax(torch.tensor(table), dim=-1).numpy()).max()
+print("largest score in the table:", table.max().round(1))
+print("largest difference to torch.softmax:", difference)
+print("equal, up to rounding:", difference < 1e-12)
+
+# %% [markdown]
+# ## 8. Validate and hand in
+#
+# **In a course with nbgrader.** Save the notebook, then press **Validate** in the bar above it. Validate runs the whole
+# notebook from the top in a fresh kernel, and tells you which checks fail. It takes as long as the notebook does. When it is content, open the menu
+# **Nbgrader**, **Assignment List**, and press **Submit** beside the lab. You can submit again until the deadline; the last one
+# counts. If your course collects files by another way, such as a learning platform, upload the notebook's file `start_here.ipynb` there.
+#
+# **On your own.** There is nothing to submit. Choose *Restart Kernel and Run All Cells*; if it runs to the end, all checks
+# hold. The progress overview below keeps count.
+#
+# **What happens in grading.** Your functions are run once more, on the same cases with other numbers. There are no hidden tests. Printed text,
+# warnings, extra cells and your own style cost nothing. Check cells are replaced by fresh ones, so changing them has no effect.
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
+# | you changed the function, the check still says the same | the function's cell was not run after the change |
+# | `[*]` does not go away | it is still computing, perhaps in an endless loop: press the ■ button in the bar |
+# | the check: `still has a part to write` | the line `raise NotImplementedError` is still there |
+# | the check: `It returned None` | the `return` line is missing |
+# | `could not be broadcast together` | the sum or the maximum has lost its axis: `keepdims` |
+# | all numbers are tiny and sum to 1 together | a sum without an axis |
+# | right for tables, wrong for a row or a batch | a fixed axis instead of the argument `axis` |
+# | `nan` | exp of large scores; or of very negative ones, and then 0 / 0 |
+# | `Error displaying widget` | the widget belongs to a kernel that is gone: run its cell again |
+# | `expected.npz is not in this notebook's folder` | the notebook was moved without its folder |
+
+# %% [markdown]
+# ## Review quiz
+#
+# Choose an answer with the mouse, or with Tab and Enter. Each answer tells you why, the wrong ones too. Nothing is recorded.
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("start_here")
+
+# %% [markdown]
+# ## Your progress
+#
+# All labs, with what you have solved so far. You can run this in any lab.
+
+# %% tags=["skip-grading"]
+from course_utils import progress
+
+progress.overview()
+
+# %% [markdown]
+# ## Going further
+#
+# - **Two words only.** For two scores, the softmax of the first one is $1 / (1 + e^{-(s_1 - s_2)})$, the logistic function. Can you
+#   derive it?
+# - **Logarithms.** Very small probabilities become 0. That is why losses use the *logarithm* of the softmax, computed
+#   directly: $s_i - \log \sum_j e^{s_j}$. Where does this overflow, and how would you repair it?
+# - **Its gradient.** Show that the derivative of the i-th probability $p_i$ by its own score is $p_i (1 - p_i)$. When is it near 0?
+# - Bridle, J. S. (1990), *Probabilistic interpretation of feedforward classification network outputs, with relationships to
+#   statistical pattern recognition*: the paper that named the softmax.
+#
+# Next: in **lab 02** your softmax becomes part of self-attention.

@@ -5,42 +5,60 @@ import numpy as np
 from grader.catalogue import misconception
 
 
-@misconception("softmax", "Ask along which axis the numbers are alternatives to each other: for `axis=-1` each *row* of a table is one choice. Add up your result along both axes and see which sums are 1.")
+@misconception(
+    "softmax",
+    "Ask along which axis the numbers are alternatives to each other: for `axis=-1` each *row* of a table is one choice. Add up your result along both axes and see which sums are 1.",
+)
 def wrong_axis(scores, axis=-1):
     """The results sum to 1 along the first axis, whatever `axis` says."""
     exponentials = np.exp(scores - np.max(scores, axis=0, keepdims=True))
     return exponentials / np.sum(exponentials, axis=0, keepdims=True)
 
 
-@misconception("softmax", "A sum without an axis runs over *all* numbers of the array, so the whole table is one distribution. Here every row (or whatever `axis` names) is one of its own.")
+@misconception(
+    "softmax",
+    "A sum without an axis runs over *all* numbers of the array, so the whole table is one distribution. Here every row (or whatever `axis` names) is one of its own.",
+)
 def no_axis(scores, axis=-1):
     """All numbers of the array sum to 1 together, instead of each row."""
     exponentials = np.exp(scores - np.max(scores))
     return exponentials / np.sum(exponentials)
 
 
-@misconception("softmax", "`axis=1` is the last axis only in a table. A row has no axis 1, and in a batch of shape (2, 3, 5) it is the middle one. Use the `axis` you are given; -1 always means the last.")
+@misconception(
+    "softmax",
+    "`axis=1` is the last axis only in a table. A row has no axis 1, and in a batch of shape (2, 3, 5) it is the middle one. Use the `axis` you are given; -1 always means the last.",
+)
 def axis_fixed_to_1(scores, axis=-1):
     """The axis is always 1, whatever `axis` says."""
     exponentials = np.exp(scores - np.max(scores, axis=1, keepdims=True))
     return exponentials / np.sum(exponentials, axis=1, keepdims=True)
 
 
-@misconception("softmax", "The largest float64 is about exp(709), so exp(1000) overflows to infinity and inf/inf is NaN; exp(-1000) is 0 and 0/0 is NaN too. Adding the same number to all scores changes no softmax: which number, added, makes the largest score 0?")
+@misconception(
+    "softmax",
+    "The largest float64 is about exp(709), so exp(1000) overflows to infinity and inf/inf is NaN; exp(-1000) is 0 and 0/0 is NaN too. Adding the same number to all scores changes no softmax: which number, added, makes the largest score 0?",
+)
 def no_max_subtraction(scores, axis=-1):
     """exp() is applied to the scores as they are, and overflows for large ones."""
     exponentials = np.exp(scores)
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
 
 
-@misconception("softmax", "A sum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.")
+@misconception(
+    "softmax",
+    "A sum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.",
+)
 def no_keepdims(scores, axis=-1):
     """The sum has lost its axis, so that it does not line up with the scores when dividing."""
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return exponentials / np.sum(exponentials, axis=axis)
 
 
-@misconception("softmax", "A Python loop over `scores` sees numbers only if the array has one axis; in a table it sees whole rows. Let NumPy work on all axes at once: exp() does already, and sums and maxima take an `axis`.")
+@misconception(
+    "softmax",
+    "A Python loop over `scores` sees numbers only if the array has one axis; in a table it sees whole rows. Let NumPy work on all axes at once: exp() does already, and sums and maxima take an `axis`.",
+)
 def one_dimensional_only(scores, axis=-1):
     """It works for a single row only."""
     if scores.ndim > 1:
@@ -49,13 +67,19 @@ def one_dimensional_only(scores, axis=-1):
     return exponentials / np.sum(exponentials)
 
 
-@misconception("softmax", "Dividing by the sum gives shares that sum to 1, but a negative score gets a negative share, and adding 100 to all scores changes every share. Make all numbers positive first, in a way that turns differences of scores into ratios: which function does that?")
+@misconception(
+    "softmax",
+    "Dividing by the sum gives shares that sum to 1, but a negative score gets a negative share, and adding 100 to all scores changes every share. Make all numbers positive first, in a way that turns differences of scores into ratios: which function does that?",
+)
 def no_exponential(scores, axis=-1):
     """The scores are divided by their sum, without exp()."""
     return scores / np.sum(scores, axis=axis, keepdims=True)
 
 
-@misconception("softmax", "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: by what must each number be divided?")
+@misconception(
+    "softmax",
+    "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: by what must each number be divided?",
+)
 def no_division(scores, axis=-1):
     """The exponentials are returned without being divided by their sum."""
     return np.exp(scores - np.max(scores, axis=axis, keepdims=True))

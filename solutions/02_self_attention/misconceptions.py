@@ -596,7 +596,9 @@ def padding_replaces_causal(x, w_query, w_key, w_value, token_mask=None):
 def causal_without_self(x, w_query, w_key, w_value, token_mask=None):
     """No word may look at itself: the diagonal of the causal mask is blocked."""
     causal = np.tri(x.shape[-2], k=-1, dtype=bool)
-    return scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value, causal if token_mask is None else causal & token_mask)
+    return scaled_dot_product_attention(
+        x @ w_query, x @ w_key, x @ w_value, causal if token_mask is None else causal & token_mask
+    )
 
 
 @misconception(
@@ -606,7 +608,9 @@ def causal_without_self(x, w_query, w_key, w_value, token_mask=None):
 def causal_without_projections(x, w_query, w_key, w_value, token_mask=None):
     """x itself is used as query and key, without projections."""
     causal = np.tri(x.shape[-2], dtype=bool)
-    return scaled_dot_product_attention(x, x, x @ w_value, causal if token_mask is None else causal & token_mask)
+    return scaled_dot_product_attention(
+        x, x, x @ w_value, causal if token_mask is None else causal & token_mask
+    )
 
 
 @misconception(

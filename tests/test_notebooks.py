@@ -1,0 +1,117 @@
+"""Every lab as a notebook: its form, and what happens when all of it is run, solved and as released."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+
+import pytest
+from conftest import LABS
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+
+from course_utils.expected import FILE_NAME
+from grader.lab import SKIP_TAG, Lab, checked_exercise, is_solution, nbgrader_of
+
+pytestmark = pytest.mark.parametrize("name", LABS)
+
+
+def executed(lab: Lab, solved: bool, folder):
+    """The notebook, run from top to bottom in an ordinary kernel whatever fails on the way."""
+    notebook = lab.release()
+    if solved:
+        solutions = {cell.id: cell.source for cell in lab.source().cells if is_solution(cell)}
+        for cell in notebook.cells:
+            cell.source = solutions.get(cell.id, cell.source)
+    shutil.copy(lab.release_folder / FILE_NAME, folder)
+    manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(folder / "kernel"))
+    client = NotebookClient(notebook, km=manager, timeout=240, allow_errors=True)
+    client.resources = {"metadata": {"path": str(folder)}}
+    client.execute()
+    return notebook
+
+
+def outputs(notebook):
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            yield cell, output
+
+
+@pytest.mark.slow
+def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(labs, name, tmp_path):
+    notebook = executed(labs[name], True, tmp_path)
+    for cell, output in outputs(notebook):
+        assert output.output_type != "error", (cell.id, output.evalue)
+        assert output.get("name") != "stderr", (cell.id, output.text)
+    reports = [output for cell, output in outputs(notebook) if checked_exercise(cell)]
+    assert len(reports) == len(labs[name].exercises)
+    assert all("checks hold." in report.data["text/plain"] for report in reports)
+
+
+@pytest.mark.slow
+def test_the_untouched_lab_stops_only_at_what_is_still_to_be_written(labs, name, tmp_path):
+    notebook = executed(labs[name], False, tmp_path)
+    checks = [cell for cell in notebook.cells if checked_exercise(cell)]
+    assert all(cell.outputs[-1].ename == "CheckFailed" for cell in checks)
+    for cell, output in outputs(notebook):
+        if output.output_type == "error":  # a name that an unfinished cell would have made is missing too
+            assert output.ename in ("NotImplementedError", "CheckFailed", "NameError"), (
+                cell.id,
+                output.ename,
+            )
+
+
+def test_the_table_of_exercises_names_each_with_its_points(labs, name):
+    table = labs[name].release().cells[0].source
+    rows = re.findall(r"^\| *\d+ *\| *`(\w+)` *\|.*\| *(\d+) *\|$", table, re.MULTILINE)
+    points = {
+        checked_exercise(cell).partition(".")[2]: str(int(nbgrader_of(cell)["points"]))
+        for cell in labs[name].release().cells
+        if checked_exercise(cell)
+    }
+    assert dict(rows) == points and [row[0] for row in rows] == list(points)
+
+
+def test_each_solution_cell_is_followed_by_its_check(labs, name):
+    order = [
+        nbgrader_of(cell)["grade_id"]
+        for cell in labs[name].release().cells
+        if nbgrader_of(cell).get("grade_id")
+    ]
+    for solution, check in zip(order[::2], order[1::2], strict=True):
+        assert check == f"check_{solution}"
+
+
+def test_no_cell_makes_a_learner_read_more_than_thirty_lines_of_code(labs, name):
+    for cell in labs[name].release().cells:
+        if cell.cell_type == "code":
+            prose = sum(
+                len((ast.get_docstring(node, clean=False) or "").splitlines())
+                for node in ast.walk(ast.parse(cell.source))
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+            )
+            assert len(cell.source.splitlines()) - prose <= 30, cell.id
+
+
+def test_figures_and_widgets_have_words_and_are_left_out_of_grading(labs, name):
+    shown = [
+        cell for cell in labs[name].release().cells if cell.cell_type == "code" and "show_" in cell.source
+    ]
+    assert shown
+    for cell in shown:
+        assert SKIP_TAG in cell.metadata.get("tags", []), cell.id
+        assert cell.source.count("show_figure(") == cell.source.count("alt="), cell.id
+
+
+def test_a_lab_has_what_a_learner_expects(labs, name):
+    text = "\n".join(cell.source for cell in labs[name].release().cells)
+    for part in (
+        "After this lab you can",
+        "**Time:**",
+        "Common mistakes",
+        "Going further",
+        "quiz(",
+        "<details>",
+    ):
+        assert part in text, part
