@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from grader import autograde as grading
 from grader.build import build as build_labs
 from grader.course import Course, CourseError
+from grader.demo import run_demo
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
 from grader.lab import Lab
@@ -63,16 +64,10 @@ def release(lab: LabName) -> None:
     """Check that a lab's notebook is what its source gives, and enter the lab in the gradebook."""
     course = Course.find()
     build_labs(course, [lab], check=True)
-    released = release_lab(course, lab)
-    typer.echo(f"Learners open {released.release_folder / released.notebook_name}")
-
-
-def release_lab(course: Course, name: str) -> Lab:
-    """Enters a built lab in the gradebook, so that formgrader lists it before anything is handed in."""
-    lab = Lab.load(course, name)
+    loaded = Lab.load(course, lab)
     with Gradebook.open(course) as gradebook:
-        gradebook.register(lab)
-    return lab
+        gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
+    typer.echo(f"Learners open {loaded.release_folder / loaded.notebook_name}")
 
 
 @app.command()
@@ -89,7 +84,7 @@ def autograde(
     folders = grading.submissions(loaded, student)
     records = grading.autograde(loaded, folders, runner, seed)
     records = list(track(records, f"Grading {lab}", len(folders), console=console, transient=True))
-    console.print(table_of(lab, records))
+    show(lab, records)
     typer.echo(
         f"Seed {seed}. Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}"
     )
@@ -122,26 +117,24 @@ def export(
 @app.command()
 def demo(labs: Labs = None) -> None:
     """Grade a small made-up class in .demo/, to see what grading does."""
-    from grader.demo import run_demo  # only this command needs the learners it makes up
-
-    run_demo(Course.find(), labs or [], show=show)
+    run_demo(Course.find(), labs or [], say=typer.echo, show=show)
 
 
-def show(thing: Table | str) -> None:
-    console.print(thing)
+def show(lab: str, records: Iterable[grading.Record]) -> None:
+    console.print(table_of(lab, records))
 
 
 def table_of(title: str, records: Iterable[grading.Record]) -> Table:
     """Students, states, scores, recognised misconceptions and notes, as a table for the terminal."""
     table = Table(title=title, title_justify="left")
-    table.add_column("Student")
+    table.add_column("Student", overflow="fold")
     table.add_column("State")
     table.add_column("Score", justify="right", no_wrap=True)
-    table.add_column("Recognised misconceptions")
+    table.add_column("Recognised misconceptions", overflow="fold")
     table.add_column("Notes", overflow="fold")
     for record in records:
         score = "-" if record.score is None else f"{record.score:g}"
-        by_hand = [f"{record.by_hand} written answers wait for you."] if record.by_hand else []
+        by_hand = [f"Written answers to grade by hand: {record.by_hand}."] if record.by_hand else []
         table.add_row(
             escape(record.student),
             record.state,

@@ -12,7 +12,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from nbformat import NotebookNode
 
@@ -135,11 +134,8 @@ def made_up_class(lab: Lab) -> Iterator[tuple[str, NotebookNode | bytes]]:
     texts = reference_texts(lab)
     yield "perfect", perfect
     yield "untouched", stubs
-    for entry in _a_few(lab.misconceptions):
-        yield (
-            f"mistake-{entry.exercise}-{entry.name}".replace("_", "-"),
-            solved(lab, {entry.exercise: entry.source}),
-        )
+    for number, entry in enumerate(_a_few(lab.misconceptions), 1):
+        yield f"mistake-{number}", solved(lab, {entry.exercise: entry.source})
     for style in ("einsum", "loop"):
         yield f"own-way-{style}", solved(lab, _in_style(lab, style))
     yield "prints-and-warns", solved(lab, {name: noisy(texts[name], name) for name in names})
@@ -168,25 +164,33 @@ def _in_style(lab: Lab, style: str) -> dict[str, str]:
     return chosen
 
 
-def run_demo(course: Course, labs: list[str], show: Callable[[Any], None]) -> None:
-    """Releases the labs in ``.demo/``, hands in the class, grades it, makes feedback, shows what came out."""
-    from grader.cli import release_lab, table_of
+def run_demo(
+    course: Course,
+    labs: list[str],
+    say: Callable[[str], None],
+    show: Callable[[str, list[grading.Record]], None],
+) -> None:
+    """Releases the labs in ``.demo/``, hands in the class, grades it, makes feedback, shows what came out.
 
+    Args:
+        say: takes a line about what is going on.
+        show: takes a lab's name and its class's records.
+    """
     root = course.root / ".demo"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(course.solutions, root / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(course.root / "nbgrader_config.py", root / "nbgrader_config.py")
     stage = Course(root)
     labs = labs or stage.labs()
-    build(stage, labs, say=show)
+    build(stage, labs, say=say)
     for name in labs:
-        lab = release_lab(stage, name)
+        lab = Lab.load(stage, name)
         folders = [hand_in(stage, lab, student, notebook) for student, notebook in made_up_class(lab)]
-        show(f"{name}: grading {len(folders)} submissions ...")
+        say(f"{name}: grading {len(folders)} submissions ...")
         runner = PlainRunner(cell_seconds=8)  # this class is ours, and one of it never ends
         records = list(grading.autograde(lab, folders, runner, grading.fresh_seed()))
         generate_feedback(lab)
-        show(table_of(name, records))
+        show(name, records)
     with Gradebook.open(stage) as gradebook:
         gradebook.export(root / "grades.csv")
-    show(f"Feedback pages: {stage.feedback}\nScores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")
+    say(f"Feedback pages: {stage.feedback}\nScores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")

@@ -65,7 +65,7 @@ def with_results(
             cell.outputs = bounds.harmless(cell.outputs)
         elif nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"]):
             cell.source = inert_markdown(cell.source)
-    lines = [f"**Grading: {state}.**", *(f"- {inert_markdown(note)}" for note in notes)]
+    lines = [f"**State of this submission: {state}.**", *(f"- {inert_markdown(note)}" for note in notes)]
     notebook.cells.insert(0, new_markdown_cell("\n\n".join([lines[0], "\n".join(lines[1:])]), id=RESULT_CELL))
     return notebook
 

@@ -24,7 +24,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
 from nbclient.util import ensure_async
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -236,12 +236,12 @@ class _Client(NotebookClient):
         self.collected = collected
 
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
-        if msg["msg_type"] == "status":  # says when a cell is done, by an exception
-            return super().process_message(msg, cell, cell_index)
         try:
             if self.collected.take(msg, checked_exercise(self.nb.cells[cell_index])):
                 return super().process_message(msg, cell, cell_index)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:  # not what the protocol allows
+        except CellExecutionComplete:
+            raise
+        except Exception as error:  # not what the protocol allows
             _log.warning("cell %d sent a malformed message: %r", cell_index, error)
         return None
 

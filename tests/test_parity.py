@@ -12,14 +12,16 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-BATCH, SEQ_LEN, MEMORY_LEN, D_MODEL, D_K, D_V = 2, 5, 7, 6, 3, 4
+BATCH, SEQ_LEN, MEMORY_LEN, D_MODEL, D_K, D_V = 2, 5, 7, 6, 4, 3
+# D_K is a square because Keras rounds 1 / √D_K to float32, whatever the layer's own dtype is.
 
 
 @pytest.fixture
 def reference(labs) -> SimpleNamespace:
     """The exercises of lab 02 as its solution defines them."""
     lab = labs["02_self_attention"]
-    return SimpleNamespace(**{exercise.name: lab.reference[exercise.name] for exercise in lab.exercises.values()})
+    names = [exercise.name for exercise in lab.exercises.values()]
+    return SimpleNamespace(**{name: lab.reference[name] for name in names})
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def some_mask(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def some_padding(rng: np.random.Generator, seq_len: int) -> np.ndarray:
-    """True = real token, shape (BATCH, 1, seq_len). One sentence is full, in the others the end is padding."""
+    """True = real token, shape (BATCH, 1, seq_len). The first sentence has none."""
     lengths = rng.integers(1, seq_len, BATCH)
     lengths[0] = seq_len
     return (np.arange(seq_len) < lengths[:, None])[:, None, :]
@@ -69,7 +71,7 @@ def assert_same(ours: tuple, theirs: tuple) -> None:
 
 
 def torch_attention(query, key, value, mask=None, **options) -> tuple[np.ndarray, np.ndarray]:
-    """Output and weights of torch's function. It gives no weights, but those are its output for unit values."""
+    """Output and weights of torch's function: the weights are what it puts out for unit vectors as values."""
     import torch
 
     query, key, value = torch.tensor(query), torch.tensor(key), torch.tensor(value)
@@ -136,7 +138,9 @@ def torch_layer(x, memory, weights, blocked=None, padding=None) -> tuple[np.ndar
     """
     import torch
 
-    layer = torch.nn.MultiheadAttention(D_MODEL, num_heads=1, bias=False, batch_first=True, dtype=torch.float64)
+    layer = torch.nn.MultiheadAttention(
+        D_MODEL, num_heads=1, bias=False, batch_first=True, dtype=torch.float64
+    )
     blocked, padding = (None if mask is None else torch.tensor(mask) for mask in (blocked, padding))
     with torch.no_grad():
         layer.in_proj_weight.copy_(torch.tensor(np.concatenate([w.T for w in weights])))

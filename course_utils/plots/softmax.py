@@ -29,14 +29,14 @@ def exponential_curve(scores: np.ndarray, labels: Sequence[str]) -> Figure:
     axes.plot(scores, np.exp(scores), "o", color="#440154")
     for score, label in zip(scores, labels, strict=True):
         axes.annotate(
-            f"{label}: exp({score:g}) = {np.exp(score):.2f}",
+            f"{label}: {np.exp(score):.2f}",
             (score, np.exp(score)),
             xytext=(-8, 6),
             textcoords="offset points",
             ha="right",
         )
     axes.set(xlabel="score", ylabel="exp(score)", title="exp makes every score positive", ylim=(0, None))
-    axes.set_xlim(low - 1.5, high)  # room for the words at the left
+    axes.set_xlim(low - 0.5, high)  # room for the words at the left
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -181,7 +181,7 @@ show_figure(
 # John Bridle gave it its name in 1990: a *soft* version of "take the maximum". The largest score gets most, but not all.
 
 # %% [markdown]
-# ## 3. Two facts about exp, one problem, one idea
+# ## 3. Shifted scores, large scores
 #
 # ### Adding the same number changes nothing
 #
@@ -200,7 +200,7 @@ for c in (0, 100, -3):
 # ### Large scores overflow
 #
 # The largest number that a float of 64 bits can hold is near $1.8 \cdot 10^{308}$. What is larger becomes `inf`. Scores get
-# there sooner than you think.
+# there sooner than you would think.
 
 # %% tags=["skip-grading"]
 with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
@@ -210,8 +210,8 @@ with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings
 
 # %% [markdown]
 # Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
-# infinity divided by infinity. From there on, every number that is computed from it is `nan` too. One large score, and a model that was trained for
-# a week is lost.
+# infinity divided by infinity. Every number that is computed from it is `nan` too. So one large score can spoil a model that has been
+# training for a week.
 #
 # **Put the two together.** You may add any number to all scores, and nothing changes. Which number would you add, so that
 # `exp` can never overflow? Think about it before you go on. You need it in the exercise.
@@ -220,8 +220,8 @@ with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings
 # ## 4. Along which axis?
 #
 # Scores rarely come alone. Three friends each give points to four cities: a table of shape (3, 4). An **axis** is a direction in which
-# you can walk through an array. Here axis 0 walks down the rows and axis 1 walks along the columns. The last axis can also
-# be called -1.
+# you can walk through an array. Here axis 0 goes down, from row to row, and axis 1 goes across, from column to column. The last
+# axis can also be called -1.
 
 # %% tags=["skip-grading"]
 points = np.array([
@@ -280,13 +280,15 @@ report_on("start_here.softmax", shares)
 # %% [markdown]
 # Read such a report from the top:
 #
-# - **The first line** says how many checks hold. Points are shared out equally among them, so you can earn a part.
-# - **Each line** is one check. The first ones try your function on an input and compare the values with the right
-#   ones. The last ones are *properties*, true for every softmax. Under a check that fails you see where it differs most.
-# - **"This looks like a known mistake"** appears when your output equals what a common mistake produces. It explains what is going on, and leaves the
-#   mending to you. Not every fault is a known one; then the report points you to the first case to look at.
+# - **The first line** says how many checks hold. Points are shared out equally among them, so a function that is right in
+#   some cases earns a part.
+# - **"This looks like a known mistake"** appears when your output equals what a common mistake produces. It explains what is
+#   going on, and leaves the mending to you. Not every fault is a known one; then the report says what to look at next.
+# - **Each line with a mark** is one check. The first ones try your function on an input and compare the values with the
+#   right ones. Where they differ, you see how many, and the worst of them. The last ones are *properties*, which hold for every softmax.
 #
-# Note what holds, too: shares do sum to 1, and the inputs are left alone.
+# Two properties hold even here: shares sum to 1, and the inputs are left alone. Yet properties without a single right value
+# earn no points: a function that returns nothing but zeros has a few of them, too.
 
 # %% [markdown]
 # ## 6. Your turn
@@ -398,16 +400,19 @@ show_figure(
 # %% [markdown]
 # ### The same as the library's
 #
-# Softmax is in every library. You have written it to know what happens inside. Is yours equal to PyTorch's?
+# Softmax is in every library. You have written it to know what happens inside. Here it meets PyTorch's on scores around 1000.
+# Importing PyTorch takes a few seconds, once in each notebook.
 
 # %% tags=["skip-grading"]
 import torch
 
-table = np.random.default_rng(0).normal(size=(3, 4)) * 500
+table = 1000 + 3 * np.random.default_rng(0).normal(size=(3, 4))
 difference = np.abs(softmax(table) - torch.softmax(torch.tensor(table), dim=-1).numpy()).max()
 print("largest score in the table:", table.max().round(1))
 print("largest difference to torch.softmax:", difference)
-print("equal, up to rounding:", difference < 1e-12)
+
+# %% [markdown]
+# A difference this small is rounding: the two add up the same numbers in another order.
 
 # %% [markdown]
 # ## 8. Validate and hand in
@@ -431,7 +436,7 @@ print("equal, up to rounding:", difference < 1e-12)
 # | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
 # | you changed the function, the check still says the same | the function's cell was not run after the change |
 # | `[*]` does not go away | it is still computing, perhaps in an endless loop: press the ■ button in the bar |
-# | the check: `still has a part to write` | the line `raise NotImplementedError` is still there |
+# | the check: `a part is still to be written` | the line `raise NotImplementedError` is still there |
 # | the check: `It returned None` | the `return` line is missing |
 # | `could not be broadcast together` | the sum or the maximum has lost its axis: `keepdims` |
 # | all numbers are tiny and sum to 1 together | a sum without an axis |

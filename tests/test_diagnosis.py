@@ -1,0 +1,118 @@
+"""Mistakes written in other styles than the catalogue's are still recognised: it is the output that counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from course_utils.comparison import compare
+from course_utils.exercise import PUBLIC_SEED
+from course_utils.maths import softmax
+
+ATTENTION = """
+def scaled_dot_product_attention(query, key, value, mask=None):
+    import math
+    d = query.shape[-1]
+    logits = np.einsum("...qd,...kd->...qk", query.astype(np.float64), key, optimize=True){scale}
+    if mask is not None:
+        {mask}
+    e = np.exp(logits - logits.max({axis}, keepdims=True))
+    w = e / e.sum({axis}, keepdims=True)
+    {after}
+    return np.einsum("...qk,...kv->...qv", {weighed}, value, optimize=True), w
+"""
+RIGHT = {
+    "scale": " * d ** -0.5",
+    "mask": "logits = logits + np.where(mask, 0, -1e30)",
+    "axis": "-1",
+    "after": "w = w if mask is None else w * mask",
+    "weighed": "w",
+}
+
+WRITTEN_DIFFERENTLY = {
+    "no_scaling": {"scale": ""},
+    "divided_by_d_k": {"scale": " / d"},
+    "multiplied_by_root_d_k": {"scale": " * math.sqrt(d)"},
+    "scaled_by_key_length": {"scale": " / math.sqrt(key.shape[-2])"},
+    "scaled_by_number_of_queries": {"scale": " / math.sqrt(query.shape[-2])"},
+    "softmax_over_queries": {"axis": "-2"},
+    "output_from_raw_scores": {"weighed": "logits if mask is None else np.where(mask, logits, -1e9)"},
+    "mask_ignored": {"mask": "np.where(mask, logits, -1e30)", "after": "pass"},
+    "mask_inverted": {
+        "mask": "logits = logits - 1e30 * mask",
+        "after": "w = w if mask is None else w * ~mask",
+    },
+    "mask_added_raw": {"mask": "logits = logits + mask", "after": "pass"},
+    "mask_multiplied_after_softmax": {"mask": "pass"},
+    "scores_multiplied_by_mask": {"mask": "logits = logits * mask", "after": "pass"},
+    "uniform_on_blocked_row": {"mask": "logits = np.where(mask, logits, -1e30)", "after": "pass"},
+    "nan_on_blocked_row": {"mask": "logits = np.where(mask, logits, -np.inf)", "after": "pass"},
+}
+
+OTHERS = {
+    (
+        "start_here.softmax",
+        "no_max_subtraction",
+    ): "def softmax(s, axis=-1): return np.exp(s) / np.exp(s).sum(axis, keepdims=True)",
+    (
+        "start_here.softmax",
+        "no_axis",
+    ): "def softmax(scores, axis=-1):\n    e = np.exp(scores - scores.max())\n    return e / e.sum()",
+    ("start_here.softmax", "one_dimensional_only"): (
+        "def softmax(scores, axis=-1):\n    e = [np.exp(float(s) - float(max(scores))) for s in scores]\n    return np.array(e) / sum(e)"
+    ),
+    (
+        "self_attention.causal_mask",
+        "anti_causal",
+    ): "def causal_mask(n): return np.arange(n)[:, None] <= np.arange(n)",
+    (
+        "self_attention.causal_mask",
+        "causal_diagonal_blocked",
+    ): "def causal_mask(n): return np.arange(n)[:, None] > np.arange(n)",
+    (
+        "self_attention.padding_mask",
+        "padding_on_query_axis",
+    ): "def padding_mask(ids, pad_id=0): return np.expand_dims(ids != pad_id, -1)",
+    ("self_attention.combine_masks", "either_allows"): (
+        "def combine_masks(a, b):\n    if a is None or b is None: return b if a is None else a\n    return np.logical_or(a, b)"
+    ),
+}
+
+
+def diagnosed(labs, key: str, source: str) -> list[str]:
+    lab = next(lab for lab in labs.values() if key in lab.exercises)
+    name = key.partition(".")[2]
+    namespace = {"np": np, "softmax": softmax}
+    exec(source, namespace)
+    outcomes = lab.outcomes(key, namespace[name], PUBLIC_SEED)
+    verdict = compare(lab.exercises[key], outcomes, lab.expected(PUBLIC_SEED)[key])
+    return [diagnosis.name for diagnosis in verdict.diagnoses]
+
+
+def test_the_code_that_is_mutated_here_is_right_to_begin_with(labs):
+    lab, key = labs["02_self_attention"], "self_attention.scaled_dot_product_attention"
+    namespace = {"np": np}
+    exec(ATTENTION.format(**RIGHT), namespace)
+    outcomes = lab.outcomes(key, namespace["scaled_dot_product_attention"], PUBLIC_SEED)
+    assert compare(lab.exercises[key], outcomes, lab.expected(PUBLIC_SEED)[key]).correct
+
+
+@pytest.mark.parametrize("name", WRITTEN_DIFFERENTLY)
+def test_a_mistake_in_another_style_of_attention_is_recognised(labs, name):
+    source = ATTENTION.format(**{**RIGHT, **WRITTEN_DIFFERENTLY[name]})
+    assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == [name]
+
+
+@pytest.mark.parametrize("key, name", OTHERS)
+def test_a_mistake_in_another_style_is_recognised(labs, key, name):
+    assert diagnosed(labs, key, OTHERS[key, name]) == [name]
+
+
+def test_two_mistakes_at_once_are_named_where_cases_tell_them_apart(labs):
+    source = ATTENTION.format(**{**RIGHT, "mask": "pass", "after": "pass", "scale": ""})
+    assert "no_scaling" in diagnosed(labs, "self_attention.scaled_dot_product_attention", source)
+
+
+def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):
+    source = ATTENTION.format(**{**RIGHT, "scale": " * 0.123"})
+    assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == []

@@ -1,0 +1,114 @@
+"""From what check cells published to verdicts and points."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_utils.comparison import CheckResult, Verdict
+from course_utils.outcome import encode
+from grader.feedback import earned
+from grader.judge import advice, judge
+
+SEED = 20_240
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    return labs["02_self_attention"]
+
+
+@pytest.fixture(scope="module")
+def expected(lab):
+    return lab.expected(SEED)
+
+
+def published(outcomes) -> list:
+    """What arrives: JSON, so nothing but text, numbers and lists."""
+    return json.loads(json.dumps(encode(list(outcomes))))
+
+
+def test_the_reference_earns_every_exercise(lab, expected):
+    payloads = {key: published(expected[key].reference) for key in lab.exercises}
+    assert all(verdict.correct for verdict in judge(lab, expected, payloads).values())
+
+
+def test_every_misconception_is_recognised_as_itself_after_the_journey(lab, expected):
+    for key in lab.exercises:
+        for mistake in expected[key].mistakes:
+            verdict = judge(lab, expected, {key: published(mistake.outcomes)})[key]
+            assert not verdict.correct
+            assert mistake.name in [diagnosis.name for diagnosis in verdict.diagnoses]
+
+
+def test_outcomes_of_another_seed_earn_next_to_nothing(lab, expected):
+    others = lab.expected(SEED + 1)
+    payloads = {key: published(others[key].reference) for key in lab.exercises}
+    verdict = judge(lab, expected, payloads)["self_attention.scaled_dot_product_attention"]
+    assert not verdict.correct
+
+
+def test_a_check_that_published_nothing_was_not_run(lab, expected):
+    for verdict in judge(lab, expected, {}).values():
+        assert verdict.score == 0
+        assert "did not run to the end" in verdict.problem
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [None, {}, [], "x", 3, [None] * 99, [{"runs": [], "problem": None}], [["gASVBQ=="]], float("nan")],
+)
+def test_a_malformed_payload_counts_as_not_run(lab, expected, payload):
+    for verdict in judge(lab, expected, dict.fromkeys(lab.exercises, payload)).values():
+        assert verdict.score == 0
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_no_tampering_with_a_payload_raises_or_gives_more_than_full_marks(lab, expected, data):
+    key = data.draw(st.sampled_from(sorted(lab.exercises)))
+    payload = published(expected[key].reference)
+    place: list | dict = payload
+    for _ in range(data.draw(st.integers(0, 5))):
+        choices = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not choices:
+            break
+        step = data.draw(st.sampled_from(choices))
+        if not isinstance(place[step], (list, dict)) or data.draw(st.booleans()):
+            likely = st.sampled_from(
+                [[], {}, 0, "f4", "b1", "i8", [0], [1, 1], [2**31 - 1] * 16, [0, 2**30, 2**30], ""]
+            )
+            place[step] = data.draw(likely | json_values | st.just(copy.deepcopy(place)))
+            break
+        place = place[step]
+    verdict = judge(lab, expected, {key: payload})[key]
+    assert 0 <= verdict.score <= 1
+
+
+def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected):
+    payloads = {key: published(expected[key].reference) for key in lab.exercises}
+    key = next(key for key, exercise in lab.exercises.items() if exercise.uses)
+    first = lab.exercises[key].uses[0]
+    assert advice(lab, key, judge(lab, expected, payloads)) == ""
+    del payloads[key], payloads[f"{lab.slug}.{first}"]
+    assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads))
+
+
+@given(passed=st.integers(0, 40), failed=st.integers(0, 40), points=st.floats(0, 100))
+def test_points_are_full_only_if_all_checks_hold_and_never_more(passed, failed, points):
+    checks = [CheckResult("x", index < passed, case=index) for index in range(passed + failed)]
+    verdict = Verdict("x", tuple(checks))
+    assert 0 <= earned(verdict, points) <= points
+    if verdict.correct:
+        assert earned(verdict, points) == points
