@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,8 @@ from grader.gradebook import Gradebook
 from grader.lab import Lab
 
 console = Console()
+if not console.is_terminal and "COLUMNS" not in os.environ:
+    console = Console(width=150)  # a log or a pipe has no edge to fold the table at
 
 
 class _Commands(TyperGroup):
@@ -40,7 +43,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_show_locals=False,
-    help=__doc__,
+    help="The instructor's tool for this course.",
 )
 
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="Folder name, e.g. 02_self_attention.")]

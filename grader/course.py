@@ -82,6 +82,7 @@ class Course:
         config.CourseDirectory.autograded_directory = "grading/autograded"
         config.CourseDirectory.feedback_directory = "grading/feedback"
         config.CourseDirectory.db_url = f"sqlite:///{self.gradebook}"
+        config.Autograde.sanitize_preprocessors = ["grader.stock.UseGraderAutograde"]
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
 

@@ -37,6 +37,7 @@ from grader.demo import (
     without_metadata,
 )
 from grader.feedback import RESULT_CELL, generate_feedback
+from grader.gradebook import Gradebook
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.run import Executed, PlainRunner
 
@@ -233,6 +234,19 @@ def test_formgrader_finds_every_submission_autograded_with_its_score(attention_c
         student: pytest.approx(record.score) for student, record in records.items()
     }
     assert all(entry["autograded"] and entry["submitted"] for entry in found)
+
+
+@pytest.mark.slow
+def test_nbgrader_s_own_autograde_runs_no_learner_code_and_says_what_to_run(course):
+    lab = Lab.load(course, START)
+    trace = course.root / "was-here"
+    hand_in(course, lab, "mallory", with_texts(lab.release(), {"softmax": f"open({str(trace)!r}, 'w')"}))
+    with Gradebook.open(course) as gradebook:
+        gradebook.register(lab)
+    result = nbgrader(course, "autograde", START, "--create")
+    assert result.returncode != 0
+    assert f"Run `grader autograde {START}` instead" in result.stdout + result.stderr
+    assert not trace.exists()
 
 
 @pytest.mark.slow
