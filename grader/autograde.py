@@ -6,6 +6,7 @@ timed out, crashed, out of memory, or unreadable. None can affect another, or st
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -81,9 +82,29 @@ def choose_runner(sandbox: str | None) -> Runner:
     )
 
 
-def fresh_seed() -> int:
-    """The seed of a class run: nobody can know it beforehand, and no grade depends on it."""
-    return int.from_bytes(os.urandom(4), "big")
+def class_seed(lab: Lab) -> int:
+    """The seed that a lab is graded with: drawn once for this course, so that nobody can know it, and kept.
+
+    It is kept because code that is wrong may be right by luck at one seed and not at another: grading the
+    same work again must give the same grade.
+
+    Raises:
+        CourseError: the file of seeds is not what was written there.
+    """
+    file = lab.course.grading / "seeds.json"
+    try:
+        seeds = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        if lab.name not in seeds:
+            seeds[lab.name] = int.from_bytes(os.urandom(4), "big")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            scratch = file.with_suffix(".new")
+            scratch.write_text(json.dumps(seeds, indent=1), "utf-8")
+            scratch.replace(file)
+        return int(seeds[lab.name])
+    except (OSError, ValueError, TypeError) as error:
+        raise CourseError(
+            f"{file} cannot be used ({error}). It holds the seed of each lab's checks. Delete it to draw new ones."
+        ) from None
 
 
 def submissions(lab: Lab, student: str | None = None) -> list[Path]:

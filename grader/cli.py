@@ -78,19 +78,15 @@ def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
     student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this one.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run: the seed that it printed.")] = None,
 ) -> None:
     """Grade what was handed in of a lab."""
     runner = grading.choose_runner(sandbox)
     loaded = Lab.load(Course.find(), lab)
-    seed = grading.fresh_seed() if seed is None else seed
     folders = grading.submissions(loaded, student)
-    records = grading.autograde(loaded, folders, runner, seed)
+    records = grading.autograde(loaded, folders, runner, grading.class_seed(loaded))
     records = list(track(records, f"Grading {lab}", len(folders), console=console, transient=True))
     show(lab, records)
-    typer.echo(
-        f"Seed {seed}. Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}"
-    )
+    typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
     if any(record.score is None for record in records):
         raise CourseError(
             "Some submissions were not entered because of a fault in the grader; see their notes."

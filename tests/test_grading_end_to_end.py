@@ -422,6 +422,23 @@ def test_what_users_get_wrong_is_answered_in_one_message_without_a_traceback(
     assert "Traceback" not in result.output
 
 
+def test_a_lab_keeps_the_seed_that_was_drawn_for_it_and_another_course_has_another(course, tmp_path):
+    lab = Lab.load(course, START)
+    assert grading.class_seed(lab) == grading.class_seed(Lab.load(course, START))
+    assert grading.class_seed(lab) != grading.class_seed(Lab.load(course, ATTENTION))
+    (course.grading / "seeds.json").unlink()
+    kept = grading.class_seed(lab)
+    assert json.loads((course.grading / "seeds.json").read_text()) == {START: kept}
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"00_start_here": "x"}'])
+def test_a_damaged_file_of_seeds_is_named(course, damage):
+    course.grading.mkdir()
+    (course.grading / "seeds.json").write_text(damage)
+    with pytest.raises(CourseError, match="seeds.json cannot be used"):
+        grading.class_seed(Lab.load(course, START))
+
+
 @pytest.mark.slow
 def test_the_commands_from_release_to_export(course, monkeypatch):
     released = command(course, monkeypatch, "release", START)
@@ -430,9 +447,9 @@ def test_the_commands_from_release_to_export(course, monkeypatch):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", solved(lab))
     hand_in(course, lab, "ben", b"")
-    result = command(course, monkeypatch, "autograde", START, "--sandbox", "none", "--seed", "7")
+    result = command(course, monkeypatch, "autograde", START, "--sandbox", "none")
     assert result.exit_code == 0, result.output
-    assert "ada" in result.output and "unreadable" in result.output and "Seed 7" in result.output
+    assert "ada" in result.output and "unreadable" in result.output
     assert "2 feedback pages" in command(course, monkeypatch, "feedback", START).output
     assert command(course, monkeypatch, "export", "--out", "grades.csv").exit_code == 0
     assert "ada" in (course.root / "grades.csv").read_text()

@@ -119,3 +119,16 @@ def test_every_hint_teaches_without_the_code(labs, lab):
                 "return " not in entry.hint.replace("return line", "").replace("return a new", "")
                 or "`return" not in entry.hint
             )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
+def test_no_misconception_s_score_depends_on_the_seed(labs, name):
+    holding: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    for seed in range(100, 130):
+        for key, at_seed in labs[name].expected(seed).items():
+            for mistake in at_seed.mistakes:
+                verdict = compare(labs[name].exercises[key], mistake.outcomes, at_seed)
+                passed = tuple(check.title for check in verdict.checks if check.passed)
+                holding.setdefault((key, mistake.name), set()).add(passed)
+    assert not [mistake for mistake, ways in holding.items() if len(ways) > 1]

@@ -88,8 +88,7 @@ print("visits:", visits)
 #
 # Replace both by your code. You may add cells of your own wherever you like. A **check cell** follows each exercise. You can
 # run a check as often as you want, nobody counts that against you.
-
-# %% [markdown]
+#
 # ### Is everything there?
 #
 # The next cell looks at your Python, the packages of the course, and the machine. If something is missing or too old, it
@@ -171,7 +170,7 @@ show_figure(
 )
 
 # %% [markdown]
-# **What to see:** the curve never touches zero, so no probability is ever exactly 0. And it rises ever more steeply: every
+# **What to see:** the curve never touches zero, so (but for rounding) no probability is ever exactly 0. And it rises ever more steeply: every
 # step to the right multiplies the height by the same factor.
 #
 # This is the softmax. For scores $s_1, \dots, s_n$,
@@ -199,10 +198,11 @@ for c in (0, 100, -3):
 #
 # ### Large scores overflow
 #
-# The largest number that a float of 64 bits can hold is near $1.8 \cdot 10^{308}$. What is larger becomes `inf`. Scores get
-# there sooner than you would think.
+# A float of 64 bits cannot hold numbers of any size. What is too large becomes `inf`. With exp, scores get there sooner than
+# you would think.
 
 # %% tags=["skip-grading"]
+print("largest float:", np.finfo(float).max, "\n")
 with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
     for size in (10.0, 700.0, 710.0, 1000.0):
         powers = np.exp(np.array([size, size - 1]))
@@ -396,8 +396,7 @@ show_figure(
 #
 # Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing. A
 # model can hardly learn from that. In lab 02 you meet this as the reason for dividing by $\sqrt{d_k}$.
-
-# %% [markdown]
+#
 # ### The same as the library's
 #
 # Softmax is in every library. You have written it to know what happens inside. Here it meets PyTorch's on scores around 1000.
@@ -413,8 +412,7 @@ print("largest difference to torch.softmax:", difference)
 
 # %% [markdown]
 # A difference this small is rounding: the two add up the same numbers in another order.
-
-# %% [markdown]
+#
 # ## 8. Validate and hand in
 #
 # **In a course with nbgrader.** Save the notebook, then press **Validate** in the bar above it. Validate runs the whole
@@ -448,7 +446,8 @@ print("largest difference to torch.softmax:", difference)
 # %% [markdown]
 # ## Review quiz
 #
-# Choose an answer with the mouse, or with Tab and Enter. Each answer tells you why, the wrong ones too. Nothing is recorded.
+# Choose an answer with the mouse, or with the keyboard: Esc leaves the code, Tab goes from answer to answer, Enter chooses. Each
+# answer tells you why, the wrong ones too. Nothing is recorded.
 
 # %% tags=["skip-grading"]
 from course_utils import quiz

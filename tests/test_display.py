@@ -1,0 +1,106 @@
+"""What the course puts on the page: figures with alt text, widgets with a fallback, a light package."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+
+import ipywidgets
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from course_utils import plots
+from course_utils.display import inline, publish, table
+from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
+
+SCORES = np.array([2.0, 1.0, 0.0, -1.0])
+WORDS = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def published(monkeypatch) -> list[dict]:
+    bundles: list[dict] = []
+    monkeypatch.setattr(plots, "publish", bundles.append)
+    return bundles
+
+
+def _figure() -> Figure:
+    figure = Figure(figsize=(3, 2))
+    figure.subplots().plot([1, 2])
+    return figure
+
+
+def test_a_figure_is_an_html_image_with_its_alt_text(published):
+    plots.show_figure(_figure(), alt='A line, "rising" & thin.')
+    html = published[0]["text/html"]
+    assert 'alt="A line, &quot;rising&quot; &amp; thin."' in html
+    data = re.search(r"base64,([^\"]+)", html).group(1)
+    assert base64.b64decode(data).startswith(b"\x89PNG")
+
+
+def test_the_plain_text_of_a_figure_is_its_alt_text(published):
+    plots.show_figure(_figure(), alt="A rising line.")
+    assert published[0]["text/plain"] == "A rising line."
+
+
+def test_a_figure_is_as_wide_on_the_page_as_its_inches_say(published):
+    plots.show_figure(_figure(), alt="A rising line.")
+    assert 'width="240"' in published[0]["text/html"]
+
+
+def test_a_pyplot_figure_is_closed_so_that_it_is_not_shown_twice(published):
+    figure, _ = plt.subplots()
+    plots.show_figure(figure, alt="Nothing.")
+    assert not plt.fignum_exists(figure.number)
+
+
+def test_a_live_widget_carries_its_fallbacks_in_the_same_output(published):
+    widget = ipywidgets.IntSlider()
+    plots.show_live(widget, html="<b>seven</b>", text="seven")
+    (bundle,) = published
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == widget.model_id
+    assert bundle["text/html"] == "<b>seven</b>" and bundle["text/plain"] == "seven"
+
+
+def test_outside_a_notebook_the_plain_text_is_printed(capsys):
+    publish({"text/html": "<b>seven</b>", "text/plain": "seven"})
+    assert capsys.readouterr().out == "seven\n"
+
+
+@pytest.mark.parametrize("figure", [
+    exponential_curve(SCORES, WORDS),
+    bars_at_temperatures({t: np.exp(SCORES / t) / np.exp(SCORES / t).sum() for t in (0.5, 1.0)}, WORDS),
+])  # fmt: skip
+def test_the_figures_of_lab_00_can_be_drawn(figure, published):
+    plots.show_figure(figure, alt="One of them.")
+    assert published
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("`a < b` and c < d", "<code>a &lt; b</code> and c &lt; d"),
+        ("each *row* is one", "each <em>row</em> is one"),
+        ("*l'Afrique* is", "<em>l&#x27;Afrique</em> is"),
+        ("2 * 3 * 4", "2 * 3 * 4"),
+        ("f(*args, **kwargs)", "f(*args, **kwargs)"),
+        ("`a * b` or `*c*`", "<code>a * b</code> or <code>*c*</code>"),
+    ],
+)
+def test_backticks_are_code_stars_are_emphasis_and_all_else_is_text(text, html):
+    assert inline(text) == html
+
+
+def test_a_table_has_a_row_for_each_row():
+    assert table([("a", "b"), ("c", "d")]).count("<tr") == 2
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    heavy = "torch", "tensorflow", "keras", "matplotlib", "ipywidgets", "IPython"
+    code = f"import sys, course_utils; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,80 @@
+"""Progress: what is kept of a learner's attempts, and the overview over all labs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from course_utils import progress
+from course_utils.progress import LabProgress, as_html, as_text, progress_of_labs
+
+LABS = [
+    LabProgress("00", "Start", 20, {"one": {"best": 1.0, "attempts": 1}}),
+    LabProgress("02", "More & more", None, {"two": {"best": 0.999, "attempts": 3}, "three": {}}),
+]
+
+
+def test_an_attempt_keeps_the_best_score():
+    progress.record("lab.exercise", 0.75)
+    progress.record("lab.exercise", 0.25)
+    entry = progress.load()["lab.exercise"]
+    assert (entry["best"], entry["attempts"], entry["solved"]) == (0.75, 2, None)
+
+
+def test_once_solved_further_runs_are_no_attempts_and_lose_nothing():
+    for score in (0.5, 1.0, 0.0, 1.0):
+        progress.record("lab.exercise", score)
+    entry = progress.load()["lab.exercise"]
+    assert (entry["best"], entry["attempts"]) == (1.0, 2) and entry["solved"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"start_here.softmax": 3}'])
+def test_a_damaged_file_is_an_empty_one(own_progress, text):
+    own_progress.write_text(text)
+    assert progress.load() == {} and progress_of_labs()[0].solved == 0
+
+
+def test_a_file_of_an_older_course_does_no_harm(own_progress):
+    own_progress.write_text(json.dumps({"gone.exercise": {"best": 1, "attempts": 1}}))
+    assert sum(lab.solved for lab in progress_of_labs()) == 0
+
+
+def test_the_overview_has_every_lab_with_exercises_in_the_courses_order(labs):
+    shown = progress_of_labs()
+    assert [lab.number for lab in shown] == [name.partition("_")[0] for name in labs]
+    assert [list(lab.exercises) for lab in shown] == [
+        [key.partition(".")[2] for key in lab.exercises] for lab in labs.values()
+    ]
+
+
+def test_every_lab_has_a_title_and_its_minutes():
+    assert all(lab.title[0].isupper() and lab.minutes for lab in progress_of_labs())
+
+
+def test_a_solved_exercise_appears_in_the_overview(capsys):
+    progress.record("start_here.softmax", 1.0)
+    progress.overview()
+    shown = capsys.readouterr().out
+    assert "00 Start here: 1 of 1 solved, 20 minutes" in shown and "solved, 1 attempt\n" in shown
+
+
+@pytest.mark.parametrize("page", [as_text, as_html])
+def test_bars_are_said_in_words_too(page):
+    shown = page(LABS)
+    for words in ("solved, 1 attempt", "3 attempts", "not started", "1 of 3 exercises solved."):
+        assert words in shown
+
+
+@pytest.mark.parametrize("page", [as_text, as_html])
+def test_what_is_nearly_solved_is_not_rounded_to_solved(page):
+    assert "best 99 %" in page(LABS) and "100 %" not in page(LABS)
+
+
+def test_text_bars_are_full_only_when_solved():
+    lines = as_text(LABS).splitlines()
+    assert "[##########]" in lines[1] and "[#########.]" in lines[3] and "[..........]" in lines[4]
+
+
+def test_html_is_escaped():
+    assert "More &amp; more" in as_html(LABS)

@@ -1,0 +1,119 @@
+"""Review quizzes: what learners read with a kernel, without one, and in plain text."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+
+import ipywidgets
+import pytest
+
+from course_utils import plots, quiz
+from course_utils.quiz import Option, Question, _widget, as_html, as_text, questions_of
+
+QUESTIONS = (
+    Question(
+        "What is `2 * 3`?",
+        (Option("5 < 6", False, "That is *addition*."), Option("6", True, "Twice three.")),
+    ),
+    Question("Is it?", (Option("Yes.", True, "It is."), Option("No.", False, "It is not so."))),
+)
+
+
+def _buttons(box: ipywidgets.VBox) -> list[ipywidgets.Button]:
+    return [part for part in box.children if isinstance(part, ipywidgets.Button)]
+
+
+def _shown(box: ipywidgets.VBox) -> str:
+    visible = [part for part in box.children if part.layout.display != "none"]
+    return "\n".join(part.value for part in visible if isinstance(part, ipywidgets.HTML))
+
+
+@pytest.mark.parametrize("options", [(("a", False), ("b", False)), (("a", True), ("b", True))])
+def test_exactly_one_option_is_right(options):
+    with pytest.raises(ValueError, match="Exactly one"):
+        Question("What?", tuple(Option(text, right, "Because.") for text, right in options))
+
+
+def test_every_option_says_why():
+    with pytest.raises(ValueError, match="does not say why"):
+        Question("What?", (Option("this", True, "Because."), Option("that", False, " ")))
+
+
+def test_every_lab_has_a_quiz_whose_right_answers_are_not_always_in_the_same_place(labs):
+    for lab in labs.values():
+        places = {[option.right for option in each.options].index(True) for each in questions_of(lab.slug)}
+        assert len(places) > 1, lab.name
+
+
+def test_options_of_a_question_differ(labs):
+    for lab in labs.values():
+        for question in questions_of(lab.slug):
+            assert len({option.text for option in question.options}) == len(question.options), question.text
+
+
+@pytest.mark.parametrize("lab", ["properties", "no_such_lab"])
+def test_a_lab_without_questions_is_named(lab):
+    with pytest.raises(LookupError, match=lab):
+        quiz(lab)
+
+
+def test_a_fault_inside_a_labs_module_is_not_taken_for_a_missing_lab(monkeypatch):
+    def broken(name):
+        raise ModuleNotFoundError("No module named 'other'", name="other")
+
+    module = sys.modules["course_utils.quiz"]  # course_utils.quiz itself is the function
+    monkeypatch.setattr(module, "importlib", types.SimpleNamespace(import_module=broken))
+    with pytest.raises(ModuleNotFoundError):
+        questions_of("start_here")
+
+
+def test_text_has_all_questions_before_all_answers():
+    questions, answers = as_text(QUESTIONS).split("Answers\n")
+    assert "1. What is" in questions and "2. Is it?" in questions and "Twice three." not in questions
+    assert answers.splitlines()[:2] == ["1A. Wrong: That is *addition*.", "1B. Right: Twice three."]
+
+
+def test_html_folds_the_answers_and_escapes_every_text():
+    html = as_html(QUESTIONS)
+    before, folded = html.split("<details>")[:2]
+    assert "<code>2 * 3</code>" in before and "5 &lt; 6" in before and "Twice three." not in before
+    assert "Twice three." in folded and "<em>addition</em>" in folded
+    assert html.count("<details>") == html.count("</details>") == len(QUESTIONS)
+
+
+def test_right_and_wrong_are_told_apart_without_colour():
+    plain = re.sub(r"<[^>]+>", "", as_html(QUESTIONS))
+    assert "✗ A That is" in plain and "✓ B Twice" in plain
+
+
+def test_no_reason_shows_before_a_choice():
+    shown = _shown(_widget(QUESTIONS))
+    assert "Is it?" in shown and "Twice three." not in shown and "addition" not in shown
+
+
+def test_a_choice_shows_its_own_reason_only_and_marks_its_button():
+    box = _widget(QUESTIONS)
+    wrong, right, *_ = _buttons(box)
+    wrong.click()
+    assert "Not this one." in _shown(box) and "addition" in _shown(box) and "Twice three." not in _shown(box)
+    right.click()
+    assert "Twice three." in _shown(box)
+    assert wrong.description.startswith("✗") and right.description.startswith("✓")
+
+
+def test_the_first_try_counts_and_later_ones_do_not():
+    box = _widget(QUESTIONS)
+    for button in _buttons(box)[:3]:  # the first question wrong, then right; the second one right
+        button.click()
+    assert "2 of 2 answered, 1 right at the first try." in _shown(box)
+
+
+def test_a_quiz_is_one_output_with_a_widget_html_and_text(monkeypatch):
+    published = []
+    monkeypatch.setattr(plots, "publish", published.append)
+    quiz("start_here")
+    (bundle,) = published
+    assert set(bundle) == {"application/vnd.jupyter.widget-view+json", "text/html", "text/plain"}
+    assert "<details>" in bundle["text/html"] and "Answers" in bundle["text/plain"]
