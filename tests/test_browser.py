@@ -156,7 +156,9 @@ def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab,
     open_notebook(page, jupyterlab, "02_self_attention/self_attention.ipynb")
     run_all(page)
     scroll_to(page, 'check("self_attention.project_qkv")')  # Run All stops there
-    page.get_by_text("a part is still to be written. Replace the lines marked YOUR CODE HERE").first.wait_for()
+    page.get_by_text(
+        "a part is still to be written. Replace the lines marked YOUR CODE HERE"
+    ).first.wait_for()
     keep_picture(page, "unsolved")
 
 
