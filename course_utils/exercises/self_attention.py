@@ -229,12 +229,14 @@ combine_masks = Exercise(
 # ---------------------------------------------------------------------------------- the kinds of attention
 
 
-def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int, padded: bool = False):
+def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int, padded: str = ""):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = {"x": normal(rng, *lead, seq_len, d_model), **_projections(rng, d_model, d_k, d_v)}
-        if padded:  # True for the first tokens: causal attention always has at least one key left
-            lengths = rng.integers(2, seq_len, lead)
-            made["token_mask"] = (np.arange(seq_len) < lengths[..., None])[..., None, :]
+        lengths = rng.integers(2, seq_len, lead)[..., None]
+        if padded == "at the end":  # hidden from every real word by the causal mask already
+            made["token_mask"] = (np.arange(seq_len) < lengths)[..., None, :]
+        elif padded == "in front":  # where only the padding mask hides it
+            made["token_mask"] = (np.arange(seq_len) >= seq_len - lengths)[..., None, :]
         return made
 
     return inputs
@@ -252,6 +254,14 @@ def past_is_untouched(runs: list[Run]) -> np.ndarray:
     return np.isclose(runs[0][1]["output"][:, :4], runs[1][1]["output"][:, :4], atol=1e-4)
 
 
+def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Each row of the weights sums to 1 (0 where every key is blocked), and nothing is negative."""
+    mask = np.tri(inputs["x"].shape[-2], dtype=bool)
+    if inputs.get("token_mask") is not None:
+        mask = mask & inputs["token_mask"]
+    return weights_are_probabilities({"mask": mask}, outputs)
+
+
 def future_weights_are_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No word gives any weight to a later word."""
     return np.triu(outputs["weights"], 1) == 0
@@ -264,10 +274,11 @@ causal_self_attention = Exercise(
     cases=(
         Case("one sentence of 5 words", _causal((), 5, 6, 3, 4)),
         Case("a batch of 2 sentences", _causal((2,), 6, 5, 3, 4)),
-        Case("a batch of 3 with padding", _causal((3,), 5, 6, 4, 2, padded=True)),
+        Case("a batch of 3 with padding at the end", _causal((3,), 5, 6, 4, 2, padded="at the end")),
+        Case("a batch of 3 with padding in front", _causal((3,), 7, 6, 4, 2, padded="in front")),
         Case("the last two words changed", _future_changed, past_is_untouched),
     ),
-    properties=(weights_are_probabilities, future_weights_are_zero),
+    properties=(rows_are_shares, future_weights_are_zero),
 )
 
 
@@ -298,6 +309,21 @@ def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
     return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
 
 
+def _padding_added(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
+    longer = np.concatenate([inputs["memory"], normal(rng, 2, 3, 6)], axis=1)
+    real = np.broadcast_to(np.arange(8) < 5, (2, 1, 8))
+    return [
+        {**inputs, "memory_mask": real[..., :5].copy()},
+        {**inputs, "memory": longer, "memory_mask": real.copy()},
+    ]
+
+
+def extra_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """Three more words of padding in memory change no output."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
 cross_attention = Exercise(
     name="cross_attention",
     returns=("output", "weights"),
@@ -306,6 +332,7 @@ cross_attention = Exercise(
         Case("4 words ask 6 words of memory", _cross((), 4, 6, 5, 3, 7)),
         Case("a batch of 2: more words than memory", _cross((2,), 6, 4, 5, 3, 7)),
         Case("memory with padding", _cross((2,), 4, 5, 6, 3, 7, masked=True)),
+        Case("three words of padding added to memory", _padding_added, extra_padding_changes_nothing),
         Case("the words of x in reverse order", _words_permuted, outputs_follow_their_words),
     ),
     properties=(weights_are_probabilities,),
@@ -350,7 +377,7 @@ QUIZ = (
             Option(
                 "It keeps the softmax from saturating, where its gradient vanishes.",
                 True,
-                "The dot product of d_k independent products spreads like √d_k; you measured it.",
+                "A sum of d_k independent products spreads like √d_k; you measured it.",
             ),
             Option(
                 "It makes the weights sum to 1.",

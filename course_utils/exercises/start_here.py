@@ -18,7 +18,7 @@ def rows_sum_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 def never_negative(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No result is negative."""
-    return outputs["probabilities"] >= 0
+    return ~(outputs["probabilities"] < 0)  # NaN is the business of the values' own check
 
 
 def shift_changes_nothing(runs: list[Run]) -> np.ndarray:
@@ -50,6 +50,10 @@ softmax = Exercise(
         ),
         Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng)}),
         Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng)}),
+        Case(
+            "one row around 1000, another around -1000",
+            lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng)},
+        ),
         Case("a row, and the same row plus 7.5", _shifted, shift_changes_nothing),
     ),
     properties=(rows_sum_to_one, never_negative),

@@ -287,7 +287,7 @@ report_on("start_here.softmax", shares)
 # - **Each line with a mark** is one check. The first ones try your function on an input and compare the values with the
 #   right ones. Where they differ, you see how many, and the worst of them. The last ones are *properties*, which hold for every softmax.
 #
-# Two properties hold even here: shares sum to 1, and the inputs are left alone. Yet properties without a single right value
+# Two properties hold even here: shares sum to 1, and the inputs are left alone. Yet properties alone, with no case right,
 # earn no points: a function that returns nothing but zeros has a few of them, too.
 
 # %% [markdown]
@@ -411,7 +411,7 @@ print("largest score in the table:", table.max().round(1))
 print("largest difference to torch.softmax:", difference)
 
 # %% [markdown]
-# A difference this small is rounding: the two add up the same numbers in another order.
+# A difference this small is rounding: two right ways to compute may differ in the last digits.
 #
 # ## 8. Validate and hand in
 #

@@ -83,3 +83,10 @@ def no_exponential(scores, axis=-1):
 def no_division(scores, axis=-1):
     """The exponentials are returned without being divided by their sum."""
     return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+
+
+@misconception("softmax", "You shift by one maximum, that of the whole array. A row that lies far below it becomes exp of very negative numbers, all 0, and 0/0 is NaN. How many largest scores does a table have, if every row is a choice of its own?")
+def one_maximum_for_all(scores, axis=-1):
+    """All scores are shifted by one maximum, so that a row far below it becomes 0 / 0."""
+    exponentials = np.exp(scores - np.max(scores))
+    return exponentials / np.sum(exponentials, axis=axis, keepdims=True)

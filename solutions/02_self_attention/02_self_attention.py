@@ -47,7 +47,7 @@
 import numpy as np
 
 from course_utils import inputs_of
-from course_utils.maths import softmax  # what you wrote in lab 00
+from course_utils.maths import softmax  # the course's own; it gives what yours gave in lab 00
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -254,7 +254,8 @@ def attend_one_word(
 # </details>
 # <details><summary>Hint 2: the weighted sum</summary>
 #
-# Row vector times matrix: `shares @ table` adds up the rows of the table, each multiplied by its share.
+# A row vector times a matrix adds up the *rows* of the
+# matrix, each multiplied by its entry of the vector. Which side must the shares stand on?
 # </details>
 # <details><summary>Hint 3: I keep getting weights that are nearly, but not quite, the expected ones</summary>
 #
@@ -274,7 +275,13 @@ check("self_attention.attend_one_word")
 from course_utils.plots import show_figure
 from course_utils.plots.attention import word_bars
 
+raw = key @ query[2]
+print("query of l'Afrique: ", query[2])
+print("scores:             ", raw)
+print("divided by sqrt(3): ", raw / math.sqrt(3))
 a_3, attention_of_africa = attend_one_word(jane, 2, w_query, w_key, w_value)
+print("shares:             ", attention_of_africa)
+print("its own value was:  ", value[2])
 print(f"A<3> of l'Afrique: activity {a_3[0]:.2f}, season {a_3[1]:.2f}")
 show_figure(
     word_bars(words, attention_of_africa, "What l'Afrique looks at"),
@@ -283,8 +290,8 @@ show_figure(
 )
 
 # %% [markdown]
-# Before, the vector of *l'Afrique* said: a place. $A^{<3>}$ says: something is *done* here, a visit, and a season is known. The
-# word has collected its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
+# Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for
+# *season*, nearly all of it from *septembre*. A place where something is done, in a known season: the word has collected its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
 #
 # ## 4. All words at once
 #
@@ -311,8 +318,9 @@ show_figure(
 #
 # A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
 # product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the
-# softmax: one share is nearly 1, the others nearly 0, and then its gradient is nearly 0 as well, so nothing is learned. Do not
-# take it on trust, measure it:
+# softmax: one share is nearly 1, the others nearly 0. Then a change of the scores hardly changes the shares: the gradient is
+# small, and little is learned. Measure it (the gradient here is that of the shares with respect to the numbers that enter the
+# softmax):
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import growth_with_d_k
@@ -346,7 +354,7 @@ show_figure(
 # %% [markdown]
 # So the division is not there to keep gradients from *exploding*. It keeps the softmax out of the region where they *vanish*.
 #
-# Move the slider: the same query and keys, with scores that grow as $d_k$ grows.
+# Move the slider. Above: five scores that grow with $\sqrt{d_k}$, as dot products do. Below: the same five, divided by $\sqrt{d_k}$.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import temperature_widget
@@ -358,7 +366,8 @@ temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
 #
 # Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says so: a boolean array,
 # laid over the scores, **True = may attend**. (Take care when you read elsewhere: some texts and libraries mark what is
-# *blocked*. PyTorch's `scaled_dot_product_attention` and Keras's `attention_mask` use True = may attend, as we do.)
+# *blocked*. PyTorch's `scaled_dot_product_attention` and Keras's `attention_mask` use True = may attend, as we do; `torch.nn.MultiheadAttention` uses True =
+# blocked.)
 #
 # Where does it act? Look at one row of scores in which the last key is blocked:
 
@@ -374,9 +383,9 @@ print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " s
 # Only the last one is what we want: a blocked *score* becomes hugely negative, before the softmax. Then its weight is exactly 0,
 # and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`.
 #
-# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row turns to NaN, with `-1e9` it spreads evenly
-# over keys it may not see. In this course such a row gets **weights 0 and output 0**, which is also what PyTorch's own function
-# gives.
+# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row turns to NaN, with `-1e9` the keys that it may not
+# see share everything. In this course such a row gets **weights 0 and output 0**; PyTorch's function gives output 0, too (compared
+# below).
 #
 # ### Exercise 3: `scaled_dot_product_attention`
 #
@@ -441,7 +450,7 @@ def scaled_dot_product_attention(
 # <details><summary>Hint 4: one case fails and I cannot see why</summary>
 #
 # Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=3)`, then call your function with
-# `**case` and print shapes on the way.
+# `**case` and print shapes on the way. (The last two cases run your code twice: there you get a list of two, so take `case[0]`.)
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_scaled_dot_product_attention", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -463,9 +472,13 @@ show_figure(
 )
 _, slow = attend_one_word(jane, 2, w_query, w_key, w_value)
 print("row l'Afrique equals exercise 2:", np.allclose(weights[2], slow))
+order = [3, 0, 4, 2, 1]
+shuffled, _ = scaled_dot_product_attention(*project_qkv(jane[order], w_query, w_key, w_value))
+print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
 
 # %% [markdown]
-# Hardly anybody in Jane's sentence looks at *en*: its key is close to zero in all three questions. And note what attention does **not** know: the order of
+# Hardly anybody looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them is
+# small. And note what attention does **not** know: the order of
 # the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 mends that.
 #
 # ### The same as everybody's
@@ -480,6 +493,7 @@ rng = np.random.default_rng(1)
 q, k, v = (rng.standard_normal(shape) for shape in [(2, 2, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)])
 allowed = rng.random((2, 1, 5, 7)) < 0.7
 allowed[..., 0] = True
+allowed[0, 0, 2] = False  # a query with every key blocked: output 0 in both
 theirs = torch.nn.functional.scaled_dot_product_attention(
     torch.tensor(q), torch.tensor(k), torch.tensor(v), attn_mask=torch.tensor(allowed)
 )
@@ -510,6 +524,9 @@ def seconds(work, repeats: int = 3) -> float:
 
 loop = seconds(lambda: [attend_one_word(long_text, i, *projections) for i in range(512)])
 product = seconds(lambda: scaled_dot_product_attention(*project_qkv(long_text, *projections)))
+one_by_one = np.array([attend_one_word(long_text, i, *projections)[0] for i in range(512)])
+at_once, _ = scaled_dot_product_attention(*project_qkv(long_text, *projections))
+print("equal:", np.allclose(one_by_one, at_once))
 print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
 print(f"512 words, all at once:   {1000 * product:7.1f} ms   ({loop / product:.0f} times faster)")
 
@@ -552,7 +569,8 @@ def padding_mask(token_ids: np.ndarray, pad_id: int = 0) -> np.ndarray:
 # %% [markdown]
 # <details><summary>Hint: a new axis of length 1</summary>
 #
-# `array[..., np.newaxis, :]` puts a new axis before the last one; `np.expand_dims(array, axis)` does the same by number.
+# `array[:, np.newaxis]` makes a column of a vector. `...` stands for all axes that you do not name. Where must the new axis stand, so
+# that the tokens stay last?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_padding_mask", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -598,7 +616,8 @@ check("self_attention.causal_mask")
 # %% [markdown]
 # ### Exercise 6: `combine_masks`
 #
-# A padded sentence in a language model needs both. A key may be attended only if **every** mask allows it. `None` stands for a mask that
+# With padding at the end, the causal mask already keeps real words from looking at it. With padding in *front* (as when a language
+# model writes for a whole batch) it does not. Using both is right either way. A key may be attended only if **every** mask allows it. `None` stands for a mask that
 # allows everything.
 
 # %% nbgrader={"grade": false, "grade_id": "combine_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -619,13 +638,21 @@ def combine_masks(first: np.ndarray | None, second: np.ndarray | None) -> np.nda
     return first & second
     ### END SOLUTION
 
+# %% [markdown]
+# <details><summary>Hint: the truth value of an array is ambiguous</summary>
+#
+# Python's `and` and `if mask:` want one True or False, and an array has many. NumPy's `&` (both), `|` (at least one) and `~` (not) work
+# entry by entry. Whether something is None you ask with `is None`, and you ask it first.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_combine_masks", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
 check("self_attention.combine_masks")
 
 # %% [markdown]
-# All three on *Jane rit* of the table above. The last one is what a language model uses: (1, 5) with (5, 5) gives (5, 5).
+# All three on *Jane rit*. Compare the rows *Jane* and *rit* in the last two tables: they are equal. Which rows differ? And mind the
+# shapes: (1, 5) with (5, 5) gives (5, 5).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import heatmaps_side_by_side
@@ -696,6 +723,13 @@ def causal_self_attention(
     query, key, value = project_qkv(x, w_query, w_key, w_value)
     return scaled_dot_product_attention(query, key, value, mask)
     ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: which piece goes where?</summary>
+#
+# Which exercise makes a mask from a length? Which axis of `x` counts the words, also in a batch? Which exercise accepts a mask that may be
+# None?
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_causal_self_attention", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -881,6 +915,7 @@ show_figure(
 # | rows sum to less than 1 | the mask was applied after the softmax |
 # | the mask changes nothing | the result of `np.where` was not kept, or 1e-9 instead of -1e9 |
 # | everything is the wrong way round | True = blocked in the text you followed |
+# | `The truth value of an array ... is ambiguous` | `if mask:`, or `and` between arrays: ask `is not None`, combine with `&` |
 # | NaN | a row with every key blocked, and -inf |
 # | a language model that is too good to be true | it sees the future |
 

@@ -99,6 +99,17 @@ def one_word_scaled_by_d_model(x, position, w_query, w_key, w_value):
 
 @misconception(
     "attend_one_word",
+    "The scale must not depend on how many words there are. The dot product runs over the entries of one query and one key: how many are these?",
+)
+def one_word_scaled_by_seq_len(x, position, w_query, w_key, w_value):
+    """The scores are divided by the square root of the number of words."""
+    query, keys, values = x[position] @ w_query, x @ w_key, x @ w_value
+    weights = softmax(keys @ query / np.sqrt(len(x)))
+    return weights @ values, weights
+
+
+@misconception(
+    "attend_one_word",
     "The scores say how well each word fits, but they are not shares yet: they can be negative and do not sum to 1. "
     "One step lies between the scaled scores and the weighted sum.",
 )
@@ -111,7 +122,8 @@ def one_word_without_softmax(x, position, w_query, w_key, w_value):
 
 @misconception(
     "attend_one_word",
-    "The word that asks is the one at `position`: one query, from one word. Everybody else only answers, with a key and a value.",
+    "You have the right word, but the wrong one of its vectors. What a word wants to know and what it is found by are two vectors, made by "
+    "two matrices. Which one asks?",
 )
 def one_word_asks_with_its_key(x, position, w_query, w_key, w_value):
     """The word asks with its key instead of its query."""
@@ -399,8 +411,8 @@ def two_dimensional_only(query, key, value, mask=None):
 
 @misconception(
     "scaled_dot_product_attention",
-    "A row whose keys are all blocked holds only -inf; -inf minus -inf is NaN, and one NaN spreads through all later layers. "
-    "Read in the docstring what such a row is to give, and set it.",
+    "A row whose keys are all blocked has nothing to share out: -inf minus -inf, or 0 divided by 0, is NaN, and one NaN spreads through "
+    "all later layers. Read in the docstring what such a row is to give, and set it.",
 )
 def nan_on_blocked_row(query, key, value, mask=None):
     """A row with every key blocked turns into NaN."""
@@ -418,6 +430,18 @@ def uniform_on_blocked_row(query, key, value, mask=None):
     """A row with every key blocked shares its attention equally among the blocked keys."""
     scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
     weights = softmax(scores if mask is None else np.where(mask, scores, -1e9))
+    return weights @ value, weights
+
+
+@misconception(
+    "scaled_dot_product_attention",
+    "Where every key gets the same penalty, the differences between the scores stay, and the softmax sees only differences: the row is as if "
+    "there were no mask. Read in the docstring what such a row is to give.",
+)
+def unmasked_on_blocked_row(query, key, value, mask=None):
+    """A row with every key blocked has the weights that it would have without a mask."""
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
+    weights = softmax(scores if mask is None else scores + np.where(mask, 0, -1e9))
     return weights @ value, weights
 
 
@@ -491,7 +515,7 @@ def anti_causal(seq_len):
 
 @misconception(
     "causal_mask",
-    "Your True marks the places to be *blocked* (as Keras's and many tutorials' look-ahead masks did). In this course True means *may attend*.",
+    "Your True marks the places to be *blocked* (as in older TensorFlow tutorials and in `torch.nn.MultiheadAttention`). In this course True means *may attend*.",
 )
 def future_marked_true(seq_len):
     """True marks the blocked future instead of what may be attended."""
@@ -542,6 +566,16 @@ def masks_added(first, second):
 
 @misconception(
     "combine_masks",
+    "Python's `and` wants one True or False from each side, and an array has many. NumPy has an operator that compares two boolean arrays "
+    "entry by entry.",
+)
+def python_and(first, second):
+    """The arrays are combined with Python's `and`, which wants a single True or False."""
+    return first if second is None else second if first is None else first and second
+
+
+@misconception(
+    "combine_masks",
     "None stands for a mask that allows everything, so the other mask alone decides. NumPy cannot combine an array with None for you.",
 )
 def none_not_handled(first, second):
@@ -571,7 +605,7 @@ def no_causal_mask(x, w_query, w_key, w_value, token_mask=None):
 
 @misconception(
     "causal_self_attention",
-    "With padding your causal mask disappears, or the padding is never looked at. Both have to hold at once: combine them.",
+    "The causal mask is there, but `token_mask` never reaches the attention, so padding is looked at. Both masks have to hold at once: combine them.",
 )
 def padding_forgotten(x, w_query, w_key, w_value, token_mask=None):
     """The padding mask is not used: words attend to padding."""
