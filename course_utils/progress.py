@@ -33,7 +33,16 @@ def load() -> dict[str, dict]:
         return {}
     if not isinstance(entries, dict):
         return {}
-    return {key: entry for key, entry in entries.items() if isinstance(entry, dict)}
+    return {key: entry for key, entry in entries.items() if _is_entry(entry)}
+
+
+def _is_entry(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("best"), (int, float))
+        and isinstance(entry.get("attempts"), int)
+        and "solved" in entry
+    )
 
 
 def best_scores() -> dict[str, float]:

@@ -58,6 +58,8 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
                 if check:
                     faults += [f"{name}: {fault}" for fault in differences(built, lab.release_folder)]
                 else:
+                    if kept := _keep_work(lab):
+                        say(f"{name}: the notebook there had been worked in; it is kept as {kept}")
                     _replace(built, lab.release_folder)
                 say(f"{name}: {'checked' if check else 'built'}, {_census(lab)}")
             except BuildError as error:
@@ -284,6 +286,25 @@ def _same_file(new: Path, old: Path) -> bool:
             ours[name].shape == theirs[name].shape and np.allclose(ours[name], theirs[name], equal_nan=True)
             for name in ours.files
         )
+
+
+def _keep_work(lab: Lab) -> Path | None:
+    """Copies a notebook that somebody has run in ``notebooks/`` aside, before the build replaces it."""
+    path = lab.release_folder / lab.notebook_name
+    try:
+        cells = nbformat.read(path, as_version=4).cells
+        worked_in = any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+    except FileNotFoundError:
+        return None
+    except Exception:  # not a notebook any more: whatever it is, it is somebody's
+        worked_in = True
+    if not worked_in:
+        return None
+    folder = lab.course.root / ".replaced" / lab.name
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{lab.slug}-{len(list(folder.iterdir())) + 1}.ipynb"
+    shutil.copyfile(path, kept)
+    return kept
 
 
 def _replace(built: Path, target: Path) -> None:

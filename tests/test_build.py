@@ -139,6 +139,20 @@ def test_check_finds_files_and_folders_that_no_source_makes(tiny):
         build(course, [], check=True, say=lambda line: None)
 
 
+def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(tiny):
+    path = made(tiny) / "tiny.ipynb"
+    untouched = path.read_text()
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[1].execution_count = 7
+    notebook.cells[2].source = "def double(x): return my_own_work(x)"
+    nbformat.write(notebook, path)
+    made(tiny)
+    assert path.read_text() == untouched
+    made(tiny)
+    (kept,) = (tiny.parents[1] / ".replaced" / tiny.name).iterdir()
+    assert "my_own_work" in kept.read_text()
+
+
 @pytest.mark.parametrize(
     "file, old, new, reason",
     [

@@ -29,7 +29,9 @@ def test_once_solved_further_runs_are_no_attempts_and_lose_nothing():
     assert (entry["best"], entry["attempts"]) == (1.0, 2) and entry["solved"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"start_here.softmax": 3}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"start_here.softmax": 3}', '{"start_here.softmax": {"best": "x"}}']
+)
 def test_a_damaged_file_is_an_empty_one(own_progress, text):
     own_progress.write_text(text)
     assert progress.load() == {} and progress_of_labs()[0].solved == 0
