@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,13 @@ def test_make_alone_lists_every_target_with_a_description() -> None:
 def test_a_script_is_executable_and_bash_can_read_it(script: str) -> None:
     assert os.access(PROJECT / script, os.X_OK)
     subprocess.run(["bash", "-n", PROJECT / script], check=True)
+
+
+def test_every_locked_package_installs_on_the_first_python_3_11() -> None:
+    """Debian 12 and Ubuntu 22.04 come with early patch releases of 3.11."""
+    refused = [
+        f"{package.metadata['Name']} {package.version} needs Python {wanted}"
+        for package in metadata.distributions()
+        if (wanted := package.metadata.get("Requires-Python")) and "3.11.0" not in SpecifierSet(wanted)
+    ]
+    assert not refused
