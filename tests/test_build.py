@@ -8,12 +8,13 @@ import types
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from conftest import ROOT
 
 from course_utils.exercise import Case, Exercise
 from course_utils.expected import FILE_NAME
-from grader.build import BuildError, build
+from grader.build import SEEDS, BuildError, build
 from grader.course import STUB, Course, CourseError
 from grader.lab import Lab, checked_exercise, is_solution
 
@@ -198,6 +199,22 @@ def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
     again = MISCONCEPTIONS.replace("added_two", "another").split("import misconception\n")[1]
     reason = refusal(tiny, "misconceptions.py", MISCONCEPTIONS, MISCONCEPTIONS + again)
     assert "the misconception another is taken for ['added_two']" in reason
+
+
+def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny, monkeypatch):
+    def two_or_zero(rng: np.random.Generator) -> dict:
+        return {"x": rng.integers(0, 2, 1) * 2.0}  # adding 2 doubles a 2 and not a 0: right by luck
+
+    def differs(title: str) -> bool:
+        drawn = [Case(title, two_or_zero).runs("tiny.double", seed)[0]["x"].item() for seed in SEEDS]
+        return len(set(drawn)) == 2
+
+    title = next(filter(differs, map(str, range(50))))
+    module = sys.modules["course_utils.exercises.tiny"]
+    cases = (*module.double.cases, Case(title, two_or_zero))
+    monkeypatch.setattr(module, "double", Exercise("double", ("doubled",), cases))
+    with pytest.raises(BuildError, match="its score would depend on chance"):
+        made(tiny)
 
 
 def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):

@@ -233,6 +233,13 @@ def test_text_from_learners_is_escaped_in_the_report():
     assert "<script" not in html and "<img" not in html and "<b>" not in html.split("Your code printed")[1]
 
 
+def test_code_in_the_words_of_a_mistake_is_set_as_code_and_markup_is_not_markup():
+    exercise = exercise_of(1)
+    known = KnownMistake("m", "It uses `a < b`.", "Look at <b> and `x[0]`.", (outcome([2.0]),))
+    html = Report(compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[known])))._repr_html_()
+    assert "<code>a &lt; b</code>" in html and "<code>x[0]</code>" in html and "&lt;b&gt;" in html
+
+
 def test_the_report_leads_with_the_diagnosis_in_html_and_in_text():
     exercise = exercise_of(1)
     verdict = compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[mistake("doubled", [2.0])]))
