@@ -1,7 +1,7 @@
 """Outcomes + expected outcomes + known mistakes -> :class:`Verdict`. Pure functions, used on both sides.
 
 The learner's notebook and the grader call the same :func:`compare`; they differ only in where the
-expected outcomes come from (``expected.npz`` at the public seed, or the reference at a fresh one).
+expected outcomes come from (``expected.npz`` at the public seed, or the reference at a secret one).
 """
 
 from __future__ import annotations

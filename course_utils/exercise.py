@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 PUBLIC_SEED = 2017
-"""The seed of the cases that learners see. Grading draws a fresh one."""
+"""The seed of the cases that learners see. Grading uses a secret one."""
 
 Inputs = Mapping[str, Any]
 Outputs = Mapping[str, np.ndarray]
