@@ -28,7 +28,11 @@ class Report:
 
     def _headline(self) -> str:
         text = self.verdict.summary
-        return f"{text} ({self.points[0]:g} of {self.points[1]:g} points)" if self.points else text
+        if self.points is None:
+            return text
+        earned, of = self.points
+        why = ": properties earn points once a case is right" if self.verdict.passed and not earned else ""
+        return f"{text} ({earned:g} of {of:g} points{why})"
 
     def __repr__(self) -> str:
         verdict = self.verdict

@@ -25,7 +25,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
-from course_utils.comparison import Expected, KnownMistake, compare
+from course_utils.comparison import Expected, compare
 from course_utils.exercise import PUBLIC_SEED
 from course_utils.expected import FILE_NAME, save_expected
 from grader.course import STUB, Course, CourseError
@@ -157,6 +157,9 @@ def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
 def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
     """What is wrong with reference, variants and misconceptions: each must be judged as what it is."""
     faults = []
+    at_public_seed: dict[
+        tuple[str, str], list[str]
+    ] = {}  # the first of SEEDS; titles of the checks that hold
     for seed in SEEDS:
         everything = public if seed == PUBLIC_SEED else lab.expected(seed)
         for key, expected in everything.items():
@@ -176,8 +179,7 @@ def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
                 verdict = compare(exercise, mistake.outcomes, expected)
                 found = [diagnosis.name for diagnosis in verdict.diagnoses]
                 holding = [check.title for check in verdict.checks if check.passed]
-                at_public_seed = compare(exercise, _mistake(public[key], mistake.name).outcomes, public[key])
-                if holding != [check.title for check in at_public_seed.checks if check.passed]:
+                if holding != at_public_seed.setdefault((key, mistake.name), holding):
                     faults.append(
                         f"{key}: the misconception {mistake.name} holds other checks at seed {seed} than at the "
                         "public one: its score would depend on chance. Choose inputs that show it every time."
@@ -189,10 +191,6 @@ def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
                         f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}."
                     )
     return faults
-
-
-def _mistake(expected: Expected, name: str) -> KnownMistake:
-    return next(mistake for mistake in expected.mistakes if mistake.name == name)
 
 
 def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:

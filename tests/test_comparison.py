@@ -245,3 +245,12 @@ def test_the_report_leads_with_the_diagnosis_in_html_and_in_text():
     verdict = compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[mistake("doubled", [2.0])]))
     for shown in (repr(Report(verdict)), Report(verdict)._repr_html_()):
         assert shown.index("doubled title.") < shown.index("doubled hint.") < shown.index("case 0")
+
+
+def test_the_report_says_why_checks_that_hold_may_earn_nothing():
+    wrong = verdict_of([0.5, 0.5], [0.1, 0.9], properties=(sums_to_one,))
+    assert "2 of 3 checks hold. (0 of 4 points: properties earn points once a case is right)" in repr(
+        Report(wrong, (0, 4))
+    )
+    right = verdict_of([0.1, 0.9], [0.1, 0.9], properties=(sums_to_one,))
+    assert "all 3 checks hold. (4 of 4 points)" in repr(Report(right, (4, 4)))

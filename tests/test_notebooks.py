@@ -10,20 +10,17 @@ import pytest
 from conftest import LABS
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 
 from course_utils.expected import FILE_NAME
-from grader.lab import SKIP_TAG, Lab, checked_exercise, is_solution, nbgrader_of
+from grader.demo import solved
+from grader.lab import SKIP_TAG, Lab, checked_exercise, nbgrader_of
 
 pytestmark = pytest.mark.parametrize("name", LABS)
 
 
-def executed(lab: Lab, solved: bool, folder):
+def executed(lab: Lab, notebook: NotebookNode, folder):
     """The notebook, run from top to bottom in an ordinary kernel whatever fails on the way."""
-    notebook = lab.release()
-    if solved:
-        solutions = {cell.id: cell.source for cell in lab.source().cells if is_solution(cell)}
-        for cell in notebook.cells:
-            cell.source = solutions.get(cell.id, cell.source)
     shutil.copy(lab.release_folder / FILE_NAME, folder)
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(folder / "kernel"))
     client = NotebookClient(notebook, km=manager, timeout=240, allow_errors=True)
@@ -40,7 +37,7 @@ def outputs(notebook):
 
 @pytest.mark.slow
 def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(labs, name, tmp_path):
-    notebook = executed(labs[name], True, tmp_path)
+    notebook = executed(labs[name], solved(labs[name]), tmp_path)
     for cell, output in outputs(notebook):
         assert output.output_type != "error", (cell.id, output.evalue)
         assert output.get("name") != "stderr", (cell.id, output.text)
@@ -51,7 +48,7 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(labs, na
 
 @pytest.mark.slow
 def test_the_untouched_lab_stops_only_at_what_is_still_to_be_written(labs, name, tmp_path):
-    notebook = executed(labs[name], False, tmp_path)
+    notebook = executed(labs[name], labs[name].release(), tmp_path)
     checks = [cell for cell in notebook.cells if checked_exercise(cell)]
     assert all(cell.outputs[-1].ename == "CheckFailed" for cell in checks)
     for cell, output in outputs(notebook):

@@ -15,11 +15,9 @@ def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndar
 def random_mask(rng: np.random.Generator, *shape: int, allowed: float = 0.6) -> np.ndarray:
     """A boolean mask (True = may attend) in which every row allows at least one key and blocks at least one."""
     mask = rng.random(shape) < allowed
-    first, second = rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)[..., :2].transpose(
-        -1, *range(len(shape) - 1)
-    )
-    np.put_along_axis(mask, first[..., None], True, axis=-1)
-    np.put_along_axis(mask, second[..., None], False, axis=-1)
+    order = rng.permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
+    np.put_along_axis(mask, order[..., :1], True, axis=-1)
+    np.put_along_axis(mask, order[..., 1:2], False, axis=-1)
     return mask
 
 

@@ -134,14 +134,18 @@ def _keys_permuted(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "key": inputs["key"][:, order], "value": inputs["value"][:, order]}]
 
 
+def _equal_outputs(runs: list[Run]) -> np.ndarray:
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
 def same_output(runs: list[Run]) -> np.ndarray:
     """Changing a blocked key or value changes no output."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+    return _equal_outputs(runs)
 
 
 def order_of_keys_is_free(runs: list[Run]) -> np.ndarray:
     """Reordering keys and values together changes no output: attention has no sense of order."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+    return _equal_outputs(runs)
 
 
 scaled_dot_product_attention = Exercise(
@@ -321,7 +325,7 @@ def _padding_added(rng: np.random.Generator) -> list[Inputs]:
 
 def extra_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
     """Three more words of padding in memory change no output."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+    return _equal_outputs(runs)
 
 
 cross_attention = Exercise(

@@ -165,20 +165,18 @@ def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
         plain, scaled = view(d_k)
         return f"d_k = {d_k}, scores as they are\n{_bars_text(labels, plain)}\nd_k = {d_k}, scores divided by √d_k\n{_bars_text(labels, scaled)}"
 
-    def make() -> object:
-        import ipywidgets
+    import ipywidgets
 
-        slider = ipywidgets.SelectionSlider(
-            options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-            value=4,
-            description="d_k",
-            continuous_update=True,
-        )
-        picture = ipywidgets.HTML(html(4))
-        slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
-        return ipywidgets.VBox([slider, picture])
-
-    show_live(make(), html="".join(map(html, (1, 16, 256))), text="\n\n".join(map(text, (1, 16, 256))))
+    slider = ipywidgets.SelectionSlider(
+        options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+        value=4,
+        description="d_k",
+        continuous_update=True,
+    )
+    picture = ipywidgets.HTML(html(4))
+    slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
+    widget = ipywidgets.VBox([slider, picture])
+    show_live(widget, html="".join(map(html, (1, 16, 256))), text="\n\n".join(map(text, (1, 16, 256))))
 
 
 def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> None:
@@ -192,24 +190,22 @@ def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> No
     def html(kind: str, position: int) -> str:
         return _bars_html(words, attention[kind][position], f"{kind}: “{words[position]}” attends to")
 
-    def make() -> object:
-        import ipywidgets
+    import ipywidgets
 
-        word = ipywidgets.ToggleButtons(
-            options=[(name, place) for place, name in enumerate(words)], description="word"
-        )
-        mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
-        picture = ipywidgets.HTML(html(mask.value, word.value))
+    word = ipywidgets.ToggleButtons(
+        options=[(name, place) for place, name in enumerate(words)], description="word"
+    )
+    mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
+    picture = ipywidgets.HTML(html(mask.value, word.value))
 
-        def redraw(_: object) -> None:
-            picture.value = html(mask.value, word.value)
+    def redraw(_: object) -> None:
+        picture.value = html(mask.value, word.value)
 
-        word.observe(redraw, names="value")
-        mask.observe(redraw, names="value")
-        return ipywidgets.VBox([word, mask, picture])
-
+    word.observe(redraw, names="value")
+    mask.observe(redraw, names="value")
+    widget = ipywidgets.VBox([word, mask, picture])
     show_live(
-        make(),
+        widget,
         html="".join(_weights_table(words, weights, kind) for kind, weights in attention.items()),
         text="\n\n".join(f"{kind}\n{weights_text(words, weights)}" for kind, weights in attention.items()),
     )
