@@ -8,15 +8,18 @@ the outcomes at that seed and judges nothing.
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from course_utils import progress
+from course_utils.bypass import Use, uses_of
 from course_utils.comparison import Verdict, compare, earlier_first, not_run
 from course_utils.display import publish as _display
-from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, find_exercise
+from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
 from course_utils.expected import FILE_NAME, load_expected
 from course_utils.outcome import OUTCOME_MIME, encode, try_exercise
 from course_utils.report import Report
@@ -49,7 +52,8 @@ def check(key: str) -> None:
     if seed is not None:
         _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
         return
-    verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise))
+    bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
+    verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass)
     if not verdict.problem:  # an untouched stub is no attempt
         progress.record(key, verdict.score)
     report = Report(verdict, advice=_earlier_first(key, exercise, verdict))
@@ -66,8 +70,10 @@ def report_on(key: str, attempt: Any) -> Report:
         attempt: a function (or class, or value) to try in place of the exercise's own.
     """
     exercise = find_exercise(key)
-    outcomes = try_exercise(exercise, key, attempt, PUBLIC_SEED, sys._getframe(1).f_globals)
-    return Report(compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise)))
+    namespace = sys._getframe(1).f_globals
+    outcomes = try_exercise(exercise, key, attempt, PUBLIC_SEED, namespace)
+    bypass = _bypass(key, attempt, getattr(attempt, "__name__", ""), namespace)
+    return Report(compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass))
 
 
 def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
@@ -85,6 +91,19 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
         raise LookupError(f"{key} has cases 0 to {len(exercise.cases) - 1}; there is no case {case}.")
     runs = exercise.cases[case].runs(key, PUBLIC_SEED)
     return runs[0] if len(runs) == 1 else runs
+
+
+def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> tuple[Use, ...]:
+    """What ready-made things an attempt uses, by the cells that ran so far, else by its own source."""
+    history = namespace.get("In")  # IPython's: every cell that ran, magics already turned into Python
+    if isinstance(history, list) and all(isinstance(cell, str) for cell in history):
+        sources = history
+    else:
+        try:
+            sources = [inspect.getsource(attempt)]
+        except (OSError, TypeError):  # defined where no source is kept; a value
+            sources = []
+    return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
 
 
 def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_utils.bypass import Use
 from course_utils.exercise import Exercise, Inputs, sentence
 from course_utils.outcome import Outcome, Problem
 
@@ -37,12 +38,17 @@ class Expected:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One line of a verdict. ``detail`` is empty where the check holds."""
+    """One line of a verdict. ``detail`` is empty where the check holds.
+
+    ``counts`` is False for the check that nothing ready-made is used: it earns no part of the points, but
+    where it fails nothing is earned.
+    """
 
     title: str
     passed: bool
     detail: str = ""
     case: int | None = None
+    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,10 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Everything there is to say about one exercise. ``problem`` is set where no case could be run."""
+    """Everything there is to say about one exercise.
+
+    ``problem`` is set where no case could be run; ``bypass`` is what ready-made things the code uses.
+    """
 
     exercise: str
     checks: tuple[CheckResult, ...]
@@ -65,6 +74,7 @@ class Verdict:
     where: str = ""
     next_step: str = ""
     printed: str = ""
+    bypass: tuple[Use, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -76,14 +86,15 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        """Share of the exercise's points, 0 to 1: equal parts a check.
+        """Share of the exercise's points, 0 to 1: equal parts a check that counts.
 
         Properties alone earn nothing: an output that is right in no case at all (all zeros, say) would
-        hold many of them.
+        hold many of them. Nor does what something ready-made computes.
         """
-        if not any(check.passed and check.case is not None for check in self.checks):
+        counted = [check for check in self.checks if check.counts]
+        if self.bypass or not any(check.passed and check.case is not None for check in counted):
             return 0.0
-        return self.passed / len(self.checks)
+        return sum(check.passed for check in counted) / len(counted)
 
     @property
     def summary(self) -> str:
@@ -92,7 +103,15 @@ class Verdict:
             return f"{self.exercise}: all {len(self.checks)} checks hold."
         if self.problem:
             return f"{self.exercise}: {self.problem}"
-        return f"{self.exercise}: {self.passed} of {len(self.checks)} checks hold."
+        hold = f"{self.passed} of {len(self.checks)} checks hold"
+        if not self.bypass:
+            return f"{self.exercise}: {hold}."
+        others_hold = all(check.passed for check in self.checks if check.counts)
+        return (
+            f"{self.exercise}: {'everything else holds, but' if others_hold else f'{hold}, and'} "
+            f"`{self.bypass[0].name}` does the work. Build it from its parts here; compare with the ready-made "
+            "one in a cell of your own."
+        )
 
 
 PROBLEMS = {
@@ -102,8 +121,14 @@ PROBLEMS = {
 }
 
 
-def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> Verdict:
-    """Judges a learner's outcomes, one a case, against the reference's."""
+def compare(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, bypass: Sequence[Use] = ()
+) -> Verdict:
+    """Judges a learner's outcomes, one a case, against the reference's.
+
+    Args:
+        bypass: what :func:`course_utils.bypass.uses_of` found in the learner's source.
+    """
     checks = [
         _values_check(exercise, index, outcome, reference)
         for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
@@ -112,16 +137,23 @@ def compare(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected)
         _readable(outcome, reference) for outcome, reference in zip(outcomes, expected.reference, strict=True)
     ]
     checks += _property_checks(exercise, outcomes, expected.inputs, readable)
+    if exercise.bypasses:
+        checks.append(_own_work_check(exercise, outcomes, bypass))
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
 
     first = outcomes[0].problem
     if first and first.kind in PROBLEMS:
         text = PROBLEMS[first.kind]
         return Verdict(exercise.name, tuple(checks), problem=text, where=first.where, printed=printed)
-    failing = next((check for check in checks if not check.passed), None)
+    failing = next((check for check in checks if check.counts and not check.passed), None)
     diagnoses = diagnose(exercise, outcomes, expected) if failing else ()
     return Verdict(
-        exercise.name, tuple(checks), diagnoses, next_step=_next_step(failing, diagnoses), printed=printed
+        exercise.name,
+        tuple(checks),
+        diagnoses,
+        next_step=_next_step(failing, diagnoses),
+        printed=printed,
+        bypass=tuple(bypass),
     )
 
 
@@ -226,6 +258,19 @@ def _property_checks(
         else NOT_REACHED
     )
     return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
+
+
+def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Sequence[Use]) -> CheckResult:
+    more = " or the like" if len(exercise.bypasses) > 1 else ""
+    title = f"Written by you: no call of `{exercise.bypasses[0]}`{more}."
+    if bypass:
+        lines = [
+            f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`" for use in bypass
+        ]
+        detail = f"It uses {'; '.join(lines)}"
+    else:
+        detail = "" if any(outcome.problem is None for outcome in outcomes) else NOT_REACHED
+    return CheckResult(title, not detail, detail, counts=False)
 
 
 def _hold(function, *arguments) -> bool | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,9 @@ class Exercise:
         call: how the learner's object is called with a run's inputs. A module's or layer's exercise
             constructs it here and sets its weights, so that no check depends on a framework's seed.
         uses: names of earlier exercises of the lab that this one calls.
+        bypasses: full dotted names of ready-made things that would do the work, such as
+            ``torch.nn.MultiheadAttention`` where it is to be built. Code that uses one earns nothing, whatever
+            it computes; see :mod:`course_utils.bypass` for what counts as a use.
         seconds: time limit of one case, in which a learner may also import a framework.
         rtol, atol: how close a float must come to the reference (wide enough for float32).
     """
@@ -90,9 +94,18 @@ class Exercise:
     properties: tuple[Property, ...] = ()
     call: Callable[[Any, Inputs], Any] = call_function
     uses: tuple[str, ...] = ()
+    bypasses: tuple[str, ...] = ()
     seconds: float = 10.0
     rtol: float = 1e-4
     atol: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for full in self.bypasses:
+            if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)+", full):
+                raise ValueError(
+                    f"{self.name}: {full!r} is no full dotted name. Declare bypasses as a tuple of names such "
+                    "as 'torch.nn.MultiheadAttention', from the package on."
+                )
 
 
 def sentence(function: Callable) -> str:

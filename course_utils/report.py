@@ -31,7 +31,8 @@ class Report:
         if self.points is None:
             return text
         earned, of = self.points
-        why = ": properties earn points once a case is right" if self.verdict.passed and not earned else ""
+        unearned = self.verdict.passed and not earned and not self.verdict.bypass
+        why = ": properties earn points once a case is right" if unearned else ""
         return f"{text} ({earned:g} of {of:g} points{why})"
 
     def __repr__(self) -> str:

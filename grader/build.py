@@ -1,8 +1,8 @@
 """From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is let out.
 
 A lab is refused when its text would leak, when a stub is not its solution minus the blanks, when the
-reference or a correct variant does not earn everything, or when a misconception is not caught or is taken
-for another. The checks run at the public seed and at others, as grading does.
+reference or a correct variant does not earn everything or uses what its exercise asks to build, or when a
+misconception is not caught or is taken for another. The checks run at the public seed and at others, as grading does.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
+from course_utils.bypass import uses_of
 from course_utils.comparison import Expected, compare
 from course_utils.exercise import PUBLIC_SEED
 from course_utils.expected import FILE_NAME, save_expected
 from grader.course import STUB, Course, CourseError
+from grader.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
@@ -79,7 +81,7 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     source = lab.source()
     _refuse_if(_source_faults(lab, source))
     expected = lab.expected(PUBLIC_SEED)
-    _refuse_if(catalogue_faults(lab, expected))
+    _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source)])
 
     source_folder = lab.course.build / "source" / lab.name
     shutil.rmtree(source_folder, ignore_errors=True)
@@ -190,6 +192,21 @@ def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
                     faults.append(
                         f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}."
                     )
+    return faults
+
+
+def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:
+    """Where the reference or a correct variant uses something ready-made that its exercise declares."""
+    faults = []
+    exercises = lab.exercises.values()
+    for key, exercise in lab.exercises.items():
+        cells = code_before_check(source, key)
+        variants = {f"the correct variant {entry.name}": entry.source for entry in lab.variants.get(key, [])}
+        for who, text in {"the reference": "", **variants}.items():
+            for use in uses_of(exercise, exercises, [*cells, text]):
+                faults.append(
+                    f"{key}: {who} uses {use.name}, which the exercise declares as a bypass: {use.text}"
+                )
     return faults
 
 

@@ -1,7 +1,7 @@
 """What check cells published -> verdicts. The only place where a grade is decided.
 
-It reads arrays and nothing else: it never imports, unpickles, evaluates or formats with anything that a
-submission wrote, and the process it runs in never runs learner code.
+It reads arrays, and the syntax of the cells for what an exercise must not call. It never imports, unpickles,
+evaluates or formats with anything that a submission wrote, and the process it runs in never runs learner code.
 """
 
 from __future__ import annotations
@@ -9,23 +9,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nbformat import NotebookNode
+
+from course_utils.bypass import uses_of
 from course_utils.comparison import Expected, Verdict, compare, earlier_first, not_run
 from course_utils.exercise import Exercise
 from course_utils.outcome import Outcome, decode
-from grader.lab import Lab
+from grader.lab import Lab, checked_exercise, runs_in_grading
 
 
-def judge(lab: Lab, expected: Mapping[str, Expected], payloads: Mapping[str, Any]) -> dict[str, Verdict]:
+def judge(
+    lab: Lab, expected: Mapping[str, Expected], payloads: Mapping[str, Any], notebook: NotebookNode
+) -> dict[str, Verdict]:
     """A verdict for every exercise of the lab.
 
     Args:
         expected: from ``lab.expected(seed)``, at the seed that the payloads were made with.
         payloads: from :class:`grader.run.Executed`. Missing or malformed: the exercise was not checked.
+        notebook: the rebuilt one that was run. Its text is only parsed.
     """
     return {
-        key: compare(exercise, read_outcomes(exercise, payloads.get(key)), expected[key])
+        key: compare(
+            exercise,
+            read_outcomes(exercise, payloads.get(key)),
+            expected[key],
+            uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key)),
+        )
         for key, exercise in lab.exercises.items()
     }
+
+
+def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
+    """The code cells that have run when an exercise is checked: what they define is what is called."""
+    sources = []
+    for cell in notebook.cells:
+        if checked_exercise(cell) == key:
+            break
+        if runs_in_grading(cell):
+            sources.append(cell.source)
+    return sources
 
 
 def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:

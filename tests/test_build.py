@@ -217,6 +217,25 @@ def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny
         made(tiny)
 
 
+@pytest.mark.parametrize(
+    "who, name", [("the reference", "numpy.multiply"), ("the correct variant added_up", "numpy.add")]
+)
+def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, monkeypatch, who, name):
+    with (tiny / "variants.py").open("a") as file:
+        file.write(
+            VARIANTS.replace("added_to_itself", "added_up").replace("return x + x", "return np.add(x, x)")
+        )
+    (tiny / "variants.py").write_text("import numpy as np\n" + (tiny / "variants.py").read_text())
+    made(tiny)
+    module = sys.modules["course_utils.exercises.tiny"]
+    declared = Exercise("double", ("doubled",), module.double.cases, bypasses=(name,))
+    monkeypatch.setattr(module, "double", declared)
+    with pytest.raises(BuildError) as error:
+        made(tiny)
+    (line,) = str(error.value).splitlines()
+    assert f"tiny.double: {who} uses {name}, which the exercise declares as a bypass: " in line
+
+
 def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):
     (tiny / "misconceptions.py").write_text(
         MISCONCEPTIONS.replace("return x + 2", "wrong_by_two = x + 2\n    return wrong_by_two")

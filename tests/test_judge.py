@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from course_utils.comparison import CheckResult, Verdict
 from course_utils.outcome import encode
+from grader.demo import solved
 from grader.feedback import earned
 from grader.judge import advice, judge
 
@@ -27,33 +28,38 @@ def expected(lab):
     return lab.expected(SEED)
 
 
+@pytest.fixture(scope="module")
+def notebook(lab):
+    return solved(lab)
+
+
 def published(outcomes) -> list:
     """What arrives: JSON, so nothing but text, numbers and lists."""
     return json.loads(json.dumps(encode(list(outcomes))))
 
 
-def test_the_reference_earns_every_exercise(lab, expected):
+def test_the_reference_earns_every_exercise(lab, expected, notebook):
     payloads = {key: published(expected[key].reference) for key in lab.exercises}
-    assert all(verdict.correct for verdict in judge(lab, expected, payloads).values())
+    assert all(verdict.correct for verdict in judge(lab, expected, payloads, notebook).values())
 
 
-def test_every_misconception_is_recognised_as_itself_after_the_journey(lab, expected):
+def test_every_misconception_is_recognised_as_itself_after_the_journey(lab, expected, notebook):
     for key in lab.exercises:
         for mistake in expected[key].mistakes:
-            verdict = judge(lab, expected, {key: published(mistake.outcomes)})[key]
+            verdict = judge(lab, expected, {key: published(mistake.outcomes)}, notebook)[key]
             assert not verdict.correct
             assert mistake.name in [diagnosis.name for diagnosis in verdict.diagnoses]
 
 
-def test_outcomes_of_another_seed_earn_next_to_nothing(lab, expected):
+def test_outcomes_of_another_seed_earn_next_to_nothing(lab, expected, notebook):
     others = lab.expected(SEED + 1)
     payloads = {key: published(others[key].reference) for key in lab.exercises}
-    verdict = judge(lab, expected, payloads)["self_attention.scaled_dot_product_attention"]
+    verdict = judge(lab, expected, payloads, notebook)["self_attention.scaled_dot_product_attention"]
     assert not verdict.correct
 
 
-def test_a_check_that_published_nothing_was_not_run(lab, expected):
-    for verdict in judge(lab, expected, {}).values():
+def test_a_check_that_published_nothing_was_not_run(lab, expected, notebook):
+    for verdict in judge(lab, expected, {}, notebook).values():
         assert verdict.score == 0
         assert "did not run to the end" in verdict.problem
 
@@ -62,8 +68,8 @@ def test_a_check_that_published_nothing_was_not_run(lab, expected):
     "payload",
     [None, {}, [], "x", 3, [None] * 99, [{"runs": [], "problem": None}], [["gASVBQ=="]], float("nan")],
 )
-def test_a_malformed_payload_counts_as_not_run(lab, expected, payload):
-    for verdict in judge(lab, expected, dict.fromkeys(lab.exercises, payload)).values():
+def test_a_malformed_payload_counts_as_not_run(lab, expected, notebook, payload):
+    for verdict in judge(lab, expected, dict.fromkeys(lab.exercises, payload), notebook).values():
         assert verdict.score == 0
 
 
@@ -76,7 +82,7 @@ json_values = st.recursive(
 
 @settings(deadline=None)
 @given(data=st.data())
-def test_no_tampering_with_a_payload_raises_or_gives_more_than_full_marks(lab, expected, data):
+def test_no_tampering_with_a_payload_raises_or_gives_more_than_full_marks(lab, expected, notebook, data):
     key = data.draw(st.sampled_from(sorted(lab.exercises)))
     payload = published(expected[key].reference)
     place: list | dict = payload
@@ -92,17 +98,17 @@ def test_no_tampering_with_a_payload_raises_or_gives_more_than_full_marks(lab, e
             place[step] = data.draw(likely | json_values | st.just(copy.deepcopy(place)))
             break
         place = place[step]
-    verdict = judge(lab, expected, {key: payload})[key]
+    verdict = judge(lab, expected, {key: payload}, notebook)[key]
     assert 0 <= verdict.score <= 1
 
 
-def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected):
+def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected, notebook):
     payloads = {key: published(expected[key].reference) for key in lab.exercises}
     key = next(key for key, exercise in lab.exercises.items() if exercise.uses)
     first = lab.exercises[key].uses[0]
-    assert advice(lab, key, judge(lab, expected, payloads)) == ""
+    assert advice(lab, key, judge(lab, expected, payloads, notebook)) == ""
     del payloads[key], payloads[f"{lab.slug}.{first}"]
-    assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads))
+    assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads, notebook))
 
 
 @given(passed=st.integers(0, 40), failed=st.integers(0, 40), points=st.floats(0, 100))

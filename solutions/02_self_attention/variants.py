@@ -535,16 +535,15 @@ def attention_by_an_inner_class(query, key, value, mask=None):
 
 @variant("scaled_dot_product_attention")
 def attention_of_torch(query, key, value, mask=None):
-    """Calls torch's own attention twice: the second time with an identity as values, for the weights."""
+    """Written with torch: einsum, the mask's logarithm as a bias, and logsumexp in place of a softmax."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention as attend
 
     query, key, value = torch.tensor(query), torch.tensor(key), torch.tensor(value)
-    mask = None if mask is None else torch.tensor(mask)
-    identity = torch.eye(key.shape[-2], dtype=value.dtype).expand(*key.shape[:-1], -1)
-    output = attend(query, key, value, attn_mask=mask)
-    weights = attend(query, key, identity, attn_mask=mask)
-    return torch.nan_to_num(output), torch.nan_to_num(weights)
+    scores = torch.einsum("...qd,...kd->...qk", query, key) * key.shape[-1] ** -0.5
+    if mask is not None:
+        scores = scores + torch.tensor(mask, dtype=scores.dtype).log()
+    weights = torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True)).nan_to_num()
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
 @variant("scaled_dot_product_attention")
@@ -989,18 +988,16 @@ def causal_attention_that_talks(x, w_query, w_key, w_value, token_mask=None):
 
 @variant("causal_self_attention")
 def causal_attention_of_torch(x, w_query, w_key, w_value, token_mask=None):
-    """Calls torch's own attention, with is_causal where no tokens are masked."""
+    """Written with torch: tril, masked_fill and softmax."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention as attend
 
     x, w_query, w_key, w_value = (torch.tensor(array) for array in (x, w_query, w_key, w_value))
-    query, key, value = x @ w_query, x @ w_key, x @ w_value
-    identity = torch.eye(x.shape[-2], dtype=x.dtype).expand(*x.shape[:-1], -1)
-    if token_mask is None:
-        return attend(query, key, value, is_causal=True), attend(query, key, identity, is_causal=True)
-    mask = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool).tril() & torch.tensor(token_mask)
-    pair = (attend(query, key, what, attn_mask=mask) for what in (value, identity))
-    return tuple(result.nan_to_num() for result in pair)
+    scores = (x @ w_query) @ (x @ w_key).mT / w_key.shape[-1] ** 0.5
+    allowed = torch.ones_like(scores, dtype=torch.bool).tril()
+    if token_mask is not None:
+        allowed &= torch.tensor(token_mask)
+    weights = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1).nan_to_num()
+    return weights @ (x @ w_value), weights
 
 
 # ---------------------------------------------------------------------------------- cross_attention
@@ -1155,15 +1152,16 @@ def cross_that_talks(x, memory, w_query, w_key, w_value, memory_mask=None):
 
 @variant("cross_attention")
 def cross_of_torch(x, memory, w_query, w_key, w_value, memory_mask=None):
-    """Calls torch's own attention, for the weights with an identity as values."""
+    """Written with torch: linear layers without bias, and softmax as a function."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention as attend
+    from torch.nn import functional
 
-    def tensor(array):
-        return torch.from_numpy(np.ascontiguousarray(array))
+    def project(words, weights):
+        return functional.linear(torch.tensor(words.copy()), torch.tensor(weights).T)
 
-    query, key, value = tensor(x @ w_query), tensor(memory @ w_key), tensor(memory @ w_value)
-    mask = None if memory_mask is None else tensor(memory_mask)
-    identity = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
-    output, weights = (attend(query, key, what, attn_mask=mask).nan_to_num() for what in (value, identity))
-    return output, weights
+    query, key, value = project(x, w_query), project(memory, w_key), project(memory, w_value)
+    scores = torch.matmul(query, key.transpose(-1, -2)) / key.size(-1) ** 0.5
+    if memory_mask is not None:
+        scores = scores.masked_fill(torch.tensor(memory_mask).logical_not(), float("-inf"))
+    weights = functional.softmax(scores, dim=-1).nan_to_num()
+    return torch.matmul(weights, value), weights

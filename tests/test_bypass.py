@@ -1,0 +1,538 @@
+"""Ready-made things where something is to be built: found by reading the source, without false alarms."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import textwrap
+import time
+import types
+
+import numpy as np
+import pytest
+from conftest import LABS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
+from nbformat.v4 import new_code_cell
+from traitlets.config import Config
+
+from course_utils import check, report_on
+from course_utils.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
+from course_utils.check import CheckFailed
+from course_utils.comparison import Expected, KnownMistake, compare
+from course_utils.exercise import PUBLIC_SEED, Case, Exercise, find_exercise
+from course_utils.expected import FILE_NAME, save_expected
+from course_utils.outcome import Outcome, Problem, encode, try_exercise
+from course_utils.report import Report
+from grader.demo import solved
+from grader.feedback import earned, with_results
+from grader.judge import judge
+from grader.lab import checked_exercise
+
+FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
+LAYER = "torch.nn.MultiheadAttention"
+KERAS = "keras.layers.MultiHeadAttention"
+BYPASSES = (FUNCTION, LAYER, KERAS)
+
+
+def found(source: str, name: str = "attention", judged=()) -> list[str]:
+    """Full names of the uses in a notebook, whose cells are parted by lines of dashes."""
+    cells = textwrap.dedent(source).strip("\n").split("\n---\n")
+    return [use.name for use in find_bypass(cells, name, BYPASSES, judged)]
+
+
+# ---------------------------------------------------------------------------------- what is found
+
+USED = {
+    "module by its full name": "import torch\ndef attention(q): return torch.nn.MultiheadAttention(8, 2)(q, q, q)",
+    "submodule imported": "import torch.nn\ndef attention(q): return torch.nn.MultiheadAttention(8, 2)",
+    "module under another name": "import torch.nn as nn\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "module from a package": "from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "name imported": "from torch.nn import MultiheadAttention\ndef attention(q): return MultiheadAttention(8, 2)",
+    "name imported as another": "from torch.nn import MultiheadAttention as M\ndef attention(q): return M(8, 2)",
+    "name imported as the exercise": "from torch.nn import MultiheadAttention as attention",
+    "star": "from torch.nn import *\ndef attention(q): return MultiheadAttention(8, 2)",
+    "star of a package": "from torch import *\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "functional": "import torch.nn.functional as F\ndef attention(q): return F.scaled_dot_product_attention(q, q, q)",
+    "functional of nn": "from torch import nn\ndef attention(q):\n    return nn.functional.scaled_dot_product_attention(q, q, q)",
+    "import inside": "def attention(q):\n    import torch\n    return torch.nn.functional.scaled_dot_product_attention(q, q, q)",
+    "import of the name inside": f"def attention(q):\n    from {FUNCTION.rpartition('.')[0]} import scaled_dot_product_attention as s\n    return s(q, q, q)",
+    "import in another cell": "import torch\n---\ndef attention(q): return torch.nn.MultiheadAttention(8, 2)",
+    "import after the definition": "def attention(q): return torch.nn.MultiheadAttention(8, 2)\n---\nimport torch",
+    "import that may fail": "try:\n    from torch import nn\nexcept ImportError:\n    nn = None\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "alias of the class": "from torch import nn\nAttn = nn.MultiheadAttention\ndef attention(q): return Attn(8, 2)",
+    "alias of the module": "import torch\nlayers = torch.nn\ndef attention(q): return layers.MultiheadAttention(8, 2)",
+    "alias of an alias": "import torch\na = torch.nn\nb = a\nc = b.MultiheadAttention\ndef attention(q): return c(8, 2)",
+    "alias inside": "import torch.nn.functional as F\ndef attention(q):\n    f = F.scaled_dot_product_attention\n    return f(q, q, q)",
+    "alias of a module inside": "import torch\ndef attention(q):\n    m = torch.nn\n    return m.MultiheadAttention(8, 2)",
+    "the exercise is an alias": "import torch.nn.functional as F\nattention = F.scaled_dot_product_attention",
+    "tuple assignment": "import torch\nn, attend = 3, torch.nn.functional.scaled_dot_product_attention\ndef attention(q): return attend(q, q, q)",
+    "several targets": "import torch\na = b = torch.nn\ndef attention(q): return a.MultiheadAttention(8, 2)",
+    "annotated assignment": "import torch\nattend: object = torch.nn.MultiheadAttention\ndef attention(q): return attend(8, 2)",
+    "walrus": "import torch\ndef attention(q): return (m := torch.nn) and m.MultiheadAttention(8, 2)",
+    "walrus at the top": "import torch\nprint(m := torch.nn)\ndef attention(q): return m.MultiheadAttention(8, 2)",
+    "either of two": "import torch\nm = torch.nn if input() else None\ndef attention(q): return m.MultiheadAttention(8, 2)",
+    "or": "import torch\nm = None or torch.nn\ndef attention(q): return m.MultiheadAttention(8, 2)",
+    "getattr": "from torch import nn\ndef attention(q): return getattr(nn, 'MultiheadAttention')(8, 2)",
+    "getattr of getattr": "import torch\ndef attention(q): return getattr(getattr(torch, 'nn'), 'MultiheadAttention', None)(8, 2)",
+    "import_module": "import importlib\ndef attention(q): return importlib.import_module('torch.nn').MultiheadAttention(8, 2)",
+    "import_module by name": "from importlib import import_module as load\nm = load('torch.nn')\ndef attention(q): return m.MultiheadAttention(8, 2)",
+    "__import__": "def attention(q): return __import__('torch').nn.MultiheadAttention(8, 2)",
+    "__import__ of a submodule": "def attention(q): return __import__('torch.nn', fromlist=['x']).MultiheadAttention(8, 2)",
+    "subclass": "from torch import nn\nclass attention(nn.MultiheadAttention):\n    pass",
+    "subclass of a subclass": "from torch import nn\nclass Base(nn.MultiheadAttention): pass\n---\nclass attention(Base): pass",
+    "method": "from torch import nn\nclass attention(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.attend = nn.MultiheadAttention(8, 2)",
+    "class attribute": "from torch import nn\nclass attention:\n    attend = nn.MultiheadAttention",
+    "method added afterwards": "from torch import nn\nclass attention: pass\n---\ndef forward(self, q): return nn.MultiheadAttention(8, 2)(q)\nattention.forward = forward",
+    "method of the ready-made class": "from torch import nn\ndef attention(s, q): return nn.MultiheadAttention.forward(s, q, q, q)",
+    "partial": "from functools import partial\nimport torch\nattention = partial(torch.nn.functional.scaled_dot_product_attention, is_causal=True)",
+    "lambda": "import torch.nn.functional as F\nattention = lambda q: F.scaled_dot_product_attention(q, q, q)",
+    "default": "import torch.nn.functional as F\ndef attention(q, attend=F.scaled_dot_product_attention): return attend(q, q, q)",
+    "default that is a module": "import torch\ndef attention(q, *, m=torch.nn): return m.MultiheadAttention(8, 2)",
+    "default of a lambda": "import torch\nattention = lambda q, m=torch.nn: m.MultiheadAttention(8, 2)",
+    "decorator": "import torch.nn.functional as F\ndef replace(f): return F.scaled_dot_product_attention\n@replace\ndef attention(q): pass",
+    "decorated by hand": "import torch\ndef attention(q): return torch.nn.MultiheadAttention(8, 2)\ndef loud(f):\n    def call(*a): return f(*a)\n    return call\nattention = loud(attention)",
+    "nested function": "from torch import nn\ndef attention(q):\n    def inner(): return nn.MultiheadAttention(8, 2)\n    return inner()(q)",
+    "module of the function around": "def attention(q):\n    from torch import nn\n    def inner(): return nn.MultiheadAttention(8, 2)\n    return inner()(q)",
+    "helper": "from torch import nn\ndef helper(q): return nn.MultiheadAttention(8, 2)\n---\ndef attention(q): return helper(q)",
+    "helper defined later": "def attention(q): return helper(q)\n---\nfrom torch import nn\ndef helper(q): return nn.MultiheadAttention(8, 2)",
+    "helper of a helper": "from torch import nn\ndef a(q): return nn.MultiheadAttention(8, 2)\ndef b(q): return a(q)\ndef attention(q): return b(q)",
+    "helper class": "from torch import nn\nclass Helper:\n    def run(self, q): return nn.MultiheadAttention(8, 2)\ndef attention(q): return Helper().run(q)",
+    "variable": "from torch import nn\nlayer = nn.MultiheadAttention(8, 2)\ndef attention(q): return layer(q, q, q)",
+    "variable of a loop": "import torch.nn.functional as F\nfor attend in [F.scaled_dot_product_attention]: pass\ndef attention(q): return attend(q, q, q)",
+    "table": "import torch.nn.functional as F\nways = {}\nways['fast'] = F.scaled_dot_product_attention\ndef attention(q): return ways['fast'](q, q, q)",
+    "comprehension": "from torch import nn\ndef attention(q): return [nn.MultiheadAttention(8, 2)(x, x, x) for x in q]",
+    "walrus in a comprehension": "import torch\ndef attention(q):\n    [m := torch.nn for _ in q]\n    return m.MultiheadAttention(8, 2)",
+    "name that is a comprehension's too": "from torch import nn\ndef attention(q):\n    print([nn for nn in q])\n    return nn.MultiheadAttention(8, 2)",
+    "name that is the class's too": "from torch import nn\nclass attention:\n    nn = None\n    def run(self, q): return nn.MultiheadAttention(8, 2)",
+    "async, with, try, match": "from torch import nn\nasync def attention(q):\n    with q:\n        try: pass\n        finally:\n            match q:\n                case 1: return nn.MultiheadAttention(8, 2)",
+    "global": "import torch\ndef attention(q):\n    global m\n    m = torch.nn\n    return m.MultiheadAttention(8, 2)",
+    "f-string": "from torch import nn\ndef attention(q): return f'{nn.MultiheadAttention(8, 2)}'",
+    "last definition of two": "from torch import nn\ndef attention(q): return q\n---\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "place of the class in torch": "from torch.nn.modules.activation import MultiheadAttention\ndef attention(q): return MultiheadAttention(8, 2)",
+    "tf.keras": "import tensorflow as tf\ndef attention(q): return tf.keras.layers.MultiHeadAttention(2, 8)(q, q)",
+    "keras": "import keras\ndef attention(q): return keras.layers.MultiHeadAttention(2, 8)(q, q)",
+    "keras of tensorflow": "from tensorflow import keras\nclass attention(keras.layers.MultiHeadAttention): pass",
+    "layers of tensorflow's keras": "from tensorflow.keras import layers as L\ndef attention(q): return L.MultiHeadAttention(2, 8)(q, q)",
+    "star of tensorflow's layers": "from tensorflow.keras.layers import *\ndef attention(q): return MultiHeadAttention(2, 8)(q, q)",
+    "line magic": "%matplotlib inline\nfrom torch import nn\n!ls\nnn?\nfiles = !ls\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "magic inside": "if True:\n    %time\n    from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "magic and a modulo that begins a line": "%time\nfrom torch import nn\nx = (7\n     % 3)\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "cell magic": "%%time\nfrom torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "cell magic in the history": r"get_ipython().run_cell_magic('time', '', 'from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)\n')",
+    "indented cell": "    from torch import nn\n    def attention(q): return nn.MultiheadAttention(8, 2)\n---\npass",
+    "syntax error elsewhere": "def (:\n---\nfrom torch import nn\n---\ndef attention(q): return nn.MultiheadAttention(8, 2)\n---\n)",
+}
+
+
+@pytest.mark.parametrize("source", USED.values(), ids=USED.keys())
+def test_a_use_is_found(source):
+    assert len(found(source)) == 1
+
+
+def test_several_uses_are_all_named_the_nearest_first():
+    source = """
+        import torch.nn.functional as F, tensorflow as tf
+        def helper(q): return tf.keras.layers.MultiHeadAttention(2, 8)
+        def attention(q): return helper(q) + F.scaled_dot_product_attention(q, q, q)
+    """
+    assert found(source) == [FUNCTION, f"tensorflow.{KERAS}"]
+
+
+def test_the_use_is_quoted_with_the_line_of_its_cell():
+    cells = [
+        "import torch",
+        "%%time\n\ndef attention(q):\n    a = 1\n    return torch.nn.MultiheadAttention(8, 2)",
+    ]
+    (use,) = find_bypass(cells, "attention", BYPASSES)
+    assert use == Use(LAYER, 5, "return torch.nn.MultiheadAttention(8, 2)")
+    body = "import torch\\ndef attention(q):\\n    return torch.nn.MultiheadAttention(8, 2)"
+    (use,) = find_bypass([f"get_ipython().run_cell_magic('time', '', '{body}')"], "attention", BYPASSES)
+    assert use == Use(LAYER, 4, "return torch.nn.MultiheadAttention(8, 2)")
+
+
+# ---------------------------------------------------------------------------------- what is not
+
+OWN = "def attention(q): return q @ q.T"
+UNUSED = {
+    "own work": OWN,
+    "nothing": "",
+    "not defined": "from torch import nn\nnn.MultiheadAttention(8, 2)",
+    "import alone": f"from torch.nn import MultiheadAttention\n{OWN}",
+    "import alone, inside": "def attention(q):\n    from torch.nn import MultiheadAttention\n    return q",
+    "star import alone": f"from torch.nn import *\n{OWN}",
+    "comment": "import torch\ndef attention(q):\n    # torch.nn.MultiheadAttention(8, 2) does the same\n    return q",
+    "docstring": "import torch\ndef attention(q):\n    'As torch.nn.MultiheadAttention.'\n    return q",
+    "string": "import torch\ndef attention(q):\n    print('torch.nn.MultiheadAttention(8, 2)')\n    return q",
+    "f-string's text": "import torch\ndef attention(q):\n    print(f'torch.nn.MultiheadAttention {q}')\n    return q",
+    "comparison below": f"{OWN}\n---\nimport torch\ntheirs = torch.nn.functional.scaled_dot_product_attention(q, q, q)\nprint(theirs - attention(q))",
+    "comparison above": f"import torch\ntheirs = torch.nn.functional.scaled_dot_product_attention(q, q, q)\n---\n{OWN}",
+    "comparison in the same cell": f"import torch\n{OWN}\nassert attention(q) == torch.nn.MultiheadAttention(8, 2)(q)",
+    "argument of a comparison with numpy": "import numpy as np, torch\nnp.allclose(attention(q), torch.nn.MultiheadAttention(8, 2)(q))\ndef attention(q): return np.exp(q)",
+    "comparison when run as a program": f"import torch\n{OWN}\nif __name__ == '__main__':\n    print(torch.nn.MultiheadAttention(8, 2))",
+    "another function": f"from torch import nn\ndef theirs(q): return nn.MultiheadAttention(8, 2)\n{OWN}",
+    "another function calls the exercise": f"from torch import nn\n{OWN}\ndef compare(q): return attention(q) - nn.MultiheadAttention(8, 2)(q)",
+    "another class": f"from torch import nn\nclass Theirs(nn.MultiheadAttention): pass\n{OWN}",
+    "method of another class with the same name": f"from torch import nn\nclass A:\n    def attention(self): return nn.MultiheadAttention(8, 2)\n---\n{OWN}",
+    "function within another function with the same name": f"from torch import nn\n{OWN}\ndef other():\n    def attention(q): return nn.MultiheadAttention(8, 2)",
+    "variable of another function": "from torch import nn\ndef other():\n    m = nn.MultiheadAttention\ndef attention(q): return m(q)",
+    "import of another function": "def other():\n    from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "variable of the same name in another function": "from torch import nn\ndef helper(q): return q\ndef other():\n    helper = nn.MultiheadAttention(8, 2)\ndef attention(q): return helper(q)",
+    "parameter": "from torch import nn\ndef attention(nn): return nn.MultiheadAttention(8, 2)",
+    "parameter of a lambda": "import torch\nattention = lambda torch: torch.nn.MultiheadAttention(8, 2)",
+    "star parameters": "import torch\nfrom torch import nn\ndef attention(*torch, **nn): return torch.nn, nn.MultiheadAttention",
+    "keyword-only parameter": "from torch import nn\ndef attention(q, *, nn=None): return nn.MultiheadAttention(8, 2)",
+    "parameter of the function around": "from torch import nn\ndef attention(nn):\n    def inner(): return nn.MultiheadAttention(8, 2)\n    return inner()",
+    "local variable": "from torch import nn\ndef attention(q):\n    nn = MyOwn()\n    return nn.MultiheadAttention(8, 2)",
+    "local variable of a loop": "from torch import nn\ndef attention(q):\n    for nn in q: print(nn.MultiheadAttention)",
+    "local variable of with": "from torch import nn\ndef attention(q):\n    with q as nn: print(nn.MultiheadAttention)",
+    "local variable of except": "from torch import nn\ndef attention(q):\n    try: pass\n    except E as nn: print(nn.MultiheadAttention)",
+    "local variable of a match": "from torch import nn\ndef attention(q):\n    match q:\n        case [nn, *_]: print(nn.MultiheadAttention)",
+    "local walrus": "from torch import nn\ndef attention(q): return (nn := q).MultiheadAttention",
+    "local function": "import torch.nn.functional as F\ndef attention(q):\n    class F:\n        def scaled_dot_product_attention(q): return q\n    return F.scaled_dot_product_attention(q)",
+    "local import": "from torch import nn\ndef attention(q):\n    import mine as nn\n    return nn.MultiheadAttention(8, 2)",
+    "comprehension's variable": "from torch import nn\ndef attention(q): return [nn.MultiheadAttention for nn in q]",
+    "redefined module": "from torch import nn\n---\nimport mine as nn\n---\ndef attention(q): return nn.MultiheadAttention(8, 2)",
+    "redefined after the definition": "from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)\nnn = mine",
+    "redefined class": "from torch.nn import MultiheadAttention\n---\nclass MultiheadAttention: pass\n---\ndef attention(q): return MultiheadAttention()",
+    "own class after a star": "from torch.nn import *\nclass MultiheadAttention: pass\nclass attention(MultiheadAttention): pass",
+    "deleted": "from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)\ndel nn",
+    "redefined exercise": f"from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)\n---\n{OWN}",
+    "redefined as a lambda": "from torch import nn\ndef attention(q): return nn.MultiheadAttention(8, 2)\n---\nattention = lambda q: q",
+    "redefined by import": "from torch.nn import MultiheadAttention as attention\n---\nfrom mine import attention",
+    "redefined helper": "from torch import nn\ndef helper(q): return nn.MultiheadAttention(8, 2)\ndef attention(q): return helper(q)\n---\ndef helper(q): return q",
+    "own function of the ready-made's name": "def scaled_dot_product_attention(q): return q\ndef attention(q): return scaled_dot_product_attention(q)",
+    "own package of the ready-made's name": "from mine import MultiheadAttention\ndef attention(q): return MultiheadAttention(8, 2)",
+    "relative import": "from .torch.nn import MultiheadAttention\nfrom . import torch\ndef attention(q): return MultiheadAttention(8, 2) or torch.nn.MultiheadAttention",
+    "attribute of something else": "def attention(q): return q.nn.MultiheadAttention(8, 2)",
+    "attribute of the learner's": "class attention:\n    def __init__(self): self.MultiheadAttention = 3\n    def run(self): return self.MultiheadAttention",
+    "neighbours in the same module": "from torch import nn\nimport torch.nn.functional as F\nclass attention(nn.Module):\n    def forward(self, q): return nn.Linear(8, 8)(F.softmax(F.dropout(q), dim=-1))",
+    "softmax of everywhere": "import torch\ndef attention(q): return torch.softmax(q, -1) @ torch.nn.functional.softmax(q, -1) @ q.softmax(-1)",
+    "class's name unresolved": "def attention(q): return MultiheadAttention(8, 2)",
+    "annotations": "from torch import nn\nx: nn.MultiheadAttention\ndef attention(q: nn.MultiheadAttention) -> nn.MultiheadAttention:\n    r: nn.MultiheadAttention = q\n    return r",
+    "isinstance": "from torch import nn\ndef attention(q):\n    assert not isinstance(q, nn.MultiheadAttention)\n    return q",
+    "own getattr": "from torch import nn\ndef getattr(a, b): return b\ndef attention(q): return getattr(nn, 'MultiheadAttention')",
+    "keyword argument": "def run(MultiheadAttention): pass\ndef attention(q): return run(MultiheadAttention=q)",
+    "other cell magic": "%%html\nfrom torch.nn import MultiheadAttention as attention",
+    "shell": f"{OWN}\n!pip install torch.nn.MultiheadAttention",
+    "cell that fails to parse": f"{OWN}\n---\nfrom torch.nn import MultiheadAttention as attention\n(",
+    "cell that stops": f"{OWN}\n---\nraise SystemExit\nfrom torch.nn import MultiheadAttention as attention",
+    "text of a cell in the history": r"get_ipython().run_cell_magic('html', '', 'from torch.nn import MultiheadAttention as attention')",
+}
+
+
+@pytest.mark.parametrize("source", UNUSED.values(), ids=UNUSED.keys())
+def test_there_is_no_false_alarm(source):
+    assert found(source) == []
+
+
+def test_an_exercise_that_is_judged_itself_is_not_looked_into():
+    source = """
+        import torch.nn.functional as F
+        scores = F.scaled_dot_product_attention
+        def attention(q): return scores(q)
+        def twice(q): return attention(q) + scores(q, q, q)
+    """
+    assert found(source, judged={"scores"}) == []
+    assert found(source, "twice", judged={"attention"}) == [FUNCTION]
+
+
+# ---------------------------------------------------------------------------------- whatever is written
+
+CODE = """import torch;from torch.nn import *;def attention;lambda q;class attention;nn.MultiheadAttention;torch
+    attention;return;if x;else;for nn in;while x;try;except;with x as nn;match x;case nn;global nn;del nn;:=
+    getattr(nn, 'x');%%time;%time;raise;'''"""
+PIECES = [*"()[]{}:=.,@%!?*\n ", "\n    ", "\n        ", *re.split(r";|\n *", CODE)]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=25).map("".join), max_size=4)
+)
+def test_no_text_makes_it_raise(cells):
+    assert all(isinstance(use, Use) for use in find_bypass(cells, "attention", BYPASSES))
+
+
+@given(st.sampled_from(sorted(USED)), st.sampled_from(["def", "class"]))
+def test_what_is_used_inside_an_unrelated_definition_is_not_the_exercise_s(name, kind):
+    cells = textwrap.dedent(USED[name]).split("\n---\n")
+    head = "def unrelated():\n" if kind == "def" else "class Unrelated:\n"
+    inside = [head + textwrap.indent(cell, "    ") for cell in cells]
+    assert find_bypass([*inside, OWN], "attention", BYPASSES) == ()
+    assert find_bypass([OWN, *inside], "attention", BYPASSES) == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(" * 100_000,
+        "x = " + "-" * 100_000 + "1",
+        "x = " + "1+" * 50_000 + "1",
+        "x" + ".y" * 50_000,
+        "x" + "=x" * 90_000 + "=nn.MultiheadAttention",
+        "if x: pass\n" + "elif y: pass\n" * 10_000,
+        "if x: nn = nn or x\n" * 9_000 + "def attention(): return nn.y",
+        "\n".join(f"def a{i}(): return a{i + 1}()" for i in range(5_000)) + "\nattention = a0",
+        "\n".join(f"{' ' * i}def attention():" for i in range(98)) + f"\n{' ' * 98}return nn.x",
+        "attention = [" + "lambda: nn.MultiheadAttention," * 6_000 + "]",
+        "attention = " + "(nn.x or " * 60 + "nn" + ".y)" * 60,
+        " " * 190_000 + "x\n%time",
+        "%time\n" + "a ," * 60_000,
+        "x = '''" + "\n%" * 90_000 + "'''",
+        "\0", "\ud800", "\x0c\u2028 x",
+    ],
+    ids=lambda source: source[:12].encode("ascii", "backslashreplace").decode(),
+)  # fmt: skip
+def test_hostile_text_is_answered_soon(source):
+    start = time.perf_counter()
+    find_bypass(["from torch import nn", source], "attention", BYPASSES)
+    assert time.perf_counter() - start < 10
+
+
+def test_a_hostile_cell_hides_nothing_in_the_others():
+    using = "from torch.nn import MultiheadAttention as attention"
+    for hostile in ("(" * 100_000, "x = " + "-" * 100_000 + "1", "#" * (MAX_PARSED + 1), "\0"):
+        assert len(find_bypass([hostile, using, hostile], "attention", BYPASSES)) == 1
+
+
+def test_a_very_long_history_is_read_from_its_end():
+    cells = ["from torch.nn import MultiheadAttention as attention", "#" * (MAX_PARSED - 1)]
+    assert len(find_bypass([*cells, *cells[1:] * (MAX_TOTAL // MAX_PARSED - 1)], "attention", BYPASSES)) == 1
+    assert find_bypass([*cells, *cells[1:] * (MAX_TOTAL // MAX_PARSED)], "attention", BYPASSES) == ()
+
+
+# ---------------------------------------------------------------------------------- declarations
+
+CASES = (Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))}),)
+
+
+@pytest.mark.parametrize("wrong", ["torch.nn.MultiheadAttention", ("softmax",), ("torch.nn.",), ("a b.c",)])
+def test_a_bypass_that_is_no_full_name_is_refused(wrong):
+    with pytest.raises(ValueError, match="double: '.*' is no full dotted name. Declare bypasses as a tuple"):
+        Exercise("double", ("doubled",), CASES, bypasses=wrong)
+
+
+def test_an_earlier_exercise_answers_for_itself_only_if_it_declares_the_same():
+    sources = [
+        "import torch\ndef first(x): return torch.nn.MultiheadAttention(8, 2)\ndef second(x): return first(x)"
+    ]
+    second = Exercise("second", ("y",), CASES, uses=("first",), bypasses=(LAYER,))
+    for declared, uses in [((LAYER, KERAS), 0), ((KERAS,), 1), ((), 1)]:
+        first = Exercise("first", ("y",), CASES, bypasses=declared)
+        assert len(uses_of(second, [first, second], sources)) == uses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
+def test_every_declared_bypass_exists(labs, name):
+    declared = {full for exercise in labs[name].exercises.values() for full in exercise.bypasses}
+    for full in declared:
+        value = importlib.import_module(full.split(".")[0])
+        for part in full.split(".")[1:]:
+            value = getattr(value, part)
+        assert callable(value), full
+
+
+def test_places_that_count_as_the_same_are_the_same():
+    import torch
+
+    assert torch.nn.modules.activation.MultiheadAttention is torch.nn.MultiheadAttention
+    assert torch._C._nn.scaled_dot_product_attention is torch.nn.functional.scaled_dot_product_attention
+
+
+# ---------------------------------------------------------------------------------- the verdict
+
+USE = Use("torch.double", 3, "return torch.double(`x`) <b>")
+DOUBLE = Exercise("double", ("doubled",), CASES * 3, bypasses=("torch.double", "torch.add"))
+RIGHT = Outcome(({"doubled": np.ones(2)},))
+WRONG = Outcome(({"doubled": np.zeros(2)},))
+MISTAKE = KnownMistake("zero", "It is zero.", "Not zero.", (WRONG,) * 3)
+EXPECTED = Expected(([{"x": 0}],) * 3, (RIGHT,) * 3, (MISTAKE,))
+
+
+def verdict(*outcomes: Outcome, bypass=(), exercise=DOUBLE):
+    return compare(exercise, outcomes, EXPECTED, bypass)
+
+
+def test_the_check_that_it_is_the_learner_s_own_work_comes_last_and_earns_nothing_itself():
+    without = Exercise("double", ("doubled",), CASES * 3)
+    for outcomes in [(RIGHT,) * 3, (RIGHT, RIGHT, WRONG), (WRONG,) * 3]:
+        plain, own = verdict(*outcomes, exercise=without), verdict(*outcomes)
+        assert own.score == plain.score and own.correct == plain.correct
+        assert own.checks[:-1] == plain.checks and own.diagnoses == plain.diagnoses
+        assert own.checks[-1].title == "Written by you: no call of `torch.double` or the like."
+        assert own.checks[-1].passed
+
+
+def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():
+    bypassed = verdict(RIGHT, RIGHT, RIGHT, bypass=[USE])
+    assert bypassed.score == 0 and not bypassed.correct and earned(bypassed, 5) == 0
+    assert bypassed.diagnoses == () and bypassed.next_step == ""
+    assert bypassed.summary == (
+        "double: everything else holds, but `torch.double` does the work. Build it from its parts here; "
+        "compare with the ready-made one in a cell of your own."
+    )
+    report = Report(bypassed, (0, 5))
+    for shown in (repr(report), report._repr_html_()):
+        assert "(0 of 5 points)" in shown and "line 3 of its cell" in shown and "holds, but" in shown
+    assert "<code>return torch.double( x ) &lt;b&gt;</code>" in report._repr_html_()
+
+
+def test_a_known_mistake_is_still_named_where_the_exercise_is_bypassed():
+    bypassed = verdict(WRONG, WRONG, WRONG, bypass=[USE])
+    assert [diagnosis.name for diagnosis in bypassed.diagnoses] == ["zero"]
+    assert "1 of 5 checks hold, and `torch.double` does the work." in bypassed.summary
+
+
+def test_without_any_output_nothing_is_said_to_be_the_learner_s_own():
+    stub = Outcome(problem=Problem("stub", "A part is still to be written."))
+    assert verdict(stub, stub, stub).passed == 0
+
+
+# ---------------------------------------------------------------------------------- in a notebook
+
+BYPASSED = "import torch\n\ndef double(x):\n    return torch.add(x, x)"
+HONEST = "import numpy as np\n\ndef double(x):\n    return np.add(x, x)"
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A lab of one exercise that must not call torch.add; the current folder is that of its notebook."""
+    module = types.ModuleType("course_utils.exercises.small")
+    module.double = Exercise("double", ("doubled",), CASES, bypasses=("torch.add",))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.chdir(tmp_path)
+    inputs = (CASES[0].runs("small.double", PUBLIC_SEED),)
+    reference = try_exercise(module.double, "small.double", lambda x: 2 * x, PUBLIC_SEED)
+    save_expected(tmp_path / FILE_NAME, {"small.double": Expected(inputs, tuple(reference))})
+
+
+def run(namespace: dict, *cells: str) -> str:
+    """Runs cells in a made-up notebook and then the check; returns the line that the check ends in."""
+    for cell in cells:
+        namespace["In"].append(cell)
+        exec(cell.replace("torch.add", "numpy.add").replace("import torch", "import numpy"), namespace)
+    try:
+        exec("check('small.double')", namespace)
+    except CheckFailed as error:
+        return str(error)
+    return ""
+
+
+def test_the_check_reads_the_cells_that_ran_and_the_last_definition_counts(small, capsys):
+    namespace = {"check": check, "In": [""]}
+    assert "everything else holds, but `torch.add` does the work." in run(namespace, BYPASSED)
+    assert "`torch.add` in line 4 of its cell: `return torch.add(x, x)`" in capsys.readouterr().out
+    assert run(namespace, HONEST) == ""
+    assert run(namespace, "import torch\nprint(torch.add(1, 2) == double(1))") == ""
+    assert "`torch.add` does the work" in run(namespace, BYPASSED)
+
+
+def test_a_report_on_an_attempt_says_it_too(small):
+    namespace = {"report_on": report_on, "In": ["", BYPASSED.replace("double", "mine")]}
+    exec("def mine(x): return 2 * x\nfirst = report_on('small.double', mine)", namespace)
+    assert "`torch.add` does the work" in repr(namespace["first"])
+    namespace["In"].append(BYPASSED)
+    exec("second = report_on('small.double', lambda x: 2 * x)", namespace)  # not what is called `double` here
+    exec("import functools, operator", namespace)
+    exec("third = report_on('small.double', functools.partial(operator.mul, 2))", namespace)
+    assert repr(namespace["second"]).startswith("[ok]") and repr(namespace["third"]).startswith("[ok]")
+
+
+def double(x):
+    import torch
+
+    return torch.add(torch.tensor(x), torch.tensor(x))
+
+
+def test_without_a_history_the_source_of_the_attempt_is_read(small):
+    assert "`torch.add` does the work" in repr(report_on("small.double", double))
+    namespace = {"report_on": report_on, "In": "no history"}
+    exec("def double(x): return 2 * x\nreport = report_on('small.double', double)", namespace)
+    assert repr(namespace["report"]).startswith("[ok]")  # no source is kept
+
+
+def test_in_ipython_itself_magics_and_all(small, capsys):
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    shell = InteractiveShell.instance(config=config)
+    try:
+        assert shell.run_cell("from course_utils import check", store_history=True).success
+        cells = [
+            "%%time\n%pwd\n!true\n" + BYPASSED.replace("(x, x)", "(torch.tensor(x), torch.tensor(x))"),
+            HONEST,
+        ]
+        errors = []
+        for cell in cells:
+            assert shell.run_cell(cell, store_history=True).success
+            errors.append(shell.run_cell("check('small.double')", store_history=True).error_in_exec)
+    finally:
+        shell.history_manager.end_session()
+        InteractiveShell.clear_instance()
+    assert "`torch.add` does the work" in str(errors[0]) and errors[1] is None
+    assert "in line 7 of its cell" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------------------------- in grading
+
+ATTENTION = "self_attention.scaled_dot_product_attention"
+READY = """
+import torch
+import torch.nn.functional as F
+
+def scaled_dot_product_attention(query, key, value, mask=None):
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), None
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    return labs["02_self_attention"]
+
+
+@pytest.fixture(scope="module")
+def expected(lab):
+    return lab.expected(7)
+
+
+@pytest.fixture(scope="module")
+def payloads(lab, expected):
+    """What the reference publishes."""
+    return {key: encode(list(expected[key].reference)) for key in lab.exercises}
+
+
+def test_the_judge_finds_a_bypass_in_the_notebook_whatever_it_computes(lab, expected, payloads):
+    notebook = solved(lab, {"scaled_dot_product_attention": READY})
+    verdicts = judge(lab, expected, payloads, notebook)
+    assert [key for key, verdict in verdicts.items() if not verdict.correct] == [ATTENTION]
+    assert verdicts[ATTENTION].score == 0
+    graded = with_results(lab, notebook, lab.release(), verdicts, "graded", ())
+    (output,) = next(cell for cell in graded.cells if checked_exercise(cell) == ATTENTION).outputs
+    assert output.data["text/plain"] == "0.0"
+    assert "Build it from its parts here" in output.data["text/html"]
+    assert "line 6 of its cell" in output.data["text/html"]
+
+
+def test_cells_of_the_lab_and_of_the_learner_may_compare(lab, expected, payloads):
+    notebook = solved(lab)
+    theirs = "import torch\ntheirs = torch.nn.functional.scaled_dot_product_attention"
+    notebook.cells.insert(0, new_code_cell(theirs))
+    notebook.cells.append(new_code_cell(theirs))
+    assert all(verdict.correct for verdict in judge(lab, expected, payloads, notebook).values())
+
+
+def test_what_counts_is_what_was_defined_when_the_check_ran(lab, expected, payloads):
+    name = find_exercise(ATTENTION).name
+    honest = next(cell.source for cell in solved(lab).cells if cell.id == name)
+    notebook = solved(lab, {name: READY})
+    notebook.cells.append(new_code_cell(honest))  # too late
+    assert not judge(lab, expected, payloads, notebook)[ATTENTION].correct
+    notebook = solved(lab)
+    notebook.cells.append(new_code_cell(READY))  # after its own check; the others ran before, too
+    assert judge(lab, expected, payloads, notebook)[ATTENTION].correct
+    notebook = solved(lab)
+    check_cell = next(i for i, cell in enumerate(notebook.cells) if checked_exercise(cell) == ATTENTION)
+    notebook.cells.insert(check_cell, new_code_cell(READY, metadata={"tags": ["skip-grading"]}))  # never ran
+    assert judge(lab, expected, payloads, notebook)[ATTENTION].correct
