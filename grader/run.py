@@ -1,13 +1,16 @@
 """One rebuilt notebook, executed -> what its check cells published.
 
-The process that runs learner code shares nothing with the one that grades: it gets a private empty folder
-and a scrubbed environment, and gives back outputs. :class:`Runner` is the interface; :class:`PlainRunner`
-fills it with an ordinary kernel, which does *not* hold hostile code back, and so is only for trusted code.
+The process that runs learner code shares nothing with the one that grades: it gives back outputs.
+:class:`Runner` is the interface. :class:`SandboxRunner` fills it with kernels that hostile code cannot leave
+(see docs/sandbox.md); :class:`PlainRunner` with ordinary ones, for code that is trusted.
 """
 
 from __future__ import annotations
 
+import ast
 import copy
+import functools
+import itertools
 import logging
 import os
 import shutil
@@ -15,24 +18,27 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import zmq
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.manager import KernelManager
 from jupyter_core.utils import run_sync
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionComplete, CellTimeoutError, DeadKernelError
-from nbclient.util import ensure_async
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+from nbformat.notebooknode import from_dict
+from nbformat.v4 import new_output, output_from_msg
 
 from course_utils.check import SEED_VARIABLE
 from course_utils.expected import FILE_NAME
 from course_utils.outcome import OUTCOME_MIME
-from grader.lab import checked_exercise, runs_in_grading
+from grader.lab import Lab, checked_exercise, runs_in_grading
+from grader.sandbox.preloaded import Limits, SandboxLost, Setting, borrow, give_back
+from grader.sandbox.provisioner import NAME as PROVISIONER
 
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
 
@@ -59,7 +65,17 @@ class Executed:
 
 
 class Runner(Protocol):
-    """Runs a rebuilt notebook. Learner code reaches neither the caller's process nor its files."""
+    """Runs a rebuilt notebook. Learner code reaches neither the caller's process nor its files.
+
+    Attributes:
+        notebook_seconds: how long a notebook may take at most, replays included.
+    """
+
+    notebook_seconds: float
+
+    def warm_up(self, folder: Path | None = None) -> None:
+        """Begins whatever takes long before the first notebook can run; does not wait for it."""
+        ...
 
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
@@ -72,8 +88,8 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True)
-class PlainRunner:
-    """Runs notebooks in an ordinary kernel, without a sandbox.
+class _Limited:
+    """What both kinds of runner bound.
 
     A cell that runs too long or takes the kernel down costs only itself: a fresh kernel replays the cells
     before it, and goes on after it.
@@ -90,6 +106,14 @@ class PlainRunner:
     restarts: int = 5
     output_bytes: int = 16 * 2**20
 
+
+@dataclass(frozen=True)
+class PlainRunner(_Limited):
+    """Runs notebooks in an ordinary kernel, without a sandbox."""
+
+    def warm_up(self, folder: Path | None = None) -> None:
+        """There is nothing to prepare."""
+
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         with tempfile.TemporaryDirectory(prefix="run-", ignore_cleanup_errors=True) as scratch:
             work = Path(scratch) / "work"
@@ -97,8 +121,82 @@ class PlainRunner:
                 work.mkdir()
             else:
                 shutil.copytree(folder, work, ignore=shutil.ignore_patterns("*.ipynb", FILE_NAME, ".*"))
-            run = _Run(self, notebook, seed, Path(scratch))
-            return run_sync(run.to_the_end)()
+            counter = itertools.count()
+            run = _Run(self, notebook, seed, lambda: _PlainKernel(Path(scratch), next(counter), seed))
+            return run.to_the_end()
+
+
+@dataclass(frozen=True)
+class SandboxRunner(_Limited):
+    """Runs notebooks in the sandbox, in forks of a preloaded process that is kept from one run to the next.
+
+    If that process dies, the notebook is run once more in a container of its own with nothing preloaded; if
+    that one dies too, the submission has crashed.
+
+    Args:
+        modules: what is imported before a notebook comes.
+        hidden: folders of the course that must stay invisible, wherever they lie.
+        limits: what a submission may use.
+        cell_cpu_seconds: CPU time of one cell, all its processes together.
+    """
+
+    modules: tuple[str, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    cell_cpu_seconds: float = 60
+
+    @classmethod
+    def for_lab(cls, lab: Lab) -> SandboxRunner:
+        """With what the lab's own notebook imports; submissions have no say in it."""
+        course = lab.course
+        return cls(modules=imported_modules(lab), hidden=(course.solutions, course.grading, course.build))
+
+    def _setting(self, folder: Path | None) -> Setting:
+        return Setting(self.modules, folder, self.hidden)
+
+    def warm_up(self, folder: Path | None = None) -> None:
+        """
+        Raises:
+            CourseError: the sandbox cannot be set up on this machine.
+        """
+        give_back(borrow(self._setting(folder)))
+
+    def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
+        """
+        Raises:
+            CourseError: the sandbox cannot be set up on this machine.
+        """
+        for setting in (self._setting(folder), Setting((), folder, self.hidden)):
+            fresh = not setting.modules
+
+            def kernel(setting: Setting = setting, fresh: bool = fresh) -> _SandboxKernel:
+                return _SandboxKernel(setting, self.limits, self.cell_cpu_seconds, seed, fresh)
+
+            try:
+                return _Run(self, notebook, seed, kernel).to_the_end()
+            except SandboxLost as error:
+                _log.warning("the sandbox was lost: %s", error)
+        note = "The process that runs submissions died twice on this one. Nothing of it could be graded."
+        return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,))
+
+
+def imported_modules(lab: Lab) -> tuple[str, ...]:
+    """What the lab's release imports, and what its checks need, in that order."""
+    found: dict[str, None] = {}
+    for cell in lab.release().cells:
+        if runs_in_grading(cell):
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.Import):
+                    found |= dict.fromkeys(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    found[node.module] = None
+    checks = (
+        "numpy.random",
+        "course_utils.check",
+        f"course_utils.exercises.{lab.slug}",
+        "matplotlib_inline.backend_inline",
+    )
+    return tuple(found | dict.fromkeys(checks))
 
 
 # ---------------------------------------------------------------------------------- one notebook
@@ -107,10 +205,12 @@ class PlainRunner:
 class _Run:
     """The execution of one notebook over as many kernels as it takes."""
 
-    def __init__(self, limits: PlainRunner, notebook: NotebookNode, seed: int, scratch: Path) -> None:
+    def __init__(
+        self, limits: _Limited, notebook: NotebookNode, seed: int, new_kernel: Callable[[], _Kernel]
+    ) -> None:
         self.limits = limits
         self.seed = seed
-        self.scratch = scratch
+        self.new_kernel = new_kernel
         self.notebook = copy.deepcopy(notebook)
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
@@ -122,19 +222,19 @@ class _Run:
         self.deadline = time.monotonic() + limits.notebook_seconds
         self.kernels = 0
 
-    async def to_the_end(self) -> Executed:
+    def to_the_end(self) -> Executed:
         cells = enumerate(self.notebook.cells)
         waiting = [index for index, cell in cells if runs_in_grading(cell) and cell.source.strip()]
         done: list[int] = []
         while waiting and self._may_go_on():
-            kernel = _Kernel(self.scratch / f"kernel{self.kernels}", self.scratch, self.seed)
+            kernel = self.new_kernel()
             self.kernels += 1
             try:
-                await kernel.start()
-                if await self._replay(kernel, done):
-                    await self._go_on(kernel, waiting, done)
+                kernel.start()
+                if self._replay(kernel, done):
+                    self._go_on(kernel, waiting, done)
             finally:
-                await kernel.stop()
+                kernel.stop()
         return Executed(self.notebook, self.state, dict(self.collected.payloads), tuple(self.notes))
 
     def _may_go_on(self) -> bool:
@@ -147,38 +247,62 @@ class _Run:
             return False
         return True
 
-    async def _replay(self, kernel: _Kernel, done: list[int]) -> bool:
+    def _replay(self, kernel: _Kernel, done: list[int]) -> bool:
         """Brings a fresh kernel to where the last one was. Check cells change nothing, and are left out."""
-        client = kernel.client(copy.deepcopy(self.notebook), _Collected(self.seed, 0))
-        for index in done:
-            if index in self.bad or checked_exercise(self.notebook.cells[index]):
+        again = [i for i in done if i not in self.bad and not checked_exercise(self.notebook.cells[i])]
+        count, trouble = self._run_cells(
+            kernel, copy.deepcopy(self.notebook), _Collected(self.seed, 0), again
+        )
+        if trouble:
+            self._record(again[count], trouble)
+        return not trouble
+
+    def _go_on(self, kernel: _Kernel, waiting: list[int], done: list[int]) -> None:
+        count, trouble = self._run_cells(kernel, self.notebook, self.collected, waiting)
+        if trouble:
+            self._record(waiting[count], trouble)
+            count += 1
+        done += waiting[:count]
+        del waiting[:count]
+
+    def _run_cells(
+        self, kernel: _Kernel, notebook: NotebookNode, collected: _Collected, indexes: Sequence[int]
+    ) -> tuple[int, str]:
+        """Runs cells in this order. Returns how many came to their end, and what befell the next one, if any."""
+        outputs = _Outputs(notebook, collected)
+        cell_of: dict[str, int] = {}
+        names: deque[str] = deque()
+        for count in range(len(indexes)):
+            while len(names) < _AHEAD and len(cell_of) < len(indexes):
+                index = indexes[len(cell_of)]
+                names.append(kernel.execute(notebook.cells[index].source))
+                cell_of[names[-1]] = index
+            if trouble := self._await(kernel, outputs, cell_of, names.popleft()):
+                return count, trouble
+        return len(indexes), ""
+
+    def _await(self, kernel: _Kernel, outputs: _Outputs, cell_of: Mapping[str, int], name: str) -> str:
+        """Waits for the end of a request. Returns the state that it puts the submission in, or an empty text."""
+        kernel.next_cell()
+        deadline = min(time.monotonic() + self.limits.cell_seconds, self.deadline)
+        replied = 0.0
+        while not (name in kernel.replied and name in outputs.idle):
+            now = time.monotonic()
+            if name in kernel.replied:
+                replied = replied or now
+                if now > replied + _LATE_SECONDS:  # its last message was lost, in a flood of its own
+                    return ""
+            elif now > deadline:
+                return TIMED_OUT
+            messages = kernel.receive(_LOOK_SECONDS)
+            if messages is None:
+                if trouble := kernel.cause_of_death():
+                    return trouble
                 continue
-            if trouble := await self._try_cell(kernel, client, index):
-                self._record(index, trouble)
-                return False
-        return True
-
-    async def _go_on(self, kernel: _Kernel, waiting: list[int], done: list[int]) -> None:
-        client = kernel.client(self.notebook, self.collected)
-        while waiting:
-            done.append(waiting.pop(0))
-            if trouble := await self._try_cell(kernel, client, done[-1]):
-                self._record(done[-1], trouble)
-                return
-
-    async def _try_cell(self, kernel: _Kernel, client: _Client, index: int) -> str:
-        """Runs a cell; returns the state that it puts the submission in, or an empty text."""
-        left = min(self.limits.cell_seconds, self.deadline - time.monotonic())
-        client.timeout_func = lambda cell: max(left, 0.1)
-        try:
-            await client.async_execute_cell(client.nb.cells[index], index)
-        except CellTimeoutError:
-            return TIMED_OUT
-        except DeadKernelError:
-            return await kernel.cause_of_death()
-        except Exception as error:  # a kernel that breaks the protocol
-            _log.warning("cell %d: %r", index, error)
-            return CRASHED
+            for message in messages:
+                parent = message.get("parent_header", {}).get("msg_id")
+                if parent in cell_of:
+                    outputs.take(message, parent, cell_of[parent])
         return ""
 
     def _record(self, index: int, trouble: str) -> None:
@@ -186,13 +310,22 @@ class _Run:
         self.state = trouble if self.state == GRADED else self.state
         cell = self.notebook.cells[index]
         what = {
-            TIMED_OUT: f"was stopped after {self.limits.cell_seconds:g} seconds",
+            TIMED_OUT: f"was stopped: {self.limits.cell_seconds:g} seconds were not enough",
             CRASHED: "took the kernel down",
-            OUT_OF_MEMORY: "was killed by the system, most likely for want of memory",
+            OUT_OF_MEMORY: "was stopped: it took more memory than there is for one submission",
         }[trouble]
         self.notes.append(f"Cell `{cell.id}` {what}. It was left out, the others were run without it.")
         error = f"This cell {what}."
         cell.outputs.append(new_output("error", ename="Stopped", evalue=error, traceback=[error]))
+
+
+_AHEAD = 32
+"""Cells that are sent before the first of them has ended, so that neither side waits for the other."""
+
+_LOOK_SECONDS = 0.2
+"""How often it is asked whether a silent kernel still lives."""
+
+_LATE_SECONDS = 4.0
 
 
 @dataclass
@@ -206,17 +339,18 @@ class _Collected:
     def take(self, message: Mapping[str, Any], key: str | None) -> bool:
         """Whether the message may go on to the notebook's outputs. ``key``: the exercise its cell checks."""
         kind, content = message["msg_type"], message["content"]
-        if kind.startswith("comm"):  # widgets: nobody is there to use them
-            return False
         if kind == "display_data" and OUTCOME_MIME in content["data"]:
             bundle = content["data"][OUTCOME_MIME]
             if key and (bundle["exercise"], bundle["seed"]) == (key, self.seed):
                 self.payloads[key] = bundle["cases"]
             return False
-        if kind in ("stream", "display_data", "execute_result", "update_display_data", "error"):
+        if kind in _SHOWN:
             self.bytes_left -= _size(content)
             return self.bytes_left >= 0
-        return True
+        return kind in ("status", "clear_output")
+
+
+_SHOWN = ("stream", "display_data", "execute_result", "error", "update_display_data")
 
 
 def _size(value: Any) -> int:
@@ -228,22 +362,53 @@ def _size(value: Any) -> int:
     return sum(map(_size, value)) if isinstance(value, list) else 8
 
 
-class _Client(NotebookClient):
-    """nbclient, with an eye on what comes in."""
+class _Outputs:
+    """Puts messages into the cells that they belong to, as a notebook would show them."""
 
-    def __init__(self, notebook: NotebookNode, collected: _Collected, **kwargs: Any) -> None:
-        super().__init__(notebook, **kwargs)
+    def __init__(self, notebook: NotebookNode, collected: _Collected) -> None:
+        self.notebook = notebook
         self.collected = collected
+        self.idle: set[str] = set()
+        self._cleared_by_next: set[int] = set()
+        self._displays: dict[str, list[NotebookNode]] = {}
 
-    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
+    def take(self, message: Mapping[str, Any], parent: str, index: int) -> None:
+        """Puts an iopub message in its place; one that is not what the protocol allows, in none."""
         try:
-            if self.collected.take(msg, checked_exercise(self.nb.cells[cell_index])):
-                return super().process_message(msg, cell, cell_index)
-        except CellExecutionComplete:
-            raise
-        except Exception as error:  # not what the protocol allows
-            _log.warning("cell %d sent a malformed message: %r", cell_index, error)
-        return None
+            if self.collected.take(message, checked_exercise(self.notebook.cells[index])):
+                self._put(message, parent, index)
+        except Exception as error:
+            _log.warning("cell %d sent a malformed message: %r", index, error)
+
+    def _put(self, message: Mapping[str, Any], parent: str, index: int) -> None:
+        kind, content = message["msg_type"], message["content"]
+        outputs = self.notebook.cells[index].outputs
+        if kind == "status":
+            if content["execution_state"] == "idle":
+                self.idle.add(parent)
+        elif kind == "clear_output" and content.get("wait"):
+            self._cleared_by_next.add(index)
+        elif kind == "clear_output":
+            outputs.clear()
+        elif kind == "update_display_data":
+            for shown in self._displays.get(content["transient"]["display_id"], ()):
+                shown.data, shown.metadata = from_dict(content["data"]), from_dict(content["metadata"])
+        else:
+            if index in self._cleared_by_next:
+                self._cleared_by_next.remove(index)
+                outputs.clear()
+            self._append(outputs, output_from_msg(message), content.get("transient") or {})
+
+    def _append(
+        self, outputs: list[NotebookNode], output: NotebookNode, transient: Mapping[str, Any]
+    ) -> None:
+        last = outputs[-1] if outputs else None
+        if output.output_type == "stream" and last and last.get("name") == output.name:
+            last.text += output.text
+            return
+        outputs.append(output)
+        if name := transient.get("display_id"):
+            self._displays.setdefault(name, []).append(output)
 
 
 # ---------------------------------------------------------------------------------- kernels
@@ -257,14 +422,107 @@ class _OwnPython(KernelSpecManager):
         return KernelSpec(argv=[sys.executable, *arguments], language="python", display_name="Python 3")
 
 
+_READY_SECONDS = 60
+MAX_MESSAGE = 32 * 2**20
+"""Bytes of one message; a kernel that sends a longer one is cut off."""
+
+
+@functools.cache
+def _context() -> zmq.Context:
+    """Sockets to kernels: bounded, because what is on the other end may be hostile."""
+    context = zmq.Context()
+    for option, value in {zmq.MAXMSGSIZE: MAX_MESSAGE, zmq.RCVHWM: 10, zmq.LINGER: 0}.items():
+        context.setsockopt(option, value)
+    return context
+
+
 class _Kernel:
+    """A kernel that cells are sent to, over Unix sockets where there are any."""
+
+    manager: KernelManager
+
+    def __init__(self) -> None:
+        self.replied: set[str] = set()
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def connect(self) -> None:
+        """Opens the two channels that matter, and waits until the kernel has been heard on them.
+
+        Raises:
+            SandboxLost: it has not.
+        """
+        self._shell, self._iopub = self.manager.connect_shell(), self.manager.connect_iopub()
+        self._poller = zmq.Poller()
+        for channel in (self._shell, self._iopub):
+            self._poller.register(channel, zmq.POLLIN)
+        # it greets whoever listens to it; until then what it says is lost
+        if not self._iopub.poll(_READY_SECONDS * 1000):
+            raise SandboxLost("a new kernel did not answer")
+
+    def execute(self, code: str) -> str:
+        """Sends a cell; returns the name of the request. Names cannot be guessed by what runs before it."""
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
+        message = self.manager.session.msg(
+            "execute_request", {**content, "allow_stdin": False, "stop_on_error": False}
+        )
+        message["header"]["msg_id"] = message["msg_id"] = uuid.uuid4().hex
+        self.manager.session.send(self._shell, message)
+        return message["msg_id"]
+
+    def receive(self, seconds: float) -> list[dict[str, Any]] | None:
+        """What came on iopub; None if nothing came on either channel."""
+        ready = dict(self._poller.poll(seconds * 1000))
+        if self._shell in ready and (reply := self._next(self._shell)):
+            self.replied.add(reply["parent_header"].get("msg_id"))
+        found = self._next(self._iopub) if self._iopub in ready else None
+        return ([found] if found else []) if ready else None
+
+    def _next(self, channel: zmq.Socket) -> dict[str, Any] | None:
+        try:
+            _, message = self.manager.session.recv(channel)
+        except Exception as error:  # learner code holds the key, and can send anything
+            _log.warning("an unreadable message: %r", error)
+            return None
+        known = isinstance(message, dict) and isinstance(message.get("parent_header"), dict)
+        return message if known and isinstance(message.get("content"), dict) else None
+
+    def next_cell(self) -> None:
+        """Told before each cell."""
+
+    def cause_of_death(self) -> str:
+        """The state that its death means, empty while it lives.
+
+        SIGKILL from elsewhere is what the system does to a process that takes too much memory.
+        """
+        code = run_sync(self.manager.provisioner.poll)()
+        if code is None:
+            return ""
+        return OUT_OF_MEMORY if os.name == "posix" and code == -signal.SIGKILL else CRASHED
+
+    def stop(self) -> None:
+        if self.manager.has_kernel:
+            self._disconnect()
+            self.manager.shutdown_kernel(now=True)  # with its process group
+
+    def _disconnect(self) -> None:
+        for channel in ("_shell", "_iopub"):
+            if hasattr(self, channel):
+                getattr(self, channel).close()
+
+
+class _PlainKernel(_Kernel):
     """An ordinary kernel in a private folder, reached over sockets in another one."""
 
-    def __init__(self, sockets: Path, scratch: Path, seed: int) -> None:
-        sockets.mkdir()
+    def __init__(self, scratch: Path, number: int, seed: int) -> None:
+        super().__init__()
         self.scratch = scratch
         self.seed = seed
-        self.manager = AsyncKernelManager(
+        sockets = scratch / f"kernel{number}"
+        sockets.mkdir()
+        self.manager = KernelManager(
+            context=_context(),
             kernel_name="python3",
             kernel_spec_manager=_OwnPython(),
             connection_file=str(sockets / "kernel.json"),
@@ -272,41 +530,68 @@ class _Kernel:
         )
         if os.name == "posix":  # no port that other users of the machine could knock at
             self.manager.transport, self.manager.ip = "ipc", str(sockets / "s")
-        self.connection: Any = None
 
-    async def start(self) -> None:
+    def start(self) -> None:
         environment = scrubbed_environment(os.environ, self.scratch, self.seed)
-        await self.manager.start_kernel(cwd=str(self.scratch / "work"), env=environment)
-        self.connection = self.manager.client()
-        self.connection.start_channels()
-        await self.connection.wait_for_ready(timeout=60)
-        self.connection.allow_stdin = False
+        self.manager.start_kernel(cwd=str(self.scratch / "work"), env=environment)
+        self.connect()
 
-    def client(self, notebook: NotebookNode, collected: _Collected) -> _Client:
-        client = _Client(
-            notebook,
-            collected,
-            km=self.manager,
-            log=_log,
-            allow_errors=True,
-            coalesce_streams=True,
-            store_widget_state=False,
-            record_timing=False,
-            skip_cells_with_tag="",
+
+class _SandboxSpec(KernelSpecManager):
+    """The kernel spec that names the sandbox's provisioner."""
+
+    def __init__(self, setting: Setting, limits: Limits, fresh: bool) -> None:
+        super().__init__()
+        self.config_of_provisioner = {
+            "modules": list(setting.modules),
+            "folder": str(setting.folder or ""),
+            "hidden": list(map(str, setting.hidden)),
+            "limits": asdict(limits),
+            "fresh": fresh,
+        }
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        provisioner = {"provisioner_name": PROVISIONER, "config": self.config_of_provisioner}
+        metadata = {"kernel_provisioner": provisioner}
+        return KernelSpec(argv=[], language="python", display_name="Sandboxed Python", metadata=metadata)
+
+
+class _SandboxKernel(_Kernel):
+    """A fork of the preloaded process."""
+
+    def __init__(
+        self, setting: Setting, limits: Limits, cell_cpu_seconds: float, seed: int, fresh: bool
+    ) -> None:
+        super().__init__()
+        self.seed = seed
+        self.cell_cpu_seconds = cell_cpu_seconds
+        spec = _SandboxSpec(setting, limits, fresh)
+        self.manager = KernelManager(
+            context=_context(), kernel_name="sandbox", kernel_spec_manager=spec, log=_log
         )
-        client.kc = self.connection
-        return client
 
-    async def cause_of_death(self) -> str:
-        """SIGKILL from elsewhere is what the system does to a process that takes too much memory."""
-        code = await self.manager.provisioner.poll() if self.manager.provisioner else None
-        return OUT_OF_MEMORY if os.name == "posix" and code == -signal.SIGKILL else CRASHED
+    def start(self) -> None:
+        self.manager.start_kernel(env={SEED_VARIABLE: str(self.seed)})
+        self.connect()
 
-    async def stop(self) -> None:
-        if self.connection is not None:
-            self.connection.stop_channels()
-        if self.manager.has_kernel:
-            await ensure_async(self.manager.shutdown_kernel(now=True))  # with its process group
+    def next_cell(self) -> None:
+        self.manager.provisioner.preloaded.allow(self.cell_cpu_seconds)
+
+    def cause_of_death(self) -> str:
+        if not super().cause_of_death():
+            return ""
+        match self.manager.provisioner.cause:
+            case "memory":
+                return OUT_OF_MEMORY
+            case "cpu":
+                return TIMED_OUT
+            case "sandbox":
+                raise SandboxLost("it died while a cell ran")
+        return CRASHED
+
+    def stop(self) -> None:
+        self._disconnect()
+        self.manager.cleanup_resources()  # which kills: nothing in there needs a goodbye
 
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "SYSTEMROOT")

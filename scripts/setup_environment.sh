@@ -142,7 +142,8 @@ say "[3/4] installing $packages packages (the first time about 2 minutes on a fa
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"
-# The locked setuptools does it: nothing more to download.
+# The locked setuptools does it: nothing more to download. What an older one left here would hide new entry points.
+rm -rf -- *.egg-info
 run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
 
 # No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner.

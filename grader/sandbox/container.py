@@ -1,0 +1,199 @@
+"""The bubblewrap container that a preloaded process lives in: what it can see, and who it is.
+
+Nothing of the course is in there but ``course_utils`` and the lab's own data files: no solutions, no
+submissions, no gradebook, no home folder, no environment variable of whoever grades, no network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+import course_utils
+from course_utils.expected import FILE_NAME
+from grader.course import CourseError
+
+INSIDE = Path(__file__).parent / "inside"
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_SETTINGS = ("ld.so.cache", "localtime", "fonts", "alternatives", "matplotlibrc")
+_PEOPLE = {
+    "/etc/passwd": "root:x:0:0::/:/bin/false\nlearner:x:1000:1000::/home/learner:/bin/sh\n",
+    "/etc/group": "root:x:0:\nlearner:x:1000:\n",
+    "/etc/hosts": "127.0.0.1 localhost\n",
+}
+_LEARNERS = 1_879_048_192
+"""User number outside that learners' processes have when root grades: far from any that is given to people."""
+
+_CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE")
+"""What the preloaded process may do in its own namespaces; its forks give all of it up."""
+
+_WHAT_NOW = (
+    "If you trust the code of every submission, --sandbox none runs it unprotected, as you, on this machine."
+)
+
+
+def bubblewrap() -> str:
+    """Path of bubblewrap's program.
+
+    Raises:
+        CourseError: it is not there; the message says how to get it.
+    """
+    if sys.platform != "linux":
+        raise CourseError(
+            "Grading runs learners' code in a sandbox (bubblewrap), which needs Linux. Grade on a Linux machine "
+            f"or in a virtual one. {_WHAT_NOW}"
+        )
+    if program := shutil.which("bwrap"):
+        return program
+    raise CourseError(
+        "Grading runs learners' code in a sandbox, and bubblewrap, which makes it, is not installed. Install it: "
+        "apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap "
+        f"(Arch). {_WHAT_NOW}"
+    )
+
+
+def refused(reason: str) -> CourseError:
+    """The error for a machine on which bubblewrap is there, but cannot work."""
+    reason = reason.strip() or "it gave no reason"
+    return CourseError(
+        f"The sandbox cannot be set up on this machine. Bubblewrap says: {reason} Most often user namespaces are "
+        "switched off: as root, `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
+        "kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu), `sysctl -w user.max_user_namespaces=10000` "
+        "(elsewhere), or start the container you are in with the right to make them. " + _WHAT_NOW
+    )
+
+
+def start(
+    folder: Path | None,
+    hidden: Sequence[Path],
+    sockets: Path,
+    control: int,
+    threads: int,
+    complaints: IO[bytes],
+) -> subprocess.Popen:
+    """Starts the preloaded process in a new container.
+
+    Args:
+        folder: the lab's release, whose data files a notebook may read.
+        hidden: folders that stay invisible even if they lie in one that is shown, such as the system's.
+        sockets: folder in which kernels bind their sockets; the only one that can be written to.
+        control: file descriptor of the control socket.
+        threads: how many a numerical library may use.
+        complaints: where whatever goes wrong at the start is written to.
+    """
+    command = [bubblewrap(), "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
+    command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
+    command += ["--new-session", "--die-with-parent", "--clearenv", "--cap-drop", "ALL"]
+    command += [part for name in _CAPABILITIES for part in ("--cap-add", name)]
+    command += _files(folder, hidden, sockets)
+    people = {path: _in_memory(text) for path, text in _PEOPLE.items()}
+    for path, file in people.items():
+        command += ["--ro-bind-data", str(file), path]
+    command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
+    for name, value in environment(threads).items():
+        command += ["--setenv", name, value]
+    given = [control, *people.values()]
+    mapping = _Mapping() if os.getuid() == 0 else None
+    if mapping:
+        os.chown(sockets, _LEARNERS, _LEARNERS)
+    if mapping:
+        command += ["--userns-block-fd", str(mapping.go), "--info-fd", str(mapping.information)]
+        given += [mapping.go, mapping.information]
+    # -P: no module can be slipped in from the current folder
+    command += ["--", sys.executable, "-P", str(INSIDE), str(control)]
+    process = subprocess.Popen(
+        command, pass_fds=given, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints
+    )
+    for file in people.values():
+        os.close(file)
+    if mapping:
+        mapping.write()
+    return process
+
+
+def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[str]:
+    shown = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
+    shown += [Path(course_utils.__file__).parent, INSIDE]
+    shown = [path for path in dict.fromkeys(shown) if not path.is_relative_to("/usr")]
+    arguments = ["--ro-bind", "/usr", "/usr", "--dir", "/etc", "--dir", "/run", "--dir", "/home"]
+    for name in _SYSTEM:
+        if os.path.islink(name):
+            arguments += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            arguments += ["--ro-bind", name, name]
+    for name in _SETTINGS:
+        arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    for path in shown:
+        for above in reversed(path.parents[:-1]):  # else only root could look into them
+            arguments += ["--dir", str(above)]
+        arguments += ["--ro-bind", str(path), str(path)]
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home/learner"]
+    for path in map(Path.resolve, hidden):
+        if any(path.is_relative_to(seen) for seen in (Path("/usr"), *shown)) and path.is_dir():
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+    arguments += ["--bind", str(sockets), "/run/sockets", "--dir", "/lab"]
+    for file in sorted(folder.iterdir()) if folder else []:
+        if file.suffix != ".ipynb" and file.name != FILE_NAME and not file.name.startswith("."):
+            arguments += ["--ro-bind", str(file.resolve()), f"/lab/{file.name}"]
+    return arguments
+
+
+def environment(threads: int) -> dict[str, str]:
+    """All that a learner's process knows of the world outside. The number of threads is fixed, since sums of
+    floating-point numbers depend on it."""
+    names = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
+    return {f"{name}_NUM_THREADS": str(threads) for name in names} | {
+        "TF_NUM_INTRAOP_THREADS": str(threads),
+        "TF_NUM_INTEROP_THREADS": str(threads),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/home/learner",
+        "IPYTHONDIR": "/tmp/ipython",
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
+    }
+
+
+def _in_memory(text: str) -> int:
+    """A file descriptor to read a text from."""
+    file = os.memfd_create("sandbox")
+    os.write(file, text.encode())
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
+class _Mapping:
+    """Which user numbers a container that root starts has: its own, and one that learners get.
+
+    Root's number would not do for learners: the system exempts it from the limit on processes, and lets it
+    read files that are only root's.
+    """
+
+    def __init__(self) -> None:
+        self.go, self._go = os.pipe()
+        self._information, self.information = os.pipe()
+
+    def write(self) -> None:
+        os.close(self.go)
+        os.close(self.information)
+        with os.fdopen(self._information) as file, os.fdopen(self._go, "wb") as go:
+            try:
+                pid = json.load(file)["child-pid"]
+                for name in ("uid_map", "gid_map"):
+                    Path(f"/proc/{pid}/{name}").write_text(f"0 0 1\n1000 {_LEARNERS} 1\n")
+            except (OSError, ValueError) as error:
+                raise refused(f"user numbers could not be mapped ({error}).") from None
+            go.write(b"go")

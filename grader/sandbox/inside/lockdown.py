@@ -1,0 +1,171 @@
+"""What the kernel of the operating system is asked to refuse to a learner's process: limits, rights, calls.
+
+Runs inside the sandbox and imports the standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import struct
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+NEW_MOUNTS, NEW_CGROUP, NEW_UTS, NEW_IPC = 0x00020000, 0x02000000, 0x04000000, 0x08000000
+NEW_USER, NEW_PID, NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
+_NEW_ANYTHING = NEW_MOUNTS | NEW_CGROUP | NEW_UTS | NEW_IPC | NEW_USER | NEW_PID | NEW_NETWORK
+
+READ_ONLY, NO_SUID, NO_DEVICES, NO_EXECUTION, RECURSIVE, PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
+
+_DUMPABLE, _CHILD_SUBREAPER, _NO_NEW_PRIVILEGES, _DROP_BOUNDING = 4, 36, 38, 24
+_SECCOMP, _FILTER = 22, 2
+
+
+def _call(name: str, *arguments: object) -> None:
+    if getattr(_libc, name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    _call("unshare", ctypes.c_int(flags))
+
+
+def mount(source: str, target: str, kind: str, flags: int = 0, options: str = "") -> None:
+    """
+    Raises:
+        OSError: the system refuses.
+    """
+    texts = (source.encode(), target.encode(), kind.encode())
+    _call("mount", *texts, ctypes.c_ulong(flags), options.encode())
+
+
+def adopt_orphans() -> None:
+    """Processes whose parent ends become children of this one."""
+    _call("prctl", _CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def own_proc() -> None:
+    """Lets the caller use /proc/self again, which a change of user takes away."""
+    _call("prctl", _DUMPABLE, 1, 0, 0, 0)
+
+
+def enter_own_user_namespace(number: int) -> None:
+    """The caller gets this user and group number in a namespace of its own, in which no other can be made."""
+    maps = {"uid_map": f"{number} {os.getuid()} 1", "gid_map": f"{number} {os.getgid()} 1"}
+    unshare(NEW_USER)
+    for name, text in {"setgroups": "deny", **maps}.items():
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    with open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write("0")
+
+
+def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds: int) -> None:
+    """Limits of each process; ``memory`` in bytes, on top of what the preloaded process uses already."""
+    with open("/proc/self/status") as status:
+        data = next(int(line.split()[1]) for line in status if line.startswith("VmData:")) * 1024
+    for name, most in {
+        resource.RLIMIT_DATA: data + memory,
+        resource.RLIMIT_NPROC: processes,
+        resource.RLIMIT_FSIZE: file_bytes,
+        resource.RLIMIT_NOFILE: files,
+        resource.RLIMIT_CPU: cpu_seconds,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_CORE: 0,
+    }.items():
+        resource.setrlimit(name, (most, most))
+
+
+def give_up_rights() -> None:
+    """Drops every capability for good, and forbids calls that no notebook needs. Before any thread starts."""
+    capability = 0
+    while _libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0) == 0:
+        capability += 1
+    header, none = struct.pack("<Ii", 0x20080522, 0), bytes(24)  # version 3; all three sets empty
+    _call("capset", header, none)
+    _call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    _forbid_calls()
+
+
+# ---------------------------------------------------------------------------------- seccomp
+
+# Calls that make namespaces or mounts, look into other processes, reach rarely used parts of the kernel, or
+# hold memory that no limit counts (memfd). Numbers: arch/x86/entry/syscalls/syscall_64.tbl and
+# include/uapi/asm-generic/unistd.h of the Linux source.
+_FORBIDDEN = {
+    "x86_64": {
+        "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165,
+        "umount2": 166, "swapon": 167, "init_module": 175, "quotactl": 179, "add_key": 248,
+        "request_key": 249, "keyctl": 250, "mbind": 237, "migrate_pages": 256, "unshare": 272, "splice": 275,
+        "vmsplice": 278, "move_pages": 279, "perf_event_open": 298, "fanotify_init": 300,
+        "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
+        "kcmp": 312, "finit_module": 313, "memfd_create": 319, "kexec_file_load": 320, "bpf": 321,
+        "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
+        "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
+        "pidfd_getfd": 438, "mount_setattr": 442, "memfd_secret": 447,
+    },
+    "aarch64": {
+        "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60, "vmsplice": 75,
+        "splice": 76, "acct": 89, "personality": 92, "unshare": 97, "init_module": 105, "ptrace": 117,
+        "add_key": 217, "request_key": 218, "keyctl": 219, "swapon": 224, "mbind": 235,
+        "migrate_pages": 238, "move_pages": 239, "perf_event_open": 241, "fanotify_init": 262,
+        "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271,
+        "kcmp": 272, "finit_module": 273, "memfd_create": 279, "bpf": 280, "userfaultfd": 282,
+        "kexec_file_load": 294, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
+        "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
+        "pidfd_getfd": 438, "mount_setattr": 442, "memfd_secret": 447,
+    },
+}  # fmt: skip
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CLONE3 = 435
+_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_NOT_PERMITTED, _NOT_THERE = 1, 38
+
+
+def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("<HBBI", code, if_true, if_false, value)
+
+
+def _filter(machine: str) -> bytes:
+    """The BPF program; see seccomp(2). Offsets in its data: 0 call number, 4 architecture, 16 argument 0."""
+    program = [
+        _instruction(_LOAD, 4),
+        _instruction(_EQUAL, _ARCHITECTURE[machine], 1, 0),
+        _instruction(_RETURN, _KILL),  # 32-bit calls have other numbers
+        _instruction(_LOAD, 0),
+    ]
+    if machine == "x86_64":
+        program += [_instruction(_AT_LEAST, 0x40000000, 0, 1), _instruction(_RETURN, _KILL)]  # x32
+    for number in _FORBIDDEN[machine].values():
+        program += [_instruction(_EQUAL, number, 0, 1), _instruction(_RETURN, _ERROR | _NOT_PERMITTED)]
+    # clone3 hides its flags behind a pointer: the C library falls back to clone, whose flags can be read
+    program += [_instruction(_EQUAL, _CLONE3, 0, 1), _instruction(_RETURN, _ERROR | _NOT_THERE)]
+    program += [
+        _instruction(_EQUAL, _CLONE[machine], 0, 3),
+        _instruction(_LOAD, 16),
+        _instruction(_ANY_BIT, _NEW_ANYTHING, 0, 1),
+        _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
+        _instruction(_RETURN, _ALLOW),
+    ]
+    return b"".join(program)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def _forbid_calls() -> None:
+    machine = platform.machine()
+    if machine not in _FORBIDDEN:  # the namespaces and limits still hold
+        return
+    code = _filter(machine)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(buffer))
+    _call("prctl", _SECCOMP, _FILTER, ctypes.byref(program), 0, 0)

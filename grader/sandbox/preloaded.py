@@ -1,0 +1,264 @@
+"""The preloaded process, as the grader's side sees it: start it, ask it for kernels, be told how they ended."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import select
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.course import CourseError
+from grader.sandbox import container
+
+_PACKET = 2**16
+_ANSWER_SECONDS = 40
+_PRELOAD_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    Attributes:
+        memory: bytes of all its processes together, on top of what was imported beforehand.
+        disk: bytes in its home folder; as many in /tmp and in /dev/shm. Also the largest file.
+        processes: processes and threads at a time.
+        files: open files a process.
+        cpu_seconds: CPU time of a process.
+    """
+
+    memory: int = 2 * 2**30
+    disk: int = 256 * 2**20
+    processes: int = 256
+    files: int = 512
+    cpu_seconds: int = 1200
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for all submissions of a lab.
+
+    Attributes:
+        modules: what is imported before any submission comes.
+        folder: the lab's release, whose data files a notebook may read.
+        hidden: folders of the course that must stay invisible, wherever they lie.
+        threads: how many a numerical library may use.
+    """
+
+    modules: tuple[str, ...] = ()
+    folder: Path | None = None
+    hidden: tuple[Path, ...] = ()
+    threads: int = 1
+
+
+class SandboxLost(Exception):
+    """The preloaded process died or does not answer as it should. It has to be replaced."""
+
+
+class Preloaded:
+    """One preloaded process in its container. It runs one kernel at a time.
+
+    Raises:
+        CourseError: the sandbox cannot be set up on this machine.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.sockets = Path(tempfile.mkdtemp(prefix="tl-"))
+        self.running = False
+        self._ended: dict[str, Any] = {}
+        self._ready = False
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = container.start(
+                setting.folder,
+                setting.hidden,
+                self.sockets,
+                theirs.fileno(),
+                setting.threads,
+                self._complaints,
+            )
+        try:
+            self._send({"modules": setting.modules})
+        except SandboxLost:
+            raise self._refused() from None
+
+    def wait_until_ready(self) -> None:
+        """Waits until everything is imported.
+
+        Raises:
+            CourseError: the sandbox cannot be set up on this machine.
+        """
+        if not self._ready:
+            try:
+                self._answer(_PRELOAD_SECONDS)
+            except SandboxLost:
+                raise self._refused() from None
+            self._ready = True
+
+    def _refused(self) -> CourseError:
+        self._process.kill()
+        self._process.wait()
+        self._complaints.seek(0)
+        reason = self._complaints.read().decode(errors="replace").strip()
+        self.close()
+        return container.refused(reason[-2000:])
+
+    @property
+    def pid(self) -> int:
+        """Of the container's outermost process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    # -- kernels
+
+    def start_kernel(
+        self, connection: Mapping[str, Any], environment: Mapping[str, str], limits: Limits
+    ) -> None:
+        """Forks a kernel, which has bound its sockets when this returns.
+
+        Args:
+            connection: as in a Jupyter connection file; the ``ip`` (a path) lies in :attr:`sockets`.
+            environment: variables on top of the container's own.
+
+        Raises:
+            SandboxLost: there is none.
+        """
+        self.wait_until_ready()
+        inside = f"/run/sockets/{Path(connection['ip']).relative_to(self.sockets)}"
+        own = {"connection": {**connection, "ip": inside}, "environment": dict(environment)}
+        answer = self._ask({"do": "start", "limits": asdict(limits), **own})
+        if "pid" not in answer:
+            raise SandboxLost(f"No kernel could be started: {answer.get('error')}")
+        self.running, self._ended = True, {}
+
+    def allow(self, cpu_seconds: float) -> None:
+        """Gives the running kernel so much CPU time (all its processes together) from now on."""
+        self._send({"do": "budget", "cpu_seconds": cpu_seconds})
+
+    def signal(self, number: int) -> None:
+        if self.running:
+            self._send({"do": "signal", "number": number})
+
+    def poll(self) -> int | None:
+        """The exit status of the kernel, negative for a signal; None while it runs."""
+        if self.running:
+            with contextlib.suppress(SandboxLost, BlockingIOError):
+                self._note_end(self._receive(0))
+        if self.running and not self.alive:
+            self._note_end({"ended": -signal.SIGKILL, "cause": "sandbox"})
+        return None if self.running else self._ended.get("ended", 0)
+
+    @property
+    def cause(self) -> str:
+        """Why the kernel ended, if that was not its own doing: "memory", "cpu", "sandbox", or empty."""
+        return self._ended.get("cause", "")
+
+    def stop_kernel(self) -> None:
+        """Ends the kernel and everything it has started.
+
+        Raises:
+            SandboxLost: the preloaded process is not as it was before.
+        """
+        if self.running:
+            self.signal(signal.SIGKILL)
+            self._note_end(self._answer(_ANSWER_SECONDS))
+        if self._ask({"do": "check"}) != {"clean": True}:
+            raise SandboxLost("The sandbox is not as clean as it was.")
+        for leftover in self.sockets.iterdir():
+            leftover.unlink()
+
+    def _note_end(self, answer: Mapping[str, Any]) -> None:
+        if not isinstance(answer.get("ended"), int):
+            raise SandboxLost(f"An unexpected answer: {answer}")
+        self.running, self._ended = False, dict(answer)
+
+    def close(self) -> None:
+        """Ends the container and all that is in it."""
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        self._complaints.close()
+        shutil.rmtree(self.sockets, ignore_errors=True)
+        self.running = False
+
+    # -- packets
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        self._send(request)
+        return self._answer(_ANSWER_SECONDS)
+
+    def _send(self, request: Mapping[str, Any]) -> None:
+        try:
+            self._control.send(json.dumps(request).encode())
+        except OSError as error:
+            raise SandboxLost(str(error)) from None
+
+    def _answer(self, seconds: float) -> dict[str, Any]:
+        try:
+            return self._receive(seconds)
+        except BlockingIOError:
+            raise SandboxLost(f"no answer for {seconds} seconds") from None
+
+    def _receive(self, seconds: float) -> dict[str, Any]:
+        try:
+            if not select.select([self._control], [], [], seconds)[0]:
+                raise BlockingIOError
+            packet = self._control.recv(_PACKET)
+        except BlockingIOError:
+            raise
+        except (OSError, ValueError) as error:
+            raise SandboxLost(str(error)) from None
+        try:
+            answer = json.loads(packet)
+        except ValueError:
+            raise SandboxLost("it has ended" if not packet else "it does not answer in JSON") from None
+        if not isinstance(answer, dict):
+            raise SandboxLost("it does not answer in the agreed form")
+        return answer
+
+
+# ---------------------------------------------------------------------------------- kept for the next kernel
+
+_idle: dict[Setting, list[Preloaded]] = {}
+
+
+def borrow(setting: Setting) -> Preloaded:
+    """A preloaded process that runs no kernel: one that was given back, or a new one.
+
+    Raises:
+        CourseError: the sandbox cannot be set up on this machine.
+    """
+    waiting = _idle.get(setting, [])
+    while waiting:
+        preloaded = waiting.pop()
+        if preloaded.alive:
+            return preloaded
+        preloaded.close()
+    return Preloaded(setting)
+
+
+def give_back(preloaded: Preloaded) -> None:
+    """Keeps a preloaded process for the next kernel of the same setting."""
+    _idle.setdefault(preloaded.setting, []).append(preloaded)
+
+
+@atexit.register
+def close_all() -> None:
+    """Ends every container that waits for another kernel."""
+    while _idle:
+        _, waiting = _idle.popitem()
+        for preloaded in waiting:
+            preloaded.close()
