@@ -2,84 +2,56 @@
 
 Every submission ends in exactly one state: graded, incomplete (cells were missing and have been restored),
 timed out, crashed, out of memory, or unreadable. None can affect another, or stop the run.
+
+Workers grade (:mod:`grader.work`); the process that runs this is the only one that writes. A run may be killed
+at any point: what has been entered is whole, and the next run goes on from there.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
-import nbformat
-from nbformat import NotebookNode
-from nbgrader.utils import determine_grade, is_grade, parse_utc
-
-from course_utils.comparison import Expected, Verdict
+from course_utils.comparison import Expected
+from grader import pool
 from grader.course import Course, CourseError
-from grader.feedback import with_results
 from grader.gradebook import Gradebook
-from grader.intake import find_notebook, read_submission, rebuild
-from grader.judge import judge
 from grader.lab import Lab
-from grader.run import CRASHED, GRADED, Executed, PlainRunner, Runner
+from grader.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
+from grader.run import PlainRunner, Runner, SandboxRunner
+from grader.sandbox.container import bubblewrap
+from grader.work import Graded, Grading, Record
 
-INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
-
-
-@dataclass(frozen=True)
-class Record:
-    """How one submission ended.
-
-    Attributes:
-        score: points given by the autograder, of ``max_score``. None: nothing was entered.
-        by_hand: how many written answers wait for a human.
-        verdicts: by exercise key; empty if nothing was entered.
-        notes: sentences about what was wrong with the submission, and what was done about it.
-    """
-
-    student: str
-    state: str
-    score: float | None
-    max_score: float
-    by_hand: int = 0
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def recognised(self) -> list[str]:
-        """Known mistakes in this submission, as ``exercise: mistake``."""
-        return [
-            f"{verdict.exercise}: {diagnosis.name}"
-            for verdict in self.verdicts.values()
-            for diagnosis in verdict.diagnoses
-        ]
+_GO_ON = "What was entered before is safe; run the same command again to go on."
+_PRELOADED = ("grader.work",)
 
 
-@dataclass(frozen=True)
-class Graded:
-    """One submission's notebook with results, before anything is written anywhere."""
+def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False) -> Runner:
+    """Who runs a lab's notebooks: the sandbox, unless it has been turned down explicitly.
 
-    notebook: NotebookNode
-    state: str
-    verdicts: Mapping[str, Verdict]
-    notes: tuple[str, ...]
+    Args:
+        elsewhere: they are run on other machines, and this one need not be able to.
 
-
-def choose_runner(sandbox: str | None) -> Runner:
-    """
     Raises:
-        CourseError: there is no such sandbox, or none was turned down explicitly.
+        CourseError: there is no such sandbox, or bubblewrap, which makes it, is missing.
     """
     if sandbox == "none":
         return PlainRunner()
-    asked = f"There is no sandbox called {sandbox!r}." if sandbox else "No sandbox is available yet."
-    raise CourseError(
-        f"{asked} Grading runs code that learners wrote, and without a sandbox that code can do whatever you "
-        "can do on this machine. If you trust it, add --sandbox none."
-    )
+    if sandbox is not None:
+        raise CourseError(
+            f"There is no sandbox called {sandbox!r}. Leave --sandbox out to grade in the sandbox; only if you "
+            "trust the code of every submission, --sandbox none runs it unprotected, as you, on this machine."
+        )
+    if not elsewhere:
+        bubblewrap()  # said now, not after the workers have started
+    return SandboxRunner.for_lab(lab)
 
 
 def class_seed(lab: Lab) -> int:
@@ -97,13 +69,16 @@ def class_seed(lab: Lab) -> int:
         if lab.name not in seeds:
             seeds[lab.name] = int.from_bytes(os.urandom(4), "big")
             file.parent.mkdir(parents=True, exist_ok=True)
-            scratch = file.with_suffix(".new")
-            scratch.write_text(json.dumps(seeds, indent=1), "utf-8")
-            scratch.replace(file)
+            _put(file, json.dumps(seeds, indent=1).encode())
         return int(seeds[lab.name])
-    except (OSError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise CourseError(
             f"{file} cannot be used ({error}). It holds the seed of each lab's checks. Delete it to draw new ones."
+        ) from None
+    except OSError as error:
+        raise CourseError(
+            f"{file}, which holds the seed of each lab's checks, cannot be used: {error.strerror}. "
+            "Make the file and its folder readable and writable."
         ) from None
 
 
@@ -125,99 +100,212 @@ def submissions(lab: Lab, student: str | None = None) -> list[Path]:
     return folders
 
 
-def autograde(lab: Lab, folders: Sequence[Path], runner: Runner, seed: int) -> Iterator[Record]:
-    """Grades submissions one after the other; each is entered before its record is given out.
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def autograde(
+    lab: Lab,
+    folders: Sequence[Path],
+    runner: Runner,
+    seed: int,
+    *,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    again: Again = Again.ALL,
+) -> Iterator[Record]:
+    """Grades submissions and enters them. Gives out a record each: first of those that are left as they are,
+    then of the others as they are entered, in the order in which they get ready.
+
+    Args:
+        jobs: how many worker processes; None grades in this process, one submission after the other.
+        cluster: address of a Dask scheduler, whose workers run the notebooks instead.
+        again: which of those that were graded before are graded again.
 
     Raises:
-        CourseError: the lab has not been built or the gradebook cannot be used. Never for a submission.
+        CourseError: nothing can be graded or entered (any more). Never for what a submission holds.
     """
-    release = lab.release()
-    expected = lab.expected(seed)
-    with Gradebook.open(lab.course) as gradebook:
+    if jobs and not cluster:
+        pool.prepare(_PRELOADED)  # they are imported while we go on
+    with _alone(lab.course), Gradebook.open(lab.course) as gradebook:
         gradebook.register(lab)
-        for folder in folders:
-            yield _grade_and_enter(lab, release, expected, seed, runner, gradebook, folder)
+        _remove_scratch(lab)
+        fingerprint = fingerprint_of_lab(lab, seed, runner)
+        todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
+        yield from (_record_of(student, marker) for student, marker in kept.items())
+        if not todo:
+            return
+        grading = Grading(lab.course, lab.name, seed, runner)
+        with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
+            expected = lab.expected(seed)
+            for folder, answer in workforce.map(expected, todo):
+                yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
 
 
-def _grade_and_enter(
+class _Workforce(Protocol):
+    """Whoever grades: this process, others on this machine, or others elsewhere."""
+
+    def map(
+        self, shared: Mapping[str, Expected], tasks: Iterable[Path]
+    ) -> Iterator[tuple[Path, Graded | Record | CourseError | pool.Lost]]: ...
+
+
+@dataclass
+class _ThisProcess(AbstractContextManager):
+    grading: Grading
+
+    def __enter__(self) -> _ThisProcess:
+        self.grading.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.grading.close()
+
+    def map(self, shared: Any, tasks: Iterable[Path]) -> Iterator[tuple[Path, Any]]:
+        for task in tasks:
+            yield task, self.grading(shared, task)
+
+
+def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractContextManager[_Workforce]:
+    if cluster:
+        from grader.cluster import Cluster  # Dask takes a second, and few have a cluster
+
+        return Cluster(cluster, grading)
+    if jobs:
+        # the runner's own limit is of running; starting, judging and a machine under load come on top
+        return pool.Pool(grading, jobs, seconds=2 * grading.runner.notebook_seconds + 600)
+    return _ThisProcess(grading)
+
+
+# ---------------------------------------------------------------------------------- writing
+
+
+def _entered(
     lab: Lab,
-    release: NotebookNode,
-    expected: Mapping[str, Expected],
-    seed: int,
-    runner: Runner,
+    grading: Grading,
     gradebook: Gradebook,
+    fingerprint: str,
+    expected: Mapping[str, Expected],
     folder: Path,
+    answer: Graded | Record | CourseError | pool.Lost,
 ) -> Record:
-    student = folder.parent.name
-    grades = [determine_grade(cell) for cell in release.cells if is_grade(cell)]
-    max_score = sum(points for _, points in grades)
+    """Writes down what a worker gave for a submission, and says how it ended."""
+    if isinstance(answer, CourseError):
+        raise answer
+    if isinstance(answer, Record):
+        return answer
     try:
-        graded = grade(lab, release, expected, seed, runner, folder)
-        submitted = _submitted_at(folder)
-        _write_notebook(lab.course, lab, student, graded.notebook, folder if submitted else None)
-        read = graded.state != UNREADABLE
-        gradebook.write(lab, student, graded.notebook, submitted, read)
+        graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
+        # the notebook first: without its marker in the gradebook it is simply written again
+        _write_notebook(lab, graded)
+        gradebook.write(lab, graded.record.student, graded.entry, _marker_of(graded, fingerprint))
     except CourseError:
         raise
-    except Exception as error:  # a fault of ours: this submission waits, the class goes on
-        note = f"The grader itself failed here, and entered nothing: {type(error).__name__}: {error}"
-        return Record(student, CRASHED, None, max_score, notes=(note,))
-    scores = [determine_grade(cell)[0] for cell in graded.notebook.cells if is_grade(cell)] if read else []
-    return Record(
-        student,
-        graded.state,
-        score=round(sum(score for score in scores if score is not None), 2),
-        max_score=max_score,
-        by_hand=scores.count(None),
-        verdicts=graded.verdicts,
-        notes=graded.notes,
+    except Exception as error:  # a fault of ours again
+        return grading.failed(folder, error)
+    return graded.record
+
+
+def _marker_of(graded: Graded, fingerprint: str) -> Marker | None:
+    record = graded.record
+    if not graded.final:
+        return None
+    return Marker(
+        handed_in=graded.handed_in,
+        lab=fingerprint,
+        notebook=digest_of(graded.notebook),
+        state=record.state,
+        score=record.score or 0.0,
+        max_score=record.max_score,
+        by_hand=record.by_hand,
+        recognised=record.recognised,
+        notes=record.notes,
     )
 
 
-def grade(
-    lab: Lab,
-    release: NotebookNode,
-    expected: Mapping[str, Expected],
-    seed: int,
-    runner: Runner,
-    folder: Path,
-) -> Graded:
-    """Takes one submission from its folder to a notebook with results. Writes nothing."""
-    path, found_notes = find_notebook(folder, lab.notebook_name)
-    read = read_submission(path)
-    if read.problem:
-        executed, state = Executed(release, UNREADABLE, {}), UNREADABLE
-        notes = (*found_notes, f"{read.problem} It could not be graded and counts 0 points.")
-    else:
-        rebuilt = rebuild(release, read.cells)
-        executed = runner.run(rebuilt.notebook, seed, lab.release_folder)
-        state = INCOMPLETE if executed.state == GRADED and rebuilt.missing else executed.state
-        notes = (*found_notes, *read.notes, *rebuilt.notes, *executed.notes)
-    verdicts = judge(lab, expected, executed.payloads)
-    notebook = with_results(lab, executed.notebook, release, verdicts, state, notes)
-    notebook.metadata["transformer_labs"] = {"seed": seed, "state": state}
-    return Graded(notebook, state, verdicts, notes)
+def _record_of(student: str, marker: Marker) -> Record:
+    return Record(
+        student,
+        marker.state,
+        marker.score,
+        marker.max_score,
+        marker.by_hand,
+        marker.recognised,
+        marker.notes,
+        kept=True,
+    )
 
 
-def _submitted_at(folder: Path) -> datetime | None:
-    """When a submission was handed in, from the file that nbgrader's exchange leaves. None if unknown."""
-    file = folder / "timestamp.txt"
-    try:
-        return None if file.is_symlink() else parse_utc(file.read_text("utf-8")[:100].strip())
-    except (OSError, ValueError, OverflowError):
-        return None
-
-
-def _write_notebook(
-    course: Course, lab: Lab, student: str, notebook: NotebookNode, dated: Path | None
-) -> None:
+def _write_notebook(lab: Lab, graded: Graded) -> None:
     """Puts a graded notebook where nbgrader's feedback and formgrader look for it, all or nothing."""
-    target = course.autograded / student / lab.name
-    target.mkdir(parents=True, exist_ok=True)
-    files = {lab.notebook_name: nbformat.writes(notebook)}
-    if dated:
-        files["timestamp.txt"] = (dated / "timestamp.txt").read_text("utf-8")
-    for name, text in files.items():
-        scratch = target / f".{name}.new"
-        scratch.write_text(text, "utf-8")
-        scratch.replace(target / name)
+    target = lab.course.autograded / graded.record.student / lab.name
+    files = {lab.notebook_name: graded.notebook}
+    if graded.timestamp:
+        files["timestamp.txt"] = graded.timestamp.encode()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            _put(target / name, data)
+    except OSError as error:
+        raise CourseError(
+            f"The graded notebook of {graded.record.student} cannot be written into {target}: {error.strerror}. "
+            f"See that the disk has room and that the folder can be written. {_GO_ON}"
+        ) from None
+
+
+def _put(file: Path, data: bytes) -> None:
+    """Writes a file, all or nothing, also if the power fails.
+
+    Raises:
+        OSError: it was not written; what was there before is still there.
+    """
+    scratch = file.with_name(f".{file.name}.new")
+    try:
+        with scratch.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        scratch.replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        raise
+
+
+def _remove_scratch(lab: Lab) -> None:
+    """Files of a run that was killed while it wrote them."""
+    for scratch in lab.course.autograded.glob(f"*/{lab.name}/.*.new"):
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+
+
+@contextlib.contextmanager
+def _alone(course: Course) -> Iterator[None]:
+    """Only one may grade a course at a time. The system gives the lock back when a process ends, however.
+
+    Raises:
+        CourseError: somebody else is grading, or nothing can be written there.
+    """
+    with contextlib.ExitStack() as stack:
+        _lock(course, stack)
+        yield
+
+
+def _lock(course: Course, stack: contextlib.ExitStack) -> None:
+    try:
+        course.grading.mkdir(parents=True, exist_ok=True)
+        file = stack.enter_context((course.grading / "autograde.lock").open("a"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CourseError(
+            f"Another `grader autograde` is at work in {course.grading}. Wait until it has finished, or stop it; "
+            "what it has entered by then stays."
+        ) from None
+    except OSError as error:
+        raise CourseError(
+            f"{course.grading} cannot be written: {error.strerror}. Make the folder writable and see that the "
+            f"disk has room. {_GO_ON}"
+        ) from None

@@ -10,17 +10,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import track
 from rich.table import Table
 from typer.core import TyperGroup
 
 from grader import autograde as grading
 from grader.build import build as build_labs
+from grader.collect import Collected
+from grader.collect import collect as collect_lab
 from grader.course import Course, CourseError
 from grader.demo import run_demo
+from grader.doctor import Examination, examine
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
 from grader.lab import Lab
+from grader.progress import watched
+from grader.resume import Again
+from grader.work import Record
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -74,17 +79,111 @@ def release(lab: LabName) -> None:
 
 
 @app.command()
+def collect(
+    lab: LabName,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SOURCE]", help="A folder, or a zip from Canvas or Moodle; else the exchange."
+        ),
+    ] = None,
+) -> None:
+    """Put what was handed in where it is graded: from nbgrader's exchange, a folder, or an LMS's zip."""
+    loaded = Lab.load(Course.find(), lab)
+    rows = collect_lab(loaded, source)
+    console.print(_table_of_collected(lab, rows))
+    typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
+
+
+def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
+    table = Table(title=lab, title_justify="left")
+    for name in ("Student", "File", "What happened", "Notes"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, (row.student or "?", row.file, row.outcome, row.why)))
+    return table
+
+
+@app.command()
+def doctor(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A notebook.")],
+    lab: Annotated[
+        str | None, typer.Option(metavar="LAB", help="The lab it is for; default: the one it looks like.")
+    ] = None,
+) -> None:
+    """Say what is wrong with a notebook, and what grading will make of it. Runs nothing of it."""
+    found = examine(Course.find(), file, lab)
+    _show_examination(file, found)
+    if not found.fine:
+        raise typer.Exit(1)
+
+
+def _show_examination(file: Path, found: Examination) -> None:
+    if found.problem:
+        typer.echo(f"{file.name!r} cannot be graded. {found.problem}")
+        return
+    table = Table(title=f"{escape(file.name)}, as a notebook of {found.lab}", title_justify="left")
+    for name in ("Exercise or written answer", "State", "Syntax error"):
+        table.add_column(name, overflow="fold")
+    for part in found.parts:
+        name = f"{part.name} (written)" if part.written else part.name
+        table.add_row(*map(escape, (name, part.state, part.fault)))
+    console.print(table)
+    if found.own:
+        typer.echo("Code cells of your own, which will run:")
+    for cell in found.own[:20]:
+        fault = f"  [syntax error: {cell.fault}]" if cell.fault else ""
+        typer.echo(f"  {f'after `{cell.after}`' if cell.after else 'first'}: {cell.first_line}{fault}")
+    if len(found.own) > 20:
+        typer.echo(f"  and {len(found.own) - 20} more")
+    for note in found.notes:
+        typer.echo(f"Note: {note}")
+    typer.echo(
+        "Grading takes it as it is."
+        if found.fine
+        else "Grading takes it, but see what is said above: mend it and hand in again if you can."
+    )
+
+
+@app.command()
 def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
     student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this one.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; default: as cores.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Grade again what is unchanged.")] = False,
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="Grade only what was handed in anew, even if the lab changed.")
+    ] = False,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run notebooks on a Dask cluster: tcp://host:8786.")
+    ] = None,
 ) -> None:
-    """Grade what was handed in of a lab."""
-    runner = grading.choose_runner(sandbox)
+    """Grade what was handed in of a lab. Stopped at any point, it goes on from there when called again."""
+    if force and only_new:
+        raise CourseError("--force grades everything and --only-new only what is new: give one of them.")
     loaded = Lab.load(Course.find(), lab)
+    runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
     folders = grading.submissions(loaded, student)
-    records = grading.autograde(loaded, folders, runner, grading.class_seed(loaded))
-    records = list(track(records, f"Grading {lab}", len(folders), console=console, transient=True))
+    stream = grading.autograde(
+        loaded,
+        folders,
+        runner,
+        grading.class_seed(loaded),
+        jobs=jobs or grading.usable_cores(),
+        cluster=cluster,
+        again=Again.ALL if force else Again.NEW if only_new else Again.CHANGED,
+    )
+    records: list[Record] = []
+    try:
+        records.extend(watched(stream, f"Grading {lab}", len(folders), console))
+    except KeyboardInterrupt:
+        stream.close()
+        typer.echo("grader: stopped. What was entered stays; the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+    records.sort(key=lambda record: record.student)
     show(lab, records)
     typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
     if any(record.score is None for record in records):
@@ -119,11 +218,11 @@ def demo(labs: Labs = None) -> None:
     run_demo(Course.find(), labs or [], say=typer.echo, show=show)
 
 
-def show(lab: str, records: Iterable[grading.Record]) -> None:
+def show(lab: str, records: Iterable[Record]) -> None:
     console.print(table_of(lab, records))
 
 
-def table_of(title: str, records: Iterable[grading.Record]) -> Table:
+def table_of(title: str, records: Iterable[Record]) -> Table:
     """Students, states, scores, recognised misconceptions and notes, as a table for the terminal."""
     table = Table(title=title, title_justify="left")
     table.add_column("Student", overflow="fold")

@@ -82,7 +82,11 @@ class Course:
         config.CourseDirectory.autograded_directory = "grading/autograded"
         config.CourseDirectory.feedback_directory = "grading/feedback"
         config.CourseDirectory.db_url = f"sqlite:///{self.gradebook}"
-        config.Autograde.sanitize_preprocessors = ["grader.stock.UseGraderAutograde"]
+        config.Autograde.sanitize_preprocessors = ["grader.stock.RunAndJudge"]
+        config.Autograde.autograde_preprocessors = [
+            "nbgrader.preprocessors.SaveAutoGrades",
+            "nbgrader.preprocessors.AssignLatePenalties",
+        ]
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
 

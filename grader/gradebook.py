@@ -1,38 +1,94 @@
 """nbgrader's gradebook.db, of which this is the only writer.
 
-A submission is written in one transaction, so that a run that is killed leaves whole submissions only.
+A submission is written in one transaction, its marker (:mod:`grader.resume`) included, so that a run that is
+killed leaves whole submissions only. The marker lies in a table of our own, which nbgrader does not look at.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
-from nbgrader.api import Comment, Grade, MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Notebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import SaveCells
-from nbgrader.utils import compute_checksum, determine_grade
-from sqlalchemy.exc import DBAPIError
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+from sqlalchemy import JSON, Column, Connection, Float, Integer, MetaData, String, Table, delete, func, select
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from grader.course import Course, CourseError
 from grader.lab import Lab, nbgrader_of
+from grader.resume import Marker
+
+BUSY_SECONDS = 30
+"""How long to wait for another program (formgrader, mostly) that is writing at the moment."""
+
+_MARKERS = Table(
+    "transformer_labs_graded",
+    MetaData(),
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("submission_id", String(32), nullable=False),  # of which there is a new one if it is entered anew
+    Column("handed_in", String(64), nullable=False),
+    Column("lab", String(64), nullable=False),
+    Column("notebook", String(100), nullable=False),
+    Column("state", String(32), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("max_score", Float, nullable=False),
+    Column("by_hand", Integer, nullable=False),
+    Column("recognised", JSON, nullable=False),
+    Column("notes", JSON, nullable=False),
+)
 
 
-@contextmanager
-def _own_programs_first() -> Iterator[None]:
-    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
+@dataclass(frozen=True)
+class Entry:
+    """What the gradebook is told about one submission.
+
+    Attributes:
+        scores: cell -> its automatic points; None where a human has to give them.
+        untouched: solution cells and written answers that are as they were handed out.
+        submitted: when it was handed in (UTC), if that is known.
+    """
+
+    scores: Mapping[str, float | None]
+    untouched: frozenset[str]
+    submitted: datetime | None = None
+
+
+def entry_of(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Entry:
+    """The entry for a notebook with results: nbgrader's own rules give the points.
+
+    Args:
+        read: False for a submission that could not be read: everything is 0 and nothing left to grade.
+    """
+    scores, untouched = {}, set()
+    for cell in notebook.cells:
+        name = nbgrader_of(cell).get("grade_id")
+        if is_grade(cell):
+            scores[name] = determine_grade(cell)[0] if read else 0.0
+        if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
+            untouched.add(name)
+    return Entry(scores, frozenset(untouched), submitted)
 
 
 class Gradebook:
@@ -49,18 +105,13 @@ class Gradebook:
         Raises:
             CourseError: the file cannot be read or written (also later, while it is open).
         """
-        course.grading.mkdir(parents=True, exist_ok=True)
-        config = course.nbgrader_config().CourseDirectory
         try:
-            with _own_programs_first():
-                book = NbgraderGradebook(config.db_url, config.course_id)
-            with book:
+            _make(course)
+            with _nbgrader_s(course, course.gradebook) as book:
+                _MARKERS.create(book.engine, checkfirst=True)
                 yield cls(course, book)
         except DBAPIError as error:
-            raise CourseError(
-                f"The gradebook {course.gradebook} cannot be used: {error.orig}. Nothing was lost: see that "
-                "the disk has room, that the file can be written and that no other program holds it."
-            ) from error
+            raise _unusable(course, str(error.orig)) from error
 
     def register(self, lab: Lab) -> None:
         """Enters a lab's cells, or brings them up to date, by nbgrader's own step.
@@ -69,11 +120,7 @@ class Gradebook:
             CourseError: cells came or went since submissions were graded, which nbgrader cannot follow.
         """
         self._book.update_or_create_assignment(lab.name)
-        names = {
-            "notebook": lab.slug,
-            "assignment": lab.name,
-            "db_url": self.course.nbgrader_config().CourseDirectory.db_url,
-        }
+        names = {"notebook": lab.slug, "assignment": lab.name, "db_url": _url(self.course.gradebook)}
         try:
             SaveCells().preprocess(lab.release(), {"nbgrader": names})
         except RuntimeError as error:
@@ -83,58 +130,193 @@ class Gradebook:
             ) from None
         self._book.db.expire_all()  # the step had a connection of its own
 
-    def write(
-        self, lab: Lab, student: str, notebook: NotebookNode, submitted: datetime | None, read: bool = True
-    ) -> None:
+    def markers(self, lab: Lab) -> dict[str, Marker]:
+        """Student -> marker, of those submissions whose scores are still what was entered with it."""
+        entered = (
+            select(_PAGE.c.assignment_id.label("id"), func.sum(_GRADE.c.auto_score).label("score"))
+            .join(_GRADE, _GRADE.c.notebook_id == _PAGE.c.id)
+            .group_by(_PAGE.c.assignment_id)
+            .subquery()
+        )
+        found = (
+            select(_MARKERS, entered.c.score.label("entered"))
+            .join(_SUBMISSION, _SUBMISSION.c.id == _MARKERS.c.submission_id)
+            .outerjoin(entered, entered.c.id == _MARKERS.c.submission_id)
+            .where(_MARKERS.c.assignment == lab.name)
+        )
+        with self._book.engine.connect() as connection:
+            rows = connection.execute(found).mappings().all()
+        return {
+            row["student"]: _marker(row) for row in rows if abs((row["entered"] or 0) - row["score"]) < 0.005
+        }
+
+    def write(self, lab: Lab, student: str, entry: Entry, marker: Marker | None = None) -> None:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
 
         Args:
-            notebook: with results, so that nbgrader's own rules give the scores.
-            submitted: when it was handed in (UTC), if that is known.
-            read: False for a submission that could not be read: everything is 0 and nothing left to grade.
-        """
-        session = self._book.db
-        try:
-            submission = self._submission(lab, student)
-            submission.timestamp = submitted
-            page = next(page for page in submission.notebooks if page.name == lab.slug)
-            grades = {grade.cell_id: grade for grade in page.grades}
-            comments = {comment.cell_id: comment for comment in page.comments}
-            cells = {nbgrader_of(cell)["grade_id"]: cell for cell in notebook.cells if nbgrader_of(cell)}
-            for entry in page.notebook.grade_cells:
-                grade = grades.get(entry.id) or Grade(cell_id=entry.id, notebook_id=page.id)
-                session.add(grade)
-                grade.auto_score = determine_grade(cells[entry.name])[0] if read else 0
-                grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
-            for entry in page.notebook.solution_cells:
-                comment = comments.get(entry.id) or Comment(cell_id=entry.id, notebook_id=page.id)
-                session.add(comment)
-                untouched = nbgrader_of(cells[entry.name]).get("checksum") == compute_checksum(
-                    cells[entry.name]
-                )
-                comment.auto_comment = "No response." if untouched else None
-            session.commit()
-        except BaseException:
-            session.rollback()
-            raise
+            marker: None: nothing is remembered, and the next run grades the submission again.
 
-    def _submission(self, lab: Lab, student: str) -> SubmittedAssignment:
+        Raises:
+            CourseError: the gradebook cannot be written now; nothing has been.
+        """
+        # with tables, not with nbgrader's objects: those load a dozen relations a submission, a query each
+        with self._transaction() as db:
+            page = _page(db, lab, student, entry.submitted)
+            cells = db.execute(
+                select(_CELL.c.id, _CELL.c.name, _CELL.c.type)
+                .join(_NOTEBOOK, _NOTEBOOK.c.id == _CELL.c.notebook_id)
+                .where(_NOTEBOOK.c.id == page.master)
+            ).all()
+            _enter_scores(
+                db, page.id, {id: entry.scores[name] for id, name, kind in cells if kind == "GradeCell"}
+            )
+            untouched = {id: name in entry.untouched for id, name, kind in cells if kind == "SolutionCell"}
+            _enter_comments(db, page.id, untouched)
+            _remember(db, lab, student, page.submission, marker)
+        self._book.db.expire_all()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
         try:
-            return self._book.find_submission(lab.name, student)
-        except MissingEntry:
-            pass
-        # as nbgrader's own add_submission, which would commit in between
-        session = self._book.db
-        assignment = self._book.find_assignment(lab.name)
-        owner = session.get(Student, student) or Student(id=student)
-        with session.no_autoflush:
-            submission = SubmittedAssignment(assignment_id=assignment.id, student=owner)
-            session.add(submission)
-            for page in assignment.notebooks:
-                session.add(SubmittedNotebook(notebook_id=page.id, assignment=submission))
-        session.flush()
-        return submission
+            with self._book.engine.begin() as connection:
+                yield connection
+        except DatabaseError as error:
+            if type(error) in (
+                DatabaseError,
+                OperationalError,
+            ):  # others are faults of what was to be entered
+                raise _unusable(self.course, str(error.orig)) from error
+            raise
 
     def export(self, file: Path) -> None:
         """Everybody's scores as a CSV file, by nbgrader's exporter."""
         CsvExportPlugin(to=str(file)).export(self._book)
+
+
+# ---------------------------------------------------------------------------------- the file
+
+
+def _make(course: Course) -> None:
+    """A new gradebook, if there is none: all of it or nothing, for half of one would be taken for whole."""
+    scratch = course.grading / ".new-gradebook"
+    try:
+        course.grading.mkdir(parents=True, exist_ok=True)
+        if course.gradebook.exists():
+            return
+        shutil.rmtree(scratch, ignore_errors=True)  # of one who was killed here
+        scratch.mkdir()
+        try:
+            with _own_programs_first(), _nbgrader_s(course, scratch / course.gradebook.name):
+                pass
+            (scratch / course.gradebook.name).replace(course.gradebook)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        raise _unusable(course, str(error)) from error
+
+
+@contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
+    return NbgraderGradebook(_url(file), course.nbgrader_config().CourseDirectory.course_id)
+
+
+def _url(file: Path) -> str:
+    return f"sqlite:///{file}?timeout={BUSY_SECONDS}"
+
+
+def _unusable(course: Course, reason: str) -> CourseError:
+    causes = {
+        "locked": "Another program holds it: close that (formgrader, another grader, a viewer of databases)",
+        "readonly": f"Make the file and the folder {course.grading} writable",
+        "full": "The disk is full: make room",
+    }
+    advice = next((advice for word, advice in causes.items() if word in reason), None)
+    advice = advice or "See that the disk has room, and that the file and its folder can be read and written"
+    return CourseError(
+        f"The gradebook {course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
+        "again. What was entered before is safe."
+    )
+
+
+# ---------------------------------------------------------------------------------- its tables
+
+_STUDENT, _SUBMISSION = Student.__table__, SubmittedAssignment.__table__
+_PAGE, _NOTEBOOK, _CELL = SubmittedNotebook.__table__, Notebook.__table__, BaseCell.__table__
+_GRADE, _COMMENT = Grade.__table__, Comment.__table__
+
+
+class _Page(NamedTuple):
+    """A submitted notebook's id, its submission's, and that of the lab's notebook."""
+
+    id: str
+    submission: str
+    master: str
+
+
+def _page(db: Connection, lab: Lab, student: str, submitted: datetime | None) -> _Page:
+    """The rows of a student's submission, entered if they are not there yet. Everything else of them stays."""
+    master, assignment = db.execute(
+        select(_NOTEBOOK.c.id, _NOTEBOOK.c.assignment_id)
+        .join(Assignment, Assignment.id == _NOTEBOOK.c.assignment_id)
+        .where(Assignment.name == lab.name, _NOTEBOOK.c.name == lab.slug)
+    ).one()
+    db.execute(insert(_STUDENT).values(id=student).on_conflict_do_nothing())
+    owned = {"assignment_id": assignment, "student_id": student}
+    db.execute(
+        insert(_SUBMISSION)
+        .values(**owned, timestamp=submitted)
+        .on_conflict_do_update(index_elements=list(owned), set_={"timestamp": submitted})
+    )
+    submission = db.execute(select(_SUBMISSION.c.id).filter_by(**owned)).scalar_one()
+    part = {"notebook_id": master, "assignment_id": submission}
+    db.execute(insert(_PAGE).values(**part).on_conflict_do_nothing())
+    return _Page(db.execute(select(_PAGE.c.id).filter_by(**part)).scalar_one(), submission, master)
+
+
+def _enter_scores(db: Connection, page: str, scores: Mapping[str, float | None]) -> None:
+    """Cell id -> automatic points. A score that a human gave stays, and is to be looked at again."""
+    add = insert(_GRADE)
+    needed = _GRADE.c.manual_score.is_not(None) | add.excluded.auto_score.is_(None)
+    changes = {"auto_score": add.excluded.auto_score, "needs_manual_grade": needed}
+    add = add.on_conflict_do_update(index_elements=["cell_id", "notebook_id"], set_=changes)
+    rows = [
+        {"notebook_id": page, "cell_id": cell, "auto_score": score, "needs_manual_grade": score is None}
+        for cell, score in scores.items()
+    ]
+    if rows:
+        db.execute(add, rows)
+
+
+def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) -> None:
+    """Cell id -> whether it is as it was handed out, which nbgrader says in a comment of its own."""
+    add = insert(_COMMENT)
+    changes = {"auto_comment": add.excluded.auto_comment}
+    add = add.on_conflict_do_update(index_elements=["cell_id", "notebook_id"], set_=changes)
+    rows = [
+        {"notebook_id": page, "cell_id": cell, "auto_comment": "No response." if same else None}
+        for cell, same in untouched.items()
+    ]
+    if rows:
+        db.execute(add, rows)
+
+
+def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: Marker | None) -> None:
+    key = {"student": student, "assignment": lab.name}
+    db.execute(delete(_MARKERS).filter_by(**key))
+    if marker:
+        db.execute(_MARKERS.insert().values(**key, submission_id=submission, **asdict(marker)))
+
+
+def _marker(row: Mapping[str, Any]) -> Marker:
+    values = {field.name: row[field.name] for field in fields(Marker)}
+    return Marker(**values | {"recognised": tuple(row["recognised"]), "notes": tuple(row["notes"])})

@@ -4,16 +4,23 @@ Nothing of a submission is trusted but text. Cells, ids, metadata and check cell
 from the submission come the texts of solution cells, of written answers, and of code cells that the learner
 added. So no damage to a notebook can stop a class run, and none can move a point. Learner code is parsed
 here (to find the names that it defines), never run.
+
+Time and memory are bounded too: what is larger, longer or more than the limits below is turned away by
+counting, before it is taken apart.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import errno
+import itertools
 import json
+import os
 import re
 import stat
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,9 +32,29 @@ from nbformat.v4 import new_code_cell
 from grader.lab import SKIP_TAG, checked_exercise, is_solution, nbgrader_of
 
 MAX_BYTES = 50 * 2**20
+MAX_CONTAINERS = 1_000_000
+"""Opening brackets and braces in a file. Each may become a list or dict of some 200 bytes."""
+MAX_VALUES = 5_000_000
+"""Commas in a file. Each may part two values of some 60 bytes."""
 MAX_CELLS = 2_000
-MAX_PARSED = 200_000
-"""Characters of a cell beyond which its syntax is not analysed, only searched."""
+MAX_TEXT = 10_000_000
+"""Characters of all cells together."""
+MAX_PARSED = 20_000
+"""Characters of a cell beyond which its syntax is not analysed, only searched. Python's parser needs time and
+memory that grow with the square of a dotted name: 200,000 characters of ``import a.a.a...`` took 10 GB."""
+MAX_PARSED_ALL = 400_000
+"""The same for all cells of a submission together."""
+MAX_FILES = 1_000
+"""Files of a submission's folder beyond which no notebook of another name is looked for."""
+
+REASON_FILE = "not-collected.txt"
+"""In a submission's folder without a notebook: why ``grader collect`` could not take what was handed in."""
+
+
+def printable(text: str, limit: int = 100) -> str:
+    """Text of a submission, safe to show: no controls, no marks that turn its direction, and not long."""
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in text[: limit + 1])
+    return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 
 
 # ---------------------------------------------------------------------------------- reading
@@ -58,105 +85,257 @@ def find_notebook(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
     The path is returned even if nothing is there: reading it then says so.
     """
     wanted = folder / name
-    if wanted.is_symlink() or wanted.exists():
+    if wanted.is_symlink() or wanted.exists() or _behind_link(wanted):
         return wanted, ()
-    others = sorted(path for path in folder.glob("*.ipynb") if path.is_file())
-    if len(others) != 1:
+    others = _notebooks_in(folder)
+    if len(others) > 1:
+        listed = ", ".join(repr(printable(other)) for other in others[:5])
+        return wanted, (
+            f"Several notebooks were handed in ({listed}), none named {name!r}: hand in one of that name.",
+        )
+    if not others:
         return wanted, ()
-    return others[0], (f"The notebook was handed in as {others[0].name!r}; expected {name!r}.",)
+    shown = printable(others[0])
+    return folder / others[0], (f"The notebook was handed in as {shown!r}; expected {name!r}.",)
+
+
+def _notebooks_in(folder: Path) -> list[str]:
+    """Names of the notebooks in a folder, links too (reading one says that it is one)."""
+    try:
+        with os.scandir(folder) as entries:
+            first = list(itertools.islice(entries, MAX_FILES + 1))
+    except OSError:
+        return []
+    if len(first) > MAX_FILES:
+        return []
+    files = (entry for entry in first if entry.is_symlink() or entry.is_file(follow_symlinks=False))
+    return sorted(entry.name for entry in files if entry.name.endswith(".ipynb"))
 
 
 def read_submission(source: bytes | Path) -> ReadResult:
-    """Reads a submitted notebook, whatever it is. Never raises."""
+    """Reads a submitted notebook, whatever it is. Never raises.
+
+    Links are not followed: neither the file nor the two folders above it (lab and student) may be one.
+    """
+    notes = _Notes()
     try:
-        data = source if isinstance(source, bytes) else _file_bytes(source)
+        data = source if isinstance(source, bytes) else file_bytes(source)
         if len(data) > MAX_BYTES:
-            raise _Unreadable(
+            raise Unreadable(
                 f"The file is larger than {MAX_BYTES // 2**20} MiB. Clear its outputs and try again."
             )
-        text, notes = _decoded(data)
-        cells = tuple(_plain_cells(_notebook(text)))
+        text = _decoded(data, notes)
+        cells = tuple(_plain_cells(_notebook(text, notes), notes))
         if not cells:
-            raise _Unreadable("The notebook has no cells.")
-        if len(cells) > MAX_CELLS:
-            raise _Unreadable(f"The notebook has {len(cells)} cells; more than {MAX_CELLS} are not graded.")
-    except _Unreadable as error:
+            raise Unreadable("The notebook has no cells.")
+        if (size := sum(len(cell.text) for cell in cells)) > MAX_TEXT:
+            raise Unreadable(
+                f"The cells hold {size / 1e6:.0f} million characters of text; more than {MAX_TEXT // 10**6} million "
+                "are not graded. Take pasted data and images out and try again."
+            )
+    except Unreadable as error:
         return ReadResult(problem=str(error))
-    return ReadResult(cells, notes=notes)
+    return ReadResult(cells, notes=tuple(notes.sentences()))
 
 
-class _Unreadable(Exception):
-    pass
+class Unreadable(Exception):
+    """A file that cannot be taken as a submission. Its text says why, and what to do."""
 
 
-def _file_bytes(path: Path) -> bytes:
+class _Notes:
+    """What is odd about a submission that can be read nevertheless."""
+
+    def __init__(self) -> None:
+        self.general: list[str] = []
+        self.of_cells: dict[str, list[int]] = {}  # what is odd -> numbers of the cells, from 1
+
+    def sentences(self) -> Iterator[str]:
+        yield from self.general
+        for what, numbers in self.of_cells.items():
+            listed = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
+            yield f"{'Cell' if len(numbers) == 1 else 'Cells'} {listed} of the file: {what}"
+
+
+def _behind_link(path: Path) -> bool:
+    """Whether the folder of a submission, or its student's, is a symbolic link."""
+    return path.parent.is_symlink() or path.parent.parent.is_symlink()
+
+
+def file_bytes(path: Path) -> bytes:
+    """A file's content, of which one byte more than ``MAX_BYTES`` at most.
+
+    Raises:
+        Unreadable: it is a link, lies behind one (see :func:`read_submission`), is no regular file, or is not there.
+    """
+    name = printable(path.name)
     try:
-        kind = path.lstat().st_mode
-        if stat.S_ISLNK(kind):
-            raise _Unreadable(f"{path.name} is a symbolic link. Hand in the file itself.")
-        if not stat.S_ISREG(kind):
-            raise _Unreadable(f"{path.name} is not a file.")
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise _Unreadable(f"There is no {path.name} in the submission.") from None
-    except OSError as error:
-        raise _Unreadable(f"{path.name} cannot be read: {error.strerror}.") from None
-
-
-def _decoded(data: bytes) -> tuple[str, tuple[str, ...]]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        likely = "utf-16"
-    elif b"\x00" in data[:2]:
-        likely = "utf-16-be" if data.startswith(b"\x00") else "utf-16-le"
-    else:
-        likely = "utf-8-sig"
-    for encoding in (likely, "latin-1"):
+        if _behind_link(path):
+            raise Unreadable("The submission's folder is a symbolic link. Hand in the folder itself.")
+        # NONBLOCK: opening a named pipe would wait for somebody to write to it
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        usual = encoding == "utf-8-sig"
-        return text, () if usual else (f"The file is not in UTF-8; it was read as {encoding.upper()}.",)
-    raise AssertionError("latin-1 decodes anything")
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Unreadable(f"{name} is not a file.")
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise Unreadable(_why_missing(path.parent, name)) from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unreadable(f"{name} is a symbolic link. Hand in the file itself.") from None
+        raise Unreadable(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _notebook(text: str) -> dict[str, Any]:
-    if not text.strip():
-        raise _Unreadable("The file is empty.")
+def _why_missing(folder: Path, name: str) -> str:
     try:
-        notebook = json.loads(text)
-    except RecursionError:
-        raise _Unreadable("The file is nested too deeply to be a notebook.") from None
-    except ValueError as error:
-        if re.search(r"^<<<<<<< ", text, re.MULTILINE) and re.search(r"^>>>>>>> ", text, re.MULTILINE):
-            line = text[: re.search(r"^<<<<<<< ", text, re.MULTILINE).start()].count("\n") + 1
-            raise _Unreadable(
-                f"The file has an unresolved merge conflict (line {line}). Choose a side and try again."
+        descriptor = os.open(folder / REASON_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            reason = file.read(1000).decode("utf-8", "replace").strip()
+    except OSError:
+        reason = ""
+    return printable(reason, 500) or f"There is no {name} in the submission."
+
+
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "The file is a zip archive, not a notebook. Hand in the notebook that is inside.",
+    b"\x1f\x8b": "The file is a compressed archive, not a notebook. Hand in the notebook that is inside.",
+    b"%PDF": "The file is a PDF, not a notebook. Hand in the .ipynb file.",
+    b"<!doctype html": "The file is a web page, not a notebook. Download the .ipynb file itself and hand it in.",
+    b"<html": "The file is a web page, not a notebook. Download the .ipynb file itself and hand it in.",
+}
+
+
+def _decoded(data: bytes, notes: _Notes) -> str:
+    if data and not data.strip(b"\0"):
+        raise Unreadable(
+            "The file holds nothing but zero bytes: it was damaged while it was saved or copied. Save the notebook "
+            "again and hand in the new file."
+        )
+    for start, message in _OTHER_FORMATS.items():
+        if data[:100].lstrip().lower().startswith(start.lower()):
+            raise Unreadable(message)
+    encoding = json.detect_encoding(data)  # UTF-8, UTF-16 or UTF-32, with or without a byte order mark
+    try:
+        # half a surrogate pair in a damaged file: dealt with where texts of cells are taken
+        text = data.decode(encoding, "surrogatepass")
+    except UnicodeDecodeError:
+        if not encoding.startswith("utf-8"):
+            raise Unreadable(
+                f"The file looks like {encoding.upper()}, but cannot be read as such: it may be cut off or damaged."
             ) from None
-        place = f" (line {error.lineno}: {error.msg})" if isinstance(error, json.JSONDecodeError) else ""
-        raise _Unreadable(f"The file is not a notebook: it is not valid JSON{place}.") from None
+        encoding, text = "cp1252", data.decode("cp1252", "replace")  # what old editors on Windows write
+    if not encoding.startswith("utf-8"):
+        notes.general.append(f"The file is not in UTF-8; it was read as {encoding.upper()}.")
+    return text
+
+
+def _notebook(text: str, notes: _Notes) -> dict[str, Any]:
+    if not text:
+        raise Unreadable("The file is empty.")
+    if not text.strip():
+        raise Unreadable("The file is empty: there is only white space in it.")
+    if text.count("{") + text.count("[") > MAX_CONTAINERS or text.count(",") > MAX_VALUES:
+        raise Unreadable(
+            "The file is made of too many pieces to be read safely. Clear the notebook's outputs and try again."
+        )
+    repeated: set[str] = set()
+    try:
+        notebook = _json(text, repeated)
+    except RecursionError:
+        raise Unreadable("The file is nested too deeply to be a notebook.") from None
+    except json.JSONDecodeError as error:
+        raise Unreadable(_why_no_json(text, error)) from None
     if not isinstance(notebook, dict) or not ({"cells", "worksheets", "nbformat"} & set(notebook)):
-        raise _Unreadable("The file is JSON, but not a notebook.")
+        raise Unreadable("The file is JSON, but not a notebook.")
+    if repeated:
+        names = ", ".join(repr(printable(name, 30)) for name in sorted(repeated)[:3])
+        notes.general.append(f"The file gives {names} twice in one place; the last one counts.")
+    version = notebook.get("nbformat")
+    if type(version) is int and version != 4:
+        notes.general.append(
+            f"The notebook is in format {version}, not 4; it was read as well as possible. Save it with JupyterLab."
+        )
     return notebook
 
 
-def _plain_cells(notebook: dict[str, Any]) -> Iterator[PlainCell]:
+def _json(text: str, repeated: set[str]) -> Any:
+    """Parsed JSON. Its numbers do not matter here, and are not worth what parsing long ones takes."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            times = Counter(name for name, _ in pairs)
+            repeated.update(name for name, count in times.items() if count > 1)
+        return value
+
+    return json.loads(
+        text,
+        object_pairs_hook=unique,
+        parse_int=lambda digits: int(digits) if len(digits) < 10 else 0,
+        parse_float=lambda digits: 0.0,
+        parse_constant=lambda name: 0.0,
+    )
+
+
+def _why_no_json(text: str, error: json.JSONDecodeError) -> str:
+    if line := _conflict(text):
+        return f"The file has an unresolved merge conflict (line {line}). Choose a side and try again."
+    why = f"The file is not a notebook: it is not valid JSON (line {error.lineno}: {error.msg})."
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        why += " It ends too early: it may have been cut off while it was saved or uploaded."
+    return why
+
+
+_CONFLICT_START, _CONFLICT_END = (re.compile(f"^{mark * 7} ", re.MULTILINE) for mark in "<>")
+
+
+def _conflict(text: str) -> int | None:
+    """The line (from 1) where an unresolved merge conflict starts."""
+    start = _CONFLICT_START.search(text)
+    if not start or not _CONFLICT_END.search(text, start.end()):
+        return None
+    return text.count("\n", 0, start.start()) + 1
+
+
+_TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that make text be shown in another order than it is in: code that looks other than it runs."""
+
+
+def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]:
     cells = notebook.get("cells")
-    if not isinstance(cells, list):  # nbformat 3 keeps them in worksheets
+    if "cells" in notebook and not isinstance(cells, list) and "worksheets" not in notebook:
+        raise Unreadable("The notebook has no cells: what should be the list of them is something else.")
+    if not isinstance(cells, list):  # formats 2 and 3 keep them in worksheets
         worksheets = notebook.get("worksheets")
         sheets = worksheets if isinstance(worksheets, list) else []
         cells = [cell for sheet in sheets if isinstance(sheet, dict) for cell in _list(sheet.get("cells"))]
-    for cell in cells:
+    if len(cells) > MAX_CELLS:
+        raise Unreadable(f"The notebook has {len(cells)} cells; more than {MAX_CELLS} are not graded.")
+    for number, cell in enumerate(cells, 1):
+        odd = notes.of_cells.setdefault  # note -> the cells' numbers
         if not isinstance(cell, dict):
+            odd("no cell of a notebook, left out.", []).append(number)
             continue
         kind = cell.get("cell_type")
         metadata = cell.get("metadata")
         nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+        # formats 2 and 3 say `input` for code, format 1 says `code` and `text`
+        source = next((cell[key] for key in ("source", "input", "code", "text") if key in cell), "")
+        text = _text(source)
+        if not _is_text(source):
+            odd("what should be its text is something else, and was left out.", []).append(number)
+        if line := _conflict(text):
+            odd(f"an unresolved merge conflict (line {line}). Choose a side.", []).append(number)
+        if kind == "code" and _TURNED.search(text):
+            odd(
+                "invisible characters turn the direction of the text: it may look other than it runs.", []
+            ).append(number)
         yield PlainCell(
             kind=kind if kind in ("code", "markdown") else "raw",
-            text=_text(cell.get("source", cell.get("input"))),  # nbformat 3: `input`
+            text=text,
             id=identity if isinstance(identity := cell.get("id"), str) else "",
             grade_id=grade_id if isinstance(grade_id, str) else "",
         )
@@ -164,6 +343,11 @@ def _plain_cells(notebook: dict[str, Any]) -> Iterator[PlainCell]:
 
 def _list(value: Any) -> list:
     return value if isinstance(value, list) else []
+
+
+def _is_text(source: Any) -> bool:
+    lines = source if isinstance(source, list) else [source]
+    return all(isinstance(line, str) for line in lines)
 
 
 def _text(source: Any) -> str:
@@ -185,11 +369,13 @@ class Rebuilt:
     Attributes:
         notes: sentences for learner and instructor: what was wrong, what was done.
         missing: grade_ids of solution, answer and check cells that were not there and were restored.
+        by_name: grade_ids of solution cells that were recognised only by the name that they define.
     """
 
     notebook: NotebookNode
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    by_name: tuple[str, ...] = ()
 
 
 def rebuild(release: NotebookNode, submitted: Sequence[PlainCell]) -> Rebuilt:
@@ -212,6 +398,7 @@ class _Slot:
     own: list[int] = field(default_factory=list)
     answer: int | None = None
     before: list[NotebookNode] = field(default_factory=list)
+    kept: set[str] = field(default_factory=set)  # the texts in `before`
     after: list[NotebookNode] = field(default_factory=list)
 
     @property
@@ -227,15 +414,14 @@ class _Rebuilding:
         self.solutions = [slot for slot in self.slots if slot.role == "solution"]
         self.solution_names = {slot.name for slot in self.solutions}
         released = {_normal(cell.source) for cell in release.cells} | {""}
-        self.new = [_normal(cell.text) not in released for cell in submitted]
-        self.defines = [
-            names_defined(cell.text, cell.kind) if new else set()
-            for cell, new in zip(submitted, self.new, strict=True)
-        ]
+        self.normal = [_normal(cell.text) for cell in submitted]
+        self.new = [text not in released for text in self.normal]
+        self.defines = list(self._names())
         self.slot_of: dict[int, _Slot] = {}
         self.chosen: dict[int, _Slot] = {}
         self.remarks: dict[str, list[str]] = {}  # what happened -> the cells it happened to
         self.missing: list[str] = []
+        self.by_name: list[str] = []
         self.start: list[NotebookNode] = []  # added cells before the first recognised one
         self.added = 0
 
@@ -250,15 +436,24 @@ class _Rebuilding:
             *self.start,
             *(cell for slot in self.slots for cell in (*slot.before, slot.cell, *slot.after)),
         ]
-        return Rebuilt(self.notebook, tuple(self._notes()), tuple(self.missing))
+        return Rebuilt(self.notebook, tuple(self._notes()), tuple(self.missing), tuple(self.by_name))
+
+    def _names(self) -> Iterator[set[str]]:
+        """The names that each submitted cell defines; none for a cell as handed out."""
+        left = MAX_PARSED_ALL
+        for cell, new in zip(self.cells, self.new, strict=True):
+            yield names_defined(cell.text, cell.kind, parse=len(cell.text) <= left) if new else set()
+            left -= min(len(cell.text), left) if new else 0
 
     def _remark(self, slot: _Slot, what: str) -> None:
         self.remarks.setdefault(what, []).append(f"`{slot.grade_id or slot.cell.get('id')}`")
 
     def _notes(self) -> Iterator[str]:
-        if not self.slot_of and not self.chosen:
-            yield "None of this lab's cells was found in the notebook: is it of another lab?"
-        for what, cells in self.remarks.items():
+        graded = {id(slot) for slot in self.slots if slot.role in ("solution", "answer", "check")}
+        if graded and not self.chosen and not any(id(slot) in graded for slot in self.slot_of.values()):
+            yield "None of this lab's exercises was found in the notebook: is it of another lab?"
+        for what, happened in self.remarks.items():
+            cells = list(dict.fromkeys(happened))
             yield f"{'Cell' if len(cells) == 1 else 'Cells'} {', '.join(cells)}: {what}"
 
     # -- which submitted cell is which release cell
@@ -273,8 +468,8 @@ class _Rebuilding:
         for slot in self.slots:
             if not slot.own and (text := _normal(slot.cell.source)):
                 by_text.setdefault(text, []).append(slot)
-        for index, cell in enumerate(self.cells):
-            if index not in self.slot_of and (slots := by_text.get(_normal(cell.text))):
+        for index in range(len(self.cells)):
+            if index not in self.slot_of and (slots := by_text.get(self.normal[index])):
                 self._assign(index, slots.pop(0))
 
     def _assign(self, index: int, slot: _Slot) -> None:
@@ -293,6 +488,7 @@ class _Rebuilding:
             if slot.answer is None:
                 choose(slot, [index for index in range(len(self.cells)) if slot.name in self.defines[index]])
                 if slot.answer is not None and slot.answer not in slot.own:
+                    self.by_name.append(slot.grade_id)
                     self._remark(slot, "recognised only by the name defined there.")
         for slot in self.solutions:  # the cell it should be, whatever it defines
             if slot.answer is None:
@@ -363,7 +559,7 @@ class _Rebuilding:
     def _keep_the_rest(self) -> None:
         """Learner code that is no answer runs where it stood; what only looks like code is shown, not run."""
         place = self.start
-        answers = {_normal(self.cells[index].text) for index in self.chosen}
+        answers = {self.normal[index] for index in self.chosen}
         for index, cell in enumerate(self.cells):
             slot = self.slot_of.get(index)
             if anchor := self.chosen.get(index) or slot:
@@ -371,9 +567,9 @@ class _Rebuilding:
             if index in self.chosen or not self.new[index] or (slot and slot.role == "answer"):
                 continue
             if slot and slot.role == "solution":
-                kept = {_normal(other.source) for other in slot.before} | answers
-                if _normal(cell.text) not in kept:
+                if self.normal[index] not in slot.kept and self.normal[index] not in answers:
                     slot.before.append(self._added(cell))
+                    slot.kept.add(_normal(slot.before[-1].source))
                 continue
             is_code = cell.kind == "code"
             if not is_code and not (self.defines[index] & self.solution_names and _parsed(_code(cell))):
@@ -416,10 +612,13 @@ def _slot(cell: NotebookNode) -> _Slot:
     return _Slot(cell, "example" if cell.cell_type == "code" else "prose")
 
 
-def names_defined(text: str, kind: str = "code") -> set[str]:
-    """Names that a cell's text defines at its top level. What does not parse is searched line by line."""
+def names_defined(text: str, kind: str = "code", parse: bool = True) -> set[str]:
+    """Names that a cell's text defines at its top level.
+
+    What does not parse, or is not to be parsed (it is too much), is searched line by line.
+    """
     code = _code(PlainCell(kind, text))
-    if module := _parsed(code):
+    if parse and (module := _parsed(code)):
         return set(_top_level_names(module))
     return set(re.findall(r"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", code, re.MULTILINE)) | set(
         re.findall(r"^(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", code, re.MULTILINE)

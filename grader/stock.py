@@ -1,25 +1,80 @@
-"""What nbgrader's own ``autograde`` (and formgrader's button) does on this course: it stops.
+"""What nbgrader's own ``autograde`` (and formgrader's button) does on this course: the same as ours, slower.
 
-It would run learners' code as whoever starts it, without asking. ``grader autograde`` grades the same
-gradebook, and runs nothing unprotected unless it is told to.
+:class:`RunAndJudge` stands in the place of nbgrader's steps that sanitise and execute. So learner code never runs
+outside the sandbox, whoever starts the grading, and the grades are the same.
 """
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from course_utils.comparison import Expected
+from grader.autograde import choose_runner, class_seed
+from grader.course import Course
+from grader.lab import Lab
+from grader.sandbox.preloaded import close_all
+from grader.work import Graded, Grading
 
-class UseGraderAutograde(NbGraderPreprocessor):
-    """The first and only step of nbgrader's autograding here."""
+_IDLE_SECONDS = 120
+"""How long a preloaded process waits for another notebook: a server that once graded does not keep it for ever."""
+
+
+class RunAndJudge(NbGraderPreprocessor):
+    """From a submission to a notebook with results, the way ``grader autograde`` goes.
+
+    nbgrader's :class:`SaveAutoGrades`, which comes next, reads the scores from there.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """
+        """Grades what was handed in; ``nb`` is nbgrader's reading of it, and not needed.
+
         Raises:
-            RuntimeError: always; the message says what to run instead.
+            CourseError: the sandbox cannot be set up, or the lab is not built; the message says what to do.
+            RuntimeError: the grader itself failed.
         """
-        raise RuntimeError(
-            "nbgrader's own autograde is switched off in this course, because it runs learners' code without "
-            f"any protection. Run `grader autograde {resources['nbgrader']['assignment']}` instead."
-        )
+        course = Course(Path(self.config.CourseDirectory.root))
+        names = resources["nbgrader"]
+        grading, expected = _grading(course, names["assignment"])
+        folder = course.submitted / names["student"] / names["assignment"]
+        _idle.begin()
+        try:
+            graded = grading(expected, folder)
+        finally:
+            _idle.end()
+        if isinstance(graded, Graded):
+            return nbformat.reads(graded.notebook.decode(), as_version=4), resources
+        raise graded if isinstance(graded, Exception) else RuntimeError(graded.notes[-1])
+
+
+@functools.lru_cache(maxsize=1)
+def _grading(course: Course, name: str) -> tuple[Grading, Mapping[str, Expected]]:
+    lab = Lab.load(course, name)
+    seed = class_seed(lab)
+    return Grading(course, name, seed, choose_runner(lab)), lab.expected(seed)
+
+
+class _Idle:
+    """Ends the preloaded process when no notebook has come for a while."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def begin(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    def end(self) -> None:
+        self._timer = threading.Timer(_IDLE_SECONDS, close_all)
+        self._timer.daemon = True
+        self._timer.start()
+
+
+_idle = _Idle()

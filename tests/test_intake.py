@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
+import os
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -10,7 +15,17 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_metadata
 
-from grader.intake import MAX_CELLS, Rebuilt, find_notebook, names_defined, read_submission, rebuild
+from grader.intake import (
+    MAX_CELLS,
+    MAX_PARSED,
+    REASON_FILE,
+    Rebuilt,
+    find_notebook,
+    names_defined,
+    printable,
+    read_submission,
+    rebuild,
+)
 
 
 def bytes_of(notebook: NotebookNode) -> bytes:
@@ -37,7 +52,21 @@ def added_to(result: Rebuilt) -> list[NotebookNode]:
     ("data", "words"),
     [
         (b"", "empty"),
-        (b" \n\t", "empty"),
+        (b" \n\t", "only white space"),
+        (b"\xef\xbb\xbf", "empty"),
+        (b"\x00" * 5000, "zero bytes"),
+        (b"PK\x03\x04...", "zip archive"),
+        (b"\x1f\x8b\x08", "compressed archive"),
+        (b"%PDF-1.7", "PDF"),
+        (b" \n<!DOCTYPE html><html>", "web page"),
+        (b"<html>", "web page"),
+        (b'\xff\xfe{"cells": [', "UTF-16, but cannot be read as such"),
+        (b'{"cells": ["', "cut off"),
+        (b'{"cells": {"0": {}}}', "no cells: what should be the list"),
+        (b"[" * 2_000_000, "too many pieces"),
+        (b'{"cells": [' + b"0," * 6_000_000, "too many pieces"),
+        (b'{"a":' * 900_000, "nested too deeply"),
+        (b'{"cells": [{"source": "' + b"x" * 10_000_001 + b'"}]}', "million characters of text"),
         (b"hello", "not valid JSON (line 1"),
         (b'{"cells": [', "not valid JSON"),
         (b"[1, 2]", "not a notebook"),
@@ -51,7 +80,7 @@ def added_to(result: Rebuilt) -> list[NotebookNode]:
             "merge conflict (line 2)",
         ),
         (b"[" * 200_000, "nested too deeply"),
-        (b'{"cells": ' + b"1" * 10_000 + b"}", "not valid JSON"),
+        (b'{"cells": ' + b"1" * 10_000 + b"}", "no cells: what should be the list"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not valid JSON"),
         (json.dumps({"cells": [{}] * (MAX_CELLS + 1)}).encode(), "cells; more than"),
     ],
@@ -79,13 +108,105 @@ def test_a_missing_file_a_folder_and_a_link_are_unreadable(tmp_path):
     assert read_submission(tmp_path / "real.ipynb").problem == ""
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_links_pipes_and_devices_are_neither_followed_nor_waited_for(tmp_path):
+    student, elsewhere = tmp_path / "submitted" / "anna", tmp_path / "elsewhere" / "lab"
+    student.mkdir(parents=True)
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "small.ipynb").write_bytes(bytes_of(release()))
+    (student / "lab").symlink_to(elsewhere)
+    (student.parent / "ben").symlink_to(elsewhere.parent)
+    os.mkfifo(student / "small.ipynb")
+    for name in ("anna", "ben"):
+        path, _ = find_notebook(student.parent / name / "lab", "small.ipynb")
+        assert "folder is a symbolic link" in read_submission(path).problem
+    assert "is not a file" in read_submission(student / "small.ipynb").problem
+    (student / "loop.ipynb").symlink_to(student / "loop.ipynb")
+    assert "symbolic link" in read_submission(student / "loop.ipynb").problem
+    (student / "zero.ipynb").symlink_to("/dev/zero")
+    assert "symbolic link" in read_submission(student / "zero.ipynb").problem
+
+
+def test_why_it_was_not_collected_is_the_problem_of_an_empty_submission(tmp_path):
+    (tmp_path / REASON_FILE).write_text("It was \u202eencrypted.\n")
+    assert read_submission(tmp_path / "small.ipynb").problem == "It was \ufffdencrypted."
+    (tmp_path / "small.ipynb").write_bytes(bytes_of(release()))
+    assert read_submission(tmp_path / "small.ipynb").problem == ""
+
+
+def test_names_are_shown_without_what_could_mislead_or_fill_the_screen():
+    assert printable("a\x1b[31m\u202eb\nc") == "a\ufffd[31m\ufffdb\ufffdc"
+    assert printable("x" * 1000) == "x" * 99 + "…"
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "cp1252", "latin-1"],
+)
 def test_a_notebook_is_read_in_whatever_encoding_it_was_saved(encoding):
     notebook = solved()
     cell(notebook, "why").source = "Weil es übrig bleibt."
     result = read_submission(json.dumps(notebook, ensure_ascii=False).encode(encoding))
     assert "Weil es übrig bleibt." in [each.text for each in result.cells]
     assert bool(result.notes) == (not encoding.startswith("utf-8"))
+
+
+def one_cell(**values) -> dict:
+    return {"nbformat": 4, "cells": [{"cell_type": "code", "source": "x = 1", **values}]}
+
+
+@pytest.mark.parametrize(
+    ("notebook", "note"),
+    [
+        (
+            one_cell(source="a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n"),
+            "Cell 1 of the file: an unresolved merge",
+        ),
+        (one_cell(source="x = 1 # \u202e"), "direction of the text"),
+        (one_cell(source=17), "something else"),
+        (one_cell(source=["x", {}]), "something else"),
+        ({"cells": [1, {"source": "x"}, None]}, "Cells 1, 3 of the file: no cell of a notebook"),
+        (one_cell() | {"nbformat": 99}, "in format 99"),
+        (one_cell() | {"nbformat": 5}, "in format 5"),
+    ],
+)
+def test_what_is_odd_but_can_be_read_is_noted(notebook, note):
+    result = read_submission(json.dumps(notebook).encode())
+    assert result.problem == "" and len(result.notes) == 1
+    assert note in result.notes[0]
+
+
+def test_names_that_are_there_twice_are_noted_and_the_last_counts():
+    data = b'{"cells": [{"cell_type": "code", "source": "first", "source": "last"}], "nbformat": 4}'
+    result = read_submission(data)
+    assert [each.text for each in result.cells] == ["last"]
+    assert result.notes == ("The file gives 'source' twice in one place; the last one counts.",)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1e-999", "1" * 10_000, "1" * 10_000 + ".5"])
+def test_numbers_that_no_notebook_has_do_no_harm(number):
+    data = json.dumps(solved()).replace('"nbformat_minor"', f'"x": {number}, "nbformat_minor"').encode()
+    assert read_submission(data) == read_submission(bytes_of(solved()))
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [
+        (
+            1,
+            {
+                "cells": [
+                    {"cell_type": "code", "code": SOLUTIONS["double"]},
+                    {"cell_type": "text", "text": "A"},
+                ]
+            },
+        ),
+        (2, {"worksheets": [{"cells": [{"cell_type": "code", "input": SOLUTIONS["double"]}]}]}),
+    ],
+)
+def test_still_older_formats_are_read_with_a_note(version, old):
+    read = read_submission(json.dumps({"nbformat": version, **old}).encode())
+    assert f"in format {version}" in read.notes[0]
+    assert cell(rebuild(release(), read.cells).notebook, "double").source == SOLUTIONS["double"]
 
 
 def test_format_3_notebooks_with_worksheets_are_read():
@@ -122,7 +243,9 @@ def test_the_only_notebook_under_another_name_is_taken_with_a_note(tmp_path):
     assert path.name == "small (1).ipynb"
     assert "small (1).ipynb" in notes[0]
     (tmp_path / "copy.ipynb").write_text("{}")
-    assert find_notebook(tmp_path, "small.ipynb") == (tmp_path / "small.ipynb", ())
+    path, notes = find_notebook(tmp_path, "small.ipynb")
+    assert path == tmp_path / "small.ipynb"
+    assert notes[0].startswith("Several notebooks were handed in ('copy.ipynb', 'small (1).ipynb')")
 
 
 # ---------------------------------------------------------------------------------- rebuilding
@@ -210,12 +333,25 @@ def test_missing_cells_are_restored_and_named():
     assert sum("missing" in note for note in result.notes) == 1
 
 
+def test_cells_of_one_id_are_told_apart_by_what_they_define():
+    notebook = solved()
+    for each in notebook.cells:
+        each.metadata, each.id = {}, "double"
+    result = rebuilt(notebook)
+    for name, text in SOLUTIONS.items():
+        assert cell(result.notebook, name).source == text
+    assert any("more than once" in note for note in result.notes)
+    assert result.by_name == ("half",)
+
+
 def test_of_a_cell_that_is_there_more_than_once_the_last_real_answer_counts():
     notebook = solved()
     place = notebook.cells.index(cell(notebook, "double"))
     first = new_code_cell("def double(x):\n    return 2 * x", metadata=cell(notebook, "double").metadata)
     stub = cell(release(), "double")
-    notebook.cells[place : place + 1] = [stub, first, cell(notebook, "double"), stub]
+    notebook.cells[place : place + 1] = [stub, first, first, cell(notebook, "double"), first, stub]
+    answer = copy.deepcopy(cell(solved(), "double"))
+    notebook.cells.append(answer)
     result = rebuilt(notebook)
     assert cell(result.notebook, "double").source == SOLUTIONS["double"]
     assert [each.source for each in added_to(result)] == [first.source]
@@ -324,6 +460,10 @@ def test_a_notebook_of_another_lab_is_said_to_be_one():
     result = rebuilt(notebook)
     assert "another lab" in result.notes[0]
     assert "double" in result.missing
+    notebook.cells[0].id = "example"  # labs share ids of cells such as headings
+    assert "another lab" in rebuilt(notebook).notes[0]
+    notebook.cells[0].source = SOLUTIONS["double"]
+    assert not any("another lab" in note for note in rebuilt(notebook).notes)
 
 
 def test_names_defined_are_those_at_the_top_level():
@@ -337,6 +477,57 @@ def test_names_defined_are_those_at_the_top_level():
     }
     assert names_defined("x = '\\d'\x00") == {"x"}
     assert names_defined("(" * 5000) == set()
+
+
+BOMBS = {
+    "parentheses": "'(' * 10**5 + ')' * 10**5",
+    "signs": "'-' * 10**5 + '1'",
+    "negations": "'not ' * 10**5 + '1'",
+    "attributes": "'a' + '.b' * 10**5",
+    "sums": "'a' + '+a' * 10**5",
+    "calls": "'a' + '()' * 10**5",
+    "branches": "'if a:\\n p\\n' + 'elif a:\\n p\\n' * 10**5",
+    "functions": "'lambda:' * 10**5 + '1'",
+    "digits": "'1' * 10**5",
+    "modules": "'import a' + '.a' * 10**5",
+    "statements": "'a;' * 10**5",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's numbers of memory")
+@pytest.mark.parametrize("size", [MAX_PARSED, 200_000])
+def test_code_that_breaks_parsers_is_searched_in_bounded_memory(size):
+    """In a process of its own, as it might take that one down; and with a limit, as it might take the machine."""
+    program = f"""
+from resource import RLIMIT_AS, RUSAGE_SELF, getrusage, setrlimit
+
+from grader.intake import names_defined
+
+pages = int(open("/proc/self/statm").read().split()[0])
+setrlimit(RLIMIT_AS, (pages * 4096 + 2 * 2**30,) * 2)
+before = getrusage(RUSAGE_SELF).ru_maxrss
+for name, bomb in {BOMBS!r}.items():
+    text = "def wanted():\\n    pass\\n" + eval(bomb)
+    assert "wanted" in names_defined(text[:{size}]), name
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 500_000, name  # KiB
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_a_submission_of_very_many_long_cells_is_parsed_only_in_part(monkeypatch):
+    parsed, parse = [], ast.parse
+
+    def counted(text):
+        parsed.append(len(text))
+        return parse("")
+
+    cells = [new_code_cell(f"x = {number}\n" + "y = 1\n" * 3000) for number in range(200)]
+    read = read_submission(bytes_of(nbformat.v4.new_notebook(cells=cells)))
+    with monkeypatch.context() as patched:
+        patched.setattr("grader.intake.ast.parse", counted)
+        rebuild(release(), read.cells)
+    assert 0 < sum(parsed) < 500_000
 
 
 def test_reading_code_shows_no_warnings(recwarn):

@@ -1,0 +1,282 @@
+"""The notebooks of a class, run by the workers of a Dask cluster; all else of grading stays here.
+
+What travels to a worker: a rebuilt notebook as text, the seed, the runner, and the lab's data files. Nothing of
+``solutions/``, of other submissions or of the gradebook does. What comes back is text (JSON).
+
+What is trusted: Dask unpickles what its workers send, so the workers' own processes, the scheduler, and whoever
+can reach their ports are trusted like the machine at home. Learners' code is not: on a worker it runs in the
+runner's sandbox, as it does here, and what it gives is text until it is judged here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import logging
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from distributed import Client, Future, KilledWorker, wait
+
+from course_utils.expected import FILE_NAME
+from grader.course import CourseError
+from grader.pool import Lost
+from grader.resume import version
+from grader.run import Executed, Runner
+from grader.work import Graded, Grading, Prepared, Record
+
+CONNECT_SECONDS = 15
+NO_WORKER_SECONDS = 60
+"""How long to wait for a worker while there is none."""
+
+_PER_THREAD = 2  # one runs, one is already there when it ends
+_LOOK_SECONDS = 2
+
+
+@dataclass
+class Cluster:
+    """A Dask cluster that runs notebooks. Use it as ``with Cluster(address, grading) as cluster``.
+
+    Args:
+        address: of its scheduler, such as ``tcp://host:8786``.
+    """
+
+    address: str
+    grading: Grading
+    _running: dict[Future, _Sent] = field(default_factory=dict, init=False)
+
+    def __enter__(self) -> Cluster:
+        """
+        Raises:
+            CourseError: there is no scheduler; the message says how to start one.
+        """
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said in our own words
+        try:
+            self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise CourseError(
+                f"There is no Dask scheduler at {self.address} ({error}). Start one with `dask scheduler`, which "
+                f"shows its address, and workers with `{self._how_to_start_workers()}`."
+            ) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._client.cancel(list(self._running))
+        except (OSError, CancelledError, RuntimeError):
+            pass  # there is no scheduler any more
+        finally:
+            self._client.close(timeout=5)
+
+    def _how_to_start_workers(self) -> str:
+        return f"dask worker {self.address} --nthreads 1 --nworkers N"
+
+    def map(self, shared: Any, tasks: Iterable[Path]) -> Iterator[tuple[Path, Graded | Record | Lost]]:
+        """Pairs of a submission's folder and its answer, as they come in. Few are on their way at any time.
+
+        When a worker dies, Dask cannot say which of the submissions that it had is to blame. Those that were on
+        too many dead workers are therefore run once more at the end, one at a time.
+
+        Args:
+            shared: what is expected; it stays here.
+
+        Raises:
+            CourseError: the cluster is of no use (any more); the message says why.
+        """
+        fresh = iter(tasks)
+        suspects: deque[Prepared] = deque()
+        try:
+            self._files = self._send_files()
+            while True:
+                while len(self._running) < self._room() and (folder := next(fresh, None)) is not None:
+                    if answer := self._begin(folder, shared):
+                        yield folder, answer
+                if not self._running:
+                    if not suspects:
+                        return
+                    self._send(suspects.popleft(), alone=True)
+                for sent, outcome in self._finished():
+                    if isinstance(outcome, KilledWorker) and not sent.alone:
+                        suspects.append(sent.prepared)
+                    else:
+                        yield sent.prepared.folder, self._answer(sent.prepared, outcome, shared)
+        except (OSError, CancelledError) as error:
+            raise CourseError(
+                f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}). What was "
+                "entered before is safe. Start the scheduler and its workers, then run the same command again."
+            ) from None
+
+    # -- what goes there
+
+    def _begin(self, folder: Path, expected: Any) -> Graded | Record | None:
+        """Sends a submission off, or says at once how it ended."""
+        try:
+            prepared = self.grading.prepare(folder)
+            if prepared.problem:
+                return self.grading.unread(prepared, expected)
+        except Exception as error:
+            return self.grading.failed(folder, error)
+        self._send(prepared)
+        return None
+
+    def _send(self, prepared: Prepared, alone: bool = False) -> None:
+        grading = self.grading
+        arguments = (version(), nbformat.writes(prepared.notebook), grading.seed, grading.runner, self._files)
+        future = self._client.submit(run_there, *arguments, key=f"submission-{uuid.uuid4()}")
+        # the runner's own limit is of running; starting, and the one before it, come on top
+        seconds = _PER_THREAD * (2 * grading.runner.notebook_seconds + 600)
+        self._running[future] = _Sent(prepared, alone, time.monotonic() + seconds)
+
+    def _send_files(self) -> Future:
+        """A task and no scattered data, because Dask makes it anew when the worker that holds it dies."""
+        files = data_files(self.grading.lab.release_folder)
+        name = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
+        return self._client.submit(LabFiles, name, files, key=f"lab-files-{name}-{uuid.uuid4()}")
+
+    def _room(self) -> int:
+        """How many submissions may be on their way."""
+        end = time.monotonic() + NO_WORKER_SECONDS
+        while not (threads := sum(self._client.nthreads().values())):
+            if time.monotonic() > end:
+                raise CourseError(
+                    f"The Dask scheduler at {self.address} has had no worker for {NO_WORKER_SECONDS} seconds. What "
+                    f"was entered before is safe. Start workers with `{self._how_to_start_workers()}`, then run "
+                    "the same command again."
+                )
+            time.sleep(0.2)
+        return _PER_THREAD * threads
+
+    # -- what comes back
+
+    def _finished(self) -> list[tuple[_Sent, Any]]:
+        """What has ended, with the text that came back or the exception that came instead."""
+        try:
+            wait(list(self._running), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+        except TimeoutError:
+            self._room()
+        found = []
+        for future, sent in list(self._running.items()):
+            if future.cancelled():
+                raise CancelledError
+            if future.done():
+                found.append((sent, future.exception() or future.result()))
+            elif sent.deadline < time.monotonic():
+                found.append((sent, Lost("did not answer in time")))
+                future.cancel()
+            else:
+                continue
+            del self._running[future]  # and Dask forgets it
+        return found
+
+    def _answer(self, prepared: Prepared, outcome: Any, expected: Any) -> Graded | Record | Lost:
+        if isinstance(outcome, KilledWorker):
+            return Lost("died")
+        if isinstance(outcome, Lost):
+            return outcome
+        if isinstance(outcome, ImportError):
+            raise CourseError(
+                f"A worker of the cluster cannot import the grader ({outcome}). Install this project on all machines "
+                "of the cluster, in this version, and restart their workers."
+            )
+        if isinstance(outcome, CourseError):
+            raise CourseError(f"On a worker of the cluster: {outcome}")
+        try:
+            if isinstance(outcome, Exception):
+                raise outcome
+            came = json.loads(outcome)
+            if theirs := came.get("other_version"):
+                raise CourseError(
+                    f"A worker of the cluster has another version of the grader than this machine ({theirs}; here: "
+                    f"{version()}). Bring all to the same version, and restart the workers."
+                )
+            notebook = nbformat.from_dict(came["notebook"])
+            executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]))
+            return self.grading.finish(prepared, executed, expected)
+        except CourseError:
+            raise
+        except Exception as error:
+            return self.grading.failed(prepared.folder, error)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A submission on its way. ``alone``: with no other, so that a worker's death is its fault."""
+
+    prepared: Prepared
+    alone: bool
+    deadline: float
+
+
+# ---------------------------------------------------------------------------------- on a worker
+
+
+@dataclass(frozen=True)
+class LabFiles:
+    """A lab's data files (relative name -> content), and a name that changes with them."""
+
+    name: str
+    files: Mapping[str, bytes]
+
+
+def data_files(release: Path) -> dict[str, bytes]:
+    """What a notebook may read of a release: not the notebooks, what is expected, or what is hidden."""
+    found = {path.relative_to(release): path for path in sorted(release.rglob("*")) if path.is_file()}
+    return {
+        name.as_posix(): path.read_bytes()
+        for name, path in found.items()
+        if name.suffix != ".ipynb"
+        and name.name != FILE_NAME
+        and not any(p.startswith(".") for p in name.parts)
+    }
+
+
+_one_at_a_time = threading.Lock()
+_folders: dict[str, Path] = {}
+
+
+def run_there(home: str, notebook: str, seed: int, runner: Runner, files: LabFiles) -> str:
+    """Runs a notebook on a worker, one at a time in each process.
+
+    Args:
+        home: version of the grader that will judge.
+        notebook: as text.
+
+    Returns:
+        Plain JSON of an :class:`~grader.run.Executed`, or of the fact that the version here is another one.
+    """
+    if version() != home:
+        return json.dumps({"other_version": version()})
+    with _one_at_a_time:
+        executed = runner.run(nbformat.reads(notebook, as_version=4), seed, _folder_of(files, runner))
+    return json.dumps(
+        {
+            "notebook": executed.notebook,
+            "state": executed.state,
+            "payloads": dict(executed.payloads),
+            "notes": list(executed.notes),
+        }
+    )
+
+
+def _folder_of(files: LabFiles, runner: Runner) -> Path:
+    """A folder of this process with a lab's data files, made when it is first asked for, and then kept."""
+    if files.name not in _folders:
+        folder = Path(tempfile.mkdtemp(prefix="lab-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        for name, data in files.files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        runner.warm_up(folder)
+        _folders[files.name] = folder
+    return _folders[files.name]

@@ -1,0 +1,222 @@
+"""What is wrong with one notebook, and what grading will make of it. Nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
+
+from grader.course import Course, CourseError
+from grader.intake import (
+    MAX_PARSED,
+    MAX_PARSED_ALL,
+    PlainCell,
+    Rebuilt,
+    names_defined,
+    printable,
+    read_submission,
+    rebuild,
+)
+from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
+
+AS_HANDED_OUT = "as handed out"
+ANSWERED = "answered"
+BY_NAME = "answered, recognised only by its name"
+RESTORED = "missing, restored as handed out"
+
+MAX_MAGICS = 50
+"""Lines of IPython's own syntax in a cell beyond which its syntax is not looked at: each costs a pass."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """An exercise or a written answer of the lab, and how it was found.
+
+    Attributes:
+        state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
+        fault: where its code is no Python; empty if nothing was seen.
+    """
+
+    name: str
+    written: bool
+    state: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class OwnCell:
+    """A code cell that is not the lab's and will run: its first line, and the lab's cell that it comes after."""
+
+    first_line: str
+    after: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found out about a notebook.
+
+    Attributes:
+        lab: the lab it was examined as; None if that is not known.
+        problem: why it cannot be graded; empty if it can.
+        notes: what is odd, and what grading will do about it.
+    """
+
+    lab: str | None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    own: tuple[OwnCell, ...] = ()
+
+    @property
+    def fine(self) -> bool:
+        """Whether grading takes it as it is. Exercises that are not solved yet are no fault."""
+        faults = [part.fault for part in self.parts] + [cell.fault for cell in self.own]
+        return not (self.problem or self.notes or any(faults))
+
+
+def examine(course: Course, file: Path, lab_name: str | None = None) -> Examination:
+    """Reads and rebuilds a notebook as grading does, and looks at the result.
+
+    Args:
+        lab_name: the lab that it is handed in for. None: the one that it looks like.
+
+    Raises:
+        CourseError: there is no such file or lab, or the lab has not been built.
+    """
+    if not file.exists() and not file.is_symlink():
+        raise CourseError(f"There is no file {file}.")
+    asked = Lab.load(course, lab_name) if lab_name else None
+    # one's own folder may well lie behind a link; the file itself is judged as in grading
+    read = read_submission(file.parent.resolve() / file.name)
+    if read.problem:
+        return Examination(lab_name, read.problem)
+    likely = likely_lab(course, read.cells, file.name)
+    lab = asked or likely
+    if not lab:
+        return Examination(
+            None, "It is a notebook, but of none of the labs here. Name the lab with --lab.", read.notes
+        )
+    notes = read.notes
+    if likely and likely != lab:
+        notes = (f"It looks like the notebook of {likely.name}, not of {lab.name}.", *notes)
+    release = lab.release()
+    rebuilt = rebuild(release, read.cells)
+    faults = _faults(release, rebuilt.notebook)
+    return Examination(
+        lab.name,
+        notes=(*notes, *rebuilt.notes),
+        parts=tuple(_parts(release, rebuilt, faults)),
+        own=tuple(_own(release, rebuilt.notebook, faults)),
+    )
+
+
+# ---------------------------------------------------------------------------------- which lab
+
+
+def likely_lab(course: Course, cells: Sequence[PlainCell], file_name: str) -> Lab | None:
+    """The lab that most of the cells belong to: by grade_id and cell id, then by names defined, then by file name."""
+    grade_ids = {cell.grade_id for cell in cells} - {""}
+    ids = {cell.id for cell in cells} - {""}
+    names = set().union(*(names_defined(cell.text, cell.kind, parse=False) for cell in cells))
+    scores = {}
+    for lab in _built(course):
+        graded = [cell for cell in lab.release().cells if nbgrader_of(cell).get("grade_id")]
+        found = sum(nbgrader_of(cell)["grade_id"] in grade_ids or cell.get("id") in ids for cell in graded)
+        defined = sum(nbgrader_of(cell)["grade_id"] in names for cell in graded if is_solution(cell))
+        scores[lab] = (found, defined, lab.slug in re.sub("[- ]", "_", file_name.lower()))
+    best = max(scores, key=scores.__getitem__, default=None)
+    return best if best and any(scores[best]) else None
+
+
+def _built(course: Course) -> Iterator[Lab]:
+    for name in course.labs():
+        lab = Lab.load(course, name)
+        if (lab.release_folder / lab.notebook_name).is_file():
+            yield lab
+
+
+# ---------------------------------------------------------------------------------- its parts
+
+
+def _parts(release: NotebookNode, rebuilt: Rebuilt, faults: dict[str, str]) -> Iterator[Part]:
+    released = {cell.id: cell.source for cell in release.cells}
+    for cell in rebuilt.notebook.cells:
+        nbgrader = nbgrader_of(cell)
+        written = bool(nbgrader.get("solution") and nbgrader.get("grade"))
+        if cell.id not in released or not (written or is_solution(cell)):
+            continue
+        name = nbgrader["grade_id"]
+        if name in rebuilt.missing:
+            state = RESTORED
+        elif cell.source == released[cell.id]:
+            state = AS_HANDED_OUT
+        else:
+            state = BY_NAME if name in rebuilt.by_name else ANSWERED
+        yield Part(name, written, state, faults.get(cell.id, ""))
+
+
+def _own(release: NotebookNode, notebook: NotebookNode, faults: dict[str, str]) -> Iterator[OwnCell]:
+    released = {cell.id for cell in release.cells}
+    after = ""
+    for cell in notebook.cells:
+        if cell.id in released:
+            after = cell.id
+        elif runs_in_grading(cell):
+            first = next((line for line in cell.source.splitlines() if line.strip()), "")
+            yield OwnCell(printable(first.strip(), 60), after, faults.get(cell.id, ""))
+
+
+def _faults(release: NotebookNode, notebook: NotebookNode) -> dict[str, str]:
+    """Cell id -> its syntax error, of the cells that are the learner's and run."""
+    released = {cell.id: cell for cell in release.cells}
+    faults, left = {}, MAX_PARSED_ALL
+    for cell in notebook.cells:
+        theirs = cell.id not in released or cell.source != released[cell.id].source
+        if theirs and runs_in_grading(cell) and checked_exercise(cell) is None:
+            if len(cell.source) <= left and (fault := syntax_fault(cell.source)):
+                faults[cell.id] = fault
+            left -= min(len(cell.source), left)
+    return faults
+
+
+_MAGIC = re.compile(r"^[ \t]*[%!?]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
+
+
+def syntax_fault(code: str) -> str:
+    """Where and why code is no Python, for a notebook: magics and shell commands are allowed.
+
+    Empty if it is, or if it is too long to be looked at.
+    """
+    if len(code) > MAX_PARSED:
+        return ""
+    fault = _python_fault(code)
+    magics = len(_MAGIC.findall(code)) if fault else 0
+    if magics > MAX_MAGICS:
+        return ""
+    if magics:
+        try:
+            return _python_fault(TransformerManager().transform_cell(code))
+        except (SyntaxError, ValueError, RecursionError, RuntimeError):
+            return fault
+    return fault
+
+
+def _python_fault(code: str) -> str:
+    if "\0" in code:
+        return "a NUL character"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except SyntaxError as error:
+        return f"line {error.lineno or 1}: {printable(error.msg)}"
+    except (RecursionError, MemoryError):
+        return "it is nested too deeply"
+    return ""

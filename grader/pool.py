@@ -1,0 +1,396 @@
+"""Worker processes, each with one task at a time, whose death costs nobody but its task.
+
+Not ``concurrent.futures``: one dead process breaks its whole pool, and does not say which task it had. Here
+each worker has a pipe of its own, so that a death belongs to one task. The task is tried once more on a fresh
+worker and then given up; the others never notice.
+
+Workers are forked from multiprocessing's fork server, which has imported what they need and nothing else: no
+thread, no open database and none of the main program's state gets into them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import multiprocessing.forkserver
+import os
+import pickle
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Protocol
+
+import psutil
+
+from grader.course import CourseError
+
+START_SECONDS = 600
+"""How long a worker may take until it is ready for its first task."""
+
+_TRIES = 2
+_GRACE_SECONDS = 5
+_PR_SET_PDEATHSIG = 1
+_context = multiprocessing.get_context("forkserver")
+
+
+class Work(Protocol):
+    """What workers do; picklable. It is copied into each worker."""
+
+    def open(self) -> None:
+        """Called once in each worker, before there is anything to do."""
+        ...
+
+    def __call__(self, shared: Any, task: Any) -> Any:
+        """The answer to a task. An exception counts as the worker's death, so expected ones are answers."""
+        ...
+
+    def close(self) -> None:
+        """Called once in each worker at its end, unless it is killed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lost:
+    """In place of an answer: the workers that had the task did not survive it. ``why`` is a sentence's end."""
+
+    why: str
+
+
+class _Failed(str):
+    """A worker's message that it cannot start, and why."""
+
+
+_READY = "ready"
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A worker as the main process sees it. ``deadline``: when it has to have answered (monotonic clock)."""
+
+    process: Any
+    connection: Connection
+    folder: Path
+    deadline: float
+    ready: bool = False
+    task: _Task | None = None
+
+
+@dataclass(eq=False)
+class _Task:
+    what: Any
+    deaths: int = 0
+
+
+def prepare(modules: Iterable[str]) -> None:
+    """To be called before there is a pool. Starts the fork server, which imports ``modules`` while the caller goes on. Later calls do nothing."""
+    _context.set_forkserver_preload(list(modules))
+    _see_to_the_fork_server()
+
+
+def _see_to_the_fork_server() -> None:
+    with _ignoring_interrupts(), _one_thread():
+        multiprocessing.forkserver.ensure_running()
+
+
+@dataclass
+class Pool:
+    """Worker processes for one kind of work. Use it as ``with Pool(work, 4, 600) as pool``.
+
+    Args:
+        processes: how many; each runs one task at a time.
+        seconds: a worker that has not answered for so long is killed, and counts as dead.
+    """
+
+    work: Work
+    processes: int
+    seconds: float
+    _workers: list[_Worker] = field(default_factory=list, init=False)
+    _started: int = field(default=0, init=False)
+    _failed_starts: int = field(default=0, init=False)
+
+    def __enter__(self) -> Pool:
+        self._pickled = pickle.dumps(self.work)
+        with _room_needed():
+            self._folder = Path(tempfile.mkdtemp(prefix="grader-"))
+        try:
+            for _ in range(self.processes):
+                self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def map(self, shared: Any, tasks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Pairs of task and answer (or :class:`Lost`), as they come in.
+
+        A task is taken from ``tasks`` only when a worker is free, and an answer kept only until it is given
+        out, so that any number of tasks needs the same memory.
+
+        Raises:
+            CourseError: workers cannot start; the message says why.
+        """
+        data = pickle.dumps(shared)
+        fresh = map(_Task, tasks)
+        again: deque[_Task] = deque()
+        finished: list[tuple[Any, Any]] = []
+        while True:
+            none_left = self._employ(fresh, again)  # first, so that nobody waits while answers are seen to
+            yield from finished
+            if none_left and not any(worker.task for worker in self._workers):
+                return
+            finished = [
+                pair for worker in self._those_with_news() for pair in self._hear(worker, data, again)
+            ]
+
+    def _employ(self, fresh: Iterator[_Task], again: deque[_Task]) -> bool:
+        """Gives tasks to those who are free. Whether there were too few."""
+        for worker in list(self._workers):
+            if not worker.ready or worker.task:
+                continue
+            task = again.popleft() if again else next(fresh, None)
+            if task is None:
+                return True
+            if not self._give(worker, task):
+                again.appendleft(task)
+        return False
+
+    # -- one worker
+
+    def _start(self) -> None:
+        folder = self._folder / f"w{self._started}"  # short: sockets lie in it
+        with _room_needed():
+            folder.mkdir()
+        self._started += 1
+        ours, its = _context.Pipe()
+        arguments = (its, self._pickled, dict(os.environ), str(folder))
+        process = _context.Process(target=_run_worker, args=arguments, daemon=True)
+        _see_to_the_fork_server()
+        with _no_main_module(), its:
+            process.start()
+        self._workers.append(_Worker(process, ours, folder, time.monotonic() + START_SECONDS))
+
+    def _give(self, worker: _Worker, task: _Task) -> bool:
+        """Whether the worker was there to take it."""
+        try:
+            worker.connection.send(task.what)
+        except OSError:
+            self._replace(worker)
+            return False
+        worker.task, worker.deadline = task, time.monotonic() + self.seconds
+        return True
+
+    def _those_with_news(self) -> list[_Worker]:
+        """Workers that have sent something, have ended or are overdue, once there are any."""
+        deadlines = [worker.deadline for worker in self._workers if worker.task or not worker.ready]
+        left = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        sources = [
+            source for worker in self._workers for source in (worker.connection, worker.process.sentinel)
+        ]
+        found = set(wait(sources, left))
+        now = time.monotonic()
+        return [
+            worker
+            for worker in self._workers
+            if {worker.connection, worker.process.sentinel} & found
+            or ((worker.task or not worker.ready) and worker.deadline <= now)
+        ]
+
+    def _hear(self, worker: _Worker, data: bytes, again: deque[_Task]) -> Iterator[tuple[Any, Any]]:
+        try:
+            message = worker.connection.recv() if worker.connection.poll() else None
+        except (EOFError, OSError):
+            message = None
+        if isinstance(message, _Failed):
+            raise CourseError(str(message))
+        if message is None:
+            yield from self._bury(worker, again)
+        elif not worker.ready:
+            worker.ready, self._failed_starts = True, 0
+            with contextlib.suppress(OSError):  # if it has died, its first task will show
+                worker.connection.send_bytes(data)
+        else:
+            task, worker.task = worker.task, None
+            yield task.what, message
+
+    def _bury(self, worker: _Worker, again: deque[_Task]) -> Iterator[tuple[Any, Any]]:
+        overdue = worker.process.exitcode is None and worker.deadline <= time.monotonic()
+        why = f"did not answer within {self.seconds:g} seconds" if overdue else "died"
+        self._replace(worker)
+        if task := worker.task:
+            task.deaths += 1
+            if task.deaths < _TRIES:
+                again.append(task)
+            else:
+                yield task.what, Lost(why)
+
+    def _replace(self, worker: _Worker) -> None:
+        if not worker.ready:
+            self._failed_starts += 1
+        self._workers.remove(worker)
+        _end(worker, time.monotonic() + _GRACE_SECONDS)
+        if self._failed_starts > 2 * self.processes:
+            raise CourseError(
+                "The grader's worker processes end before they are ready. What they say is above. See that there "
+                "is memory left, or use fewer of them with --jobs."
+            )
+        self._start()
+
+    def _stop(self) -> None:
+        for worker in self._workers:
+            worker.connection.close()  # those with nothing to do end by themselves
+            if worker.task or not worker.ready:
+                worker.process.terminate()
+        deadline = time.monotonic() + _GRACE_SECONDS
+        for worker in self._workers:
+            _end(worker, deadline)
+        self._workers.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _end(worker: _Worker, deadline: float) -> None:
+    """Ends a worker with everything that it has started: asked until the deadline, then forced."""
+    process = worker.process
+    if process.exitcode is None and not worker.connection.closed:
+        process.terminate()
+    process.join(max(0.0, deadline - time.monotonic()))
+    if process.exitcode is None:
+        _kill_descendants(process.pid)
+        process.kill()
+        process.join()
+    worker.connection.close()
+    shutil.rmtree(worker.folder, ignore_errors=True)
+
+
+# ---------------------------------------------------------------------------------- starting processes
+
+
+@contextlib.contextmanager
+def _room_needed() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CourseError(
+            f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
+        ) from None
+
+
+@contextlib.contextmanager
+def _ignoring_interrupts() -> Iterator[None]:
+    """Processes started here do not end by Ctrl-C, which the terminal sends to all: the main one ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """The fork server's NumPy starts no threads, which a fork would tear."""
+    name, before = "OPENBLAS_NUM_THREADS", os.environ.get("OPENBLAS_NUM_THREADS")
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextlib.contextmanager
+def _no_main_module() -> Iterator[None]:
+    """multiprocessing imports the main program again in each process: JupyterLab, say. Workers need none."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+# ---------------------------------------------------------------------------------- in a worker
+
+
+def _run_worker(connection: Connection, pickled: bytes, environment: dict[str, str], folder: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    _die_with_parents()
+    os.environ.clear()
+    os.environ.update(environment | {"TMPDIR": folder})
+    tempfile.tempdir = folder
+    work: Work | None = None
+    try:
+        work = pickle.loads(pickled)
+        _serve(connection, work)
+    except (EOFError, OSError):
+        pass  # the main process has closed the pipe, or is no more
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if work:
+            with contextlib.suppress(Exception):
+                work.close()
+        _kill_descendants(os.getpid())
+        shutil.rmtree(folder, ignore_errors=True)
+        if not multiprocessing.parent_process().is_alive():  # nobody else can clean up
+            with contextlib.suppress(OSError):
+                os.rmdir(os.path.dirname(folder))
+
+
+def _serve(connection: Connection, work: Work) -> None:
+    try:
+        work.open()
+    except Exception as error:
+        reason = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+        connection.send(_Failed(reason))
+        return
+    connection.send(_READY)
+    shared = connection.recv()
+    while True:
+        connection.send(work(shared, connection.recv()))
+
+
+def _leave(*_: object) -> None:
+    raise SystemExit(1)
+
+
+def _die_with_parents() -> None:
+    """Ends this process, orderly if it can, when the main process or the fork server ends in whatever way."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    main = multiprocessing.parent_process().sentinel
+
+    def watch() -> None:
+        wait([main])
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(2 * _GRACE_SECONDS)
+        _kill_descendants(os.getpid())
+        os._exit(1)
+
+    threading.Thread(target=watch, name="watch-main-process", daemon=True).start()
+
+
+def _kill_descendants(pid: int) -> None:
+    try:
+        family = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return
+    for process in family:
+        with contextlib.suppress(psutil.Error):
+            process.kill()

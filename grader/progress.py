@@ -1,0 +1,45 @@
+"""How far grading a class is, while it goes on: a bar in a terminal, one line at the end elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from grader.work import Record
+
+
+def watched(records: Iterable[Record], title: str, total: int, console: Console) -> Iterator[Record]:
+    """The records, while they are counted. Those that were kept are counted apart: nothing is done for them."""
+    states: Counter[str] = Counter()
+    kept = 0
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[states]}"),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(escape(title), total=total, states="")
+        for record in records:
+            if record.kept:
+                kept += 1
+                progress.update(task, total=total - kept)
+            else:
+                states[record.state] += 1
+                progress.update(task, advance=1, states=_listed(states))
+            yield record
+    if states:
+        console.print(f"{title}: {states.total()} of {total} done now: {_listed(states)}.", soft_wrap=True)
+    if kept:
+        console.print(
+            f"{title}: {kept} graded before and unchanged; --force grades them again.", soft_wrap=True
+        )
+
+
+def _listed(states: Counter[str]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in states.most_common())

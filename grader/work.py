@@ -1,0 +1,217 @@
+"""One submission -> a graded notebook and what is to be entered: all of grading but writing it down.
+
+This is what worker processes do. They get paths and give back plain data; they write nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.utils import is_grade, parse_utc
+
+from course_utils.comparison import Expected, Verdict
+from grader.course import Course, CourseError
+from grader.feedback import with_results
+from grader.gradebook import Entry, entry_of
+from grader.intake import find_notebook, read_submission, rebuild
+from grader.judge import judge
+from grader.lab import Lab, nbgrader_of
+from grader.resume import fingerprint_of_submission
+from grader.run import CRASHED, GRADED, Executed, Runner
+
+INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
+
+
+@dataclass(frozen=True)
+class Record:
+    """How one submission ended.
+
+    Attributes:
+        score: points given by the autograder, of ``max_score``. None: nothing was entered.
+        by_hand: how many written answers wait for a human.
+        recognised: known mistakes in this submission, as ``exercise: mistake``.
+        notes: sentences about what was wrong with the submission, and what was done about it.
+        kept: it was graded before and is unchanged, so nothing was done this time.
+    """
+
+    student: str
+    state: str
+    score: float | None
+    max_score: float
+    by_hand: int = 0
+    recognised: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One graded submission, before anything is written anywhere.
+
+    Attributes:
+        handed_in: fingerprint of what was graded.
+        notebook: the graded notebook's file.
+        timestamp: text of the file that says when it was handed in; None if that is not known.
+        final: False where grading should be tried again by the next run.
+    """
+
+    record: Record
+    handed_in: str
+    notebook: bytes
+    timestamp: str | None
+    entry: Entry
+    final: bool = True
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One submission, read. ``notebook`` is rebuilt; the release if there was nothing to read.
+
+    Attributes:
+        problem: why it could not be read, as sentences; empty if it could.
+        missing: whether cells had to be restored.
+    """
+
+    folder: Path
+    handed_in: str
+    notebook: NotebookNode
+    problem: str = ""
+    missing: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How the submissions of one lab are graded. A worker process's :class:`grader.pool.Work`."""
+
+    course: Course
+    lab_name: str
+    seed: int
+    runner: Runner
+
+    def __reduce__(self) -> tuple[type[Grading], tuple[Course, str, int, Runner]]:
+        return Grading, (self.course, self.lab_name, self.seed, self.runner)  # without what is cached below
+
+    @cached_property
+    def lab(self) -> Lab:
+        return Lab.load(self.course, self.lab_name)
+
+    @cached_property
+    def release(self) -> NotebookNode:
+        return self.lab.release()
+
+    @cached_property
+    def max_score(self) -> float:
+        return sum(float(nbgrader_of(cell)["points"]) for cell in self.release.cells if is_grade(cell))
+
+    def open(self) -> None:
+        self.runner.warm_up(self.lab.release_folder)
+
+    def close(self) -> None:
+        if close := getattr(self.runner, "close", None):
+            close()
+
+    def __call__(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | CourseError:
+        """A submission, graded. A record without a score if the grader itself fails on it; a CourseError if
+        it can grade no other one either.
+        """
+        try:
+            prepared = self.prepare(folder)
+            if prepared.problem:
+                return self.unread(prepared, expected)
+            executed = self.runner.run(prepared.notebook, self.seed, self.lab.release_folder)
+            return self.finish(prepared, executed, expected)
+        except CourseError as error:
+            return error
+        except Exception as error:  # a fault of ours: this submission waits, the class goes on
+            return self.failed(folder, error)
+
+    def prepare(self, folder: Path) -> Prepared:
+        """Reads a submission."""
+        handed_in = fingerprint_of_submission(self.lab, folder)  # first: what changes later is found changed
+        path, found_notes = find_notebook(folder, self.lab.notebook_name)
+        read = read_submission(path)
+        if read.problem:
+            return Prepared(folder, handed_in, self.release, read.problem, notes=found_notes)
+        rebuilt = rebuild(self.release, read.cells)
+        notes = (*found_notes, *read.notes, *rebuilt.notes)
+        return Prepared(folder, handed_in, rebuilt.notebook, missing=bool(rebuilt.missing), notes=notes)
+
+    def finish(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Graded:
+        """Judges what a submission's run gave."""
+        state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
+        verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook)
+        return self._graded(
+            prepared, executed.notebook, verdicts, state, (*prepared.notes, *executed.notes), read=True
+        )
+
+    def unread(self, prepared: Prepared, expected: Mapping[str, Expected]) -> Graded:
+        """Grades what cannot be read."""
+        notes = (*prepared.notes, f"{prepared.problem} It could not be graded and counts 0 points.")
+        verdicts = judge(self.lab, expected, {}, self.release)
+        return self._graded(prepared, self.release, verdicts, UNREADABLE, notes, read=False)
+
+    def lost(self, folder: Path, why: str, expected: Mapping[str, Expected]) -> Graded:
+        """Grades what no worker survives: it costs all points, but the next run tries it again."""
+        note = (
+            f"The grader's own process {why} twice on this submission. It counts 0 points until it is graded "
+            "again, which the next `grader autograde` tries."
+        )
+        prepared = Prepared(folder, "", self.release)
+        verdicts = judge(self.lab, expected, {}, self.release)
+        return self._graded(prepared, self.release, verdicts, CRASHED, (note,), read=False, final=False)
+
+    def failed(self, folder: Path, error: Exception) -> Record:
+        """The record of a submission that the grader itself failed on."""
+        note = f"The grader itself failed here, and entered nothing: {type(error).__name__}: {error}"
+        return Record(folder.parent.name, CRASHED, None, self.max_score, notes=(note,))
+
+    def _graded(
+        self,
+        prepared: Prepared,
+        executed: NotebookNode,
+        verdicts: Mapping[str, Verdict],
+        state: str,
+        notes: tuple[str, ...],
+        read: bool,
+        final: bool = True,
+    ) -> Graded:
+        notebook = with_results(self.lab, executed, self.release, verdicts, state, notes)
+        notebook.metadata["transformer_labs"] = {"seed": self.seed, "state": state}
+        timestamp, submitted = _handed_in_at(prepared.folder)
+        entry = entry_of(notebook, submitted, read)
+        scores = entry.scores.values()
+        record = Record(
+            prepared.folder.parent.name,
+            state,
+            score=round(sum(score for score in scores if score is not None), 2),
+            max_score=self.max_score,
+            by_hand=sum(score is None for score in scores),
+            recognised=tuple(
+                f"{verdict.exercise}: {diagnosis.name}"
+                for verdict in verdicts.values()
+                for diagnosis in verdict.diagnoses
+            ),
+            notes=notes,
+        )
+        data = nbformat.writes(notebook).encode("utf-8")
+        return Graded(record, prepared.handed_in, data, timestamp, entry, final)
+
+
+def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
+    """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and UTC."""
+    file = folder / "timestamp.txt"
+    try:
+        if file.is_symlink() or not file.is_file():
+            return None, None
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(100).strip()
+        return text, parse_utc(text)
+    except (OSError, ValueError, OverflowError):
+        return None, None

@@ -1,0 +1,105 @@
+"""A course of one's own to grade in, and a runner without kernels. Imported by worker processes too."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from course_utils.exercise import exercises_of
+from course_utils.outcome import encode, try_exercise
+from grader.course import Course
+from grader.demo import hand_in, solved
+from grader.gradebook import Gradebook
+from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
+from grader.run import GRADED, Executed
+
+ROOT = Path(__file__).parents[1]
+START, ATTENTION = "00_start_here", "02_self_attention"
+
+
+def new_course(root: Path) -> Course:
+    """The real labs and an empty grading folder."""
+    shutil.copyfile(ROOT / "nbgrader_config.py", root / "nbgrader_config.py")
+    for folder in ("solutions", "notebooks"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    return Course(root)
+
+
+def with_gradebook(course: Course) -> Course:
+    """The course with an empty gradebook. nbgrader takes seconds to make one, so they are copies."""
+    course.grading.mkdir(exist_ok=True)
+    course.gradebook.write_bytes(_empty_gradebook())
+    return course
+
+
+@cache
+def _empty_gradebook() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        course = Course(Path(folder))
+        with Gradebook.open(course):
+            pass
+        return course.gradebook.read_bytes()
+
+
+def hand_in_class(lab: Lab, size: int) -> list[Path]:
+    """Submissions of students s00, s01, ...: every third is perfect, every third empty, every third wrong."""
+    first = next(iter(lab.misconceptions.values()))
+    folders = []
+    for number in range(size):
+        texts = {first[number % len(first)].exercise: first[number % len(first)].source}
+        notebook = (solved(lab), lab.release(), solved(lab, texts))[number % 3]
+        cell = next(cell for cell in notebook.cells if is_solution(cell))
+        cell.source = f"# s{number:02}\n{cell.source}"  # so that a runner can tell whose it is
+        folders.append(hand_in(lab.course, lab, f"s{number:02}", notebook))
+    return folders
+
+
+@dataclass(frozen=True)
+class KernelFree:
+    """Runs cells in its own process, so only those of tests. What kills a kernel kills a worker here.
+
+    Args:
+        log: a file that gets a line for every notebook: the first line of its first solution, the process, and
+            the lab's files that are there.
+        nap: seconds that each notebook takes on top.
+    """
+
+    log: Path = field(repr=False)  # so that it does not matter for what is graded again
+    nap: float = field(default=0, repr=False)
+    notebook_seconds: float = 60
+
+    def warm_up(self, folder: Path | None = None) -> None:
+        pass
+
+    def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
+        with self.log.open("a") as log:
+            first = next(cell for cell in notebook.cells if is_solution(cell))
+            files = ",".join(sorted(os.listdir(folder))) if folder else ""
+            log.write(f"{first.source.splitlines()[0]} {os.getpid()} {files}\n")
+        time.sleep(self.nap)
+        namespace: dict = {}
+        payloads = {}
+        for cell in notebook.cells:
+            if key := checked_exercise(cell):
+                slug, _, name = key.partition(".")
+                outcomes = try_exercise(exercises_of(slug)[name], key, namespace.get(name), seed)
+                payloads[key] = encode(outcomes)
+            elif runs_in_grading(cell):
+                with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+                    exec(cell.source, namespace)
+        return Executed(notebook, GRADED, payloads)
+
+    def runs(self) -> list[str]:
+        """Whose notebooks were run, in order."""
+        if not self.log.exists():
+            return []
+        return [line.split()[1] for line in self.log.read_text().splitlines()]

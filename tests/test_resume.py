@@ -1,0 +1,416 @@
+"""Grading that is interrupted or repeated: nothing is graded twice, nothing is lost, nothing out of date is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_gradebook
+from nbgrader.api import Gradebook as NbgraderGradebook
+from nbgrader.apps import NbGraderAPI
+from sqlalchemy import text
+from test_pool import until
+from typer.testing import CliRunner
+
+from grader import autograde as grading
+from grader.cli import app
+from grader.course import CourseError
+from grader.demo import hand_in, solved
+from grader.lab import Lab
+from grader.resume import Again, fingerprint_of_lab
+from grader.work import Record
+
+SIZE = 4
+
+
+@pytest.fixture
+def lab(tmp_path) -> Lab:
+    """A lab with four submissions."""
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    hand_in_class(lab, SIZE)
+    return lab
+
+
+@pytest.fixture
+def runner(tmp_path) -> KernelFree:
+    return KernelFree(tmp_path / "runs")
+
+
+def graded(lab: Lab, runner, again: Again = Again.CHANGED, seed: int = 5, jobs=None) -> dict[str, Record]:
+    records = grading.autograde(lab, grading.submissions(lab), runner, seed, again=again, jobs=jobs)
+    return {record.student: record for record in records}
+
+
+def again_done(lab: Lab, runner, again: Again = Again.CHANGED, **other) -> list[str]:
+    """Who is graded again, and that the others are kept as they were."""
+    before = len(runner.runs())
+    records = graded(lab, runner, again, **other)
+    done = sorted(student for student, record in records.items() if not record.kept)
+    ran = sorted(runner.runs()[before:])
+    assert set(ran) <= set(done) and len(ran) == len(set(ran))
+    return done
+
+
+def everybody(lab: Lab) -> list[str]:
+    return sorted(folder.parent.name for folder in grading.submissions(lab))
+
+
+def book_of(lab: Lab) -> NbgraderGradebook:
+    return NbgraderGradebook(lab.course.nbgrader_config().CourseDirectory.db_url)
+
+
+# ---------------------------------------------------------------------------------- what is kept
+
+
+def test_a_second_run_grades_nothing_and_tells_the_same(lab, runner):
+    first = graded(lab, runner)
+    assert sorted(runner.runs()) == everybody(lab)
+    assert {record.score for record in first.values()} > {0, 5}
+    assert any(record.recognised for record in first.values())
+    second = graded(lab, runner)
+    assert len(runner.runs()) == SIZE
+    assert second == {student: replace(record, kept=True) for student, record in first.items()}
+
+
+def test_force_grades_everything_again(lab, runner):
+    graded(lab, runner)
+    assert again_done(lab, runner, Again.ALL) == everybody(lab)
+
+
+def a_cell_more(lab: Lab) -> None:
+    path = lab.course.submitted / "s01" / lab.name / lab.notebook_name
+    notebook = nbformat.read(path, 4)
+    notebook.cells.append(nbformat.v4.new_code_cell("more = 1"))
+    nbformat.write(notebook, path)
+
+
+def another_time(lab: Lab) -> None:
+    (lab.course.submitted / "s01" / lab.name / "timestamp.txt").write_text("2030-01-16 12:00:00 UTC")
+
+
+def another_name(lab: Lab) -> None:
+    folder = lab.course.submitted / "s01" / lab.name
+    (folder / lab.notebook_name).rename(folder / "mine.ipynb")
+
+
+def nothing_there(lab: Lab) -> None:
+    (lab.course.submitted / "s01" / lab.name / lab.notebook_name).unlink()
+
+
+def a_link(lab: Lab) -> None:
+    path = lab.course.submitted / "s01" / lab.name / lab.notebook_name
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+def graded_notebook_lost(lab: Lab) -> None:
+    (lab.course.autograded / "s01" / lab.name / lab.notebook_name).unlink()
+
+
+def graded_notebook_changed(lab: Lab) -> None:
+    with (lab.course.autograded / "s01" / lab.name / lab.notebook_name).open("a") as file:
+        file.write(" ")
+
+
+def removed_from_the_gradebook(lab: Lab) -> None:
+    with book_of(lab) as book:
+        book.remove_submission(lab.name, "s01")
+
+
+def removed_and_entered_by_others(lab: Lab) -> None:
+    with book_of(lab) as book:
+        book.remove_submission(lab.name, "s01")
+        book.add_submission(lab.name, "s01")
+
+
+def scored_by_others(lab: Lab) -> None:
+    with book_of(lab) as book:
+        grade = book.find_grade("check_softmax", lab.slug, lab.name, "s01")
+        grade.auto_score += 1
+        book.db.commit()
+
+
+CHANGES = [a_cell_more, another_time, another_name, nothing_there, a_link]
+LOSSES = [
+    graded_notebook_lost,
+    graded_notebook_changed,
+    removed_from_the_gradebook,
+    removed_and_entered_by_others,
+    scored_by_others,
+]
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own
+@pytest.mark.parametrize("change", [*CHANGES, *LOSSES])
+@pytest.mark.parametrize("again", [Again.CHANGED, Again.NEW])
+def test_only_what_changed_is_graded_again(lab, runner, change, again):
+    graded(lab, runner)
+    change(lab)
+    assert again_done(lab, runner, again) == ["s01"]
+    assert again_done(lab, runner, again) == []
+
+
+def test_what_a_human_enters_changes_nothing(lab, runner):
+    graded(lab, runner)
+    with book_of(lab) as book:
+        grade = book.find_grade("check_softmax", lab.slug, lab.name, "s01")
+        grade.manual_score, grade.extra_credit = 2, 1
+        book.db.commit()
+    assert again_done(lab, runner) == []
+
+
+def another_release(lab: Lab) -> None:
+    path = lab.release_folder / lab.notebook_name
+    path.write_text(path.read_text().replace("softmax", "soft-max", 1))
+
+
+def another_hint(lab: Lab) -> None:
+    with (lab.folder / "misconceptions.py").open("a") as file:
+        file.write("# changed\n")
+
+
+def a_data_file(lab: Lab) -> None:
+    (lab.release_folder / "words.csv").write_text("a,b")
+
+
+@pytest.mark.parametrize("change", [another_release, another_hint, a_data_file])
+def test_a_changed_lab_is_graded_again_unless_only_what_is_new_was_asked_for(lab, runner, change):
+    graded(lab, runner)
+    change(lab)
+    changed = Lab.load(lab.course, lab.name)
+    assert again_done(changed, runner, Again.NEW) == []
+    assert again_done(changed, runner) == everybody(lab)
+    assert again_done(changed, runner) == []
+
+
+def test_another_seed_or_limit_is_graded_again(lab, runner):
+    graded(lab, runner)
+    assert again_done(lab, runner, seed=6) == everybody(lab)
+    assert again_done(lab, replace(runner, notebook_seconds=61), seed=6) == everybody(lab)
+    assert again_done(lab, runner, Again.NEW) == []
+
+
+def test_the_code_that_grades_is_part_of_what_a_grade_depends_on(lab, runner, monkeypatch):
+    before = fingerprint_of_lab(lab, 5, runner)
+    monkeypatch.setattr("grader.resume.version", lambda: "another")
+    assert fingerprint_of_lab(lab, 5, runner) != before
+
+
+def test_variants_and_hidden_files_are_no_part_of_it(lab, runner):
+    before = fingerprint_of_lab(lab, 5, runner)
+    (lab.folder / "variants.py").write_text("")
+    (lab.release_folder / ".ipynb_checkpoints").mkdir()
+    (lab.release_folder / ".ipynb_checkpoints" / "x.ipynb").write_text("")
+    assert fingerprint_of_lab(lab, 5, runner) == before
+
+
+def test_new_students_are_graded_and_the_others_kept(lab, runner):
+    graded(lab, runner)
+    hand_in(lab.course, lab, "zoe", b"")
+    assert again_done(lab, runner) == ["zoe"]
+    assert again_done(lab, runner) == []
+
+
+def test_what_no_worker_survives_is_entered_with_nothing_and_tried_again(lab, runner):
+    hand_in(lab.course, lab, "eve", solved(lab, {"softmax": "# eve\nimport os\nos._exit(1)"}))
+    records = graded(lab, runner, jobs=2)
+    assert records["eve"].state == "crashed" and records["eve"].score == 0
+    assert "died twice on this submission" in records["eve"].notes[0]
+    assert runner.runs().count("eve") == 2
+    assert len(runner.runs()) == SIZE + 2
+    with book_of(lab) as book:
+        assert book.find_submission(lab.name, "eve").score == 0
+        assert not book.find_submission(lab.name, "eve").needs_manual_grade
+    page = lab.course.autograded / "eve" / lab.name / lab.notebook_name
+    assert "State of this submission: crashed" in page.read_text()
+    records = graded(lab, runner, jobs=2)
+    assert [student for student, record in records.items() if not record.kept] == ["eve"]
+
+
+# ---------------------------------------------------------------------------------- interrupted
+
+
+def test_a_run_that_is_left_in_the_middle_is_gone_on_with(lab, runner):
+    stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
+    done = [next(stream).student, next(stream).student]
+    stream.close()
+    assert again_done(lab, runner) == sorted(set(everybody(lab)) - set(done))
+    assert sorted(runner.runs()) == everybody(lab)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "grader.autograde._write_notebook",
+        "grader.gradebook._page",
+        "grader.gradebook._enter_scores",
+        "grader.gradebook._enter_comments",
+        "grader.gradebook._remember",
+    ],
+)
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_an_end_between_any_two_steps_leaves_all_or_nothing(lab, runner, monkeypatch, point, late):
+    whole = graded(lab, runner)
+    shutil.rmtree(lab.course.grading / "autograded")
+    with_gradebook(lab.course)
+
+    module, name = point.rsplit(".", 1)
+    original = getattr(sys.modules[module], name)
+    calls = 0
+
+    def stops(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls < 2:
+            return original(*arguments)
+        if late:
+            original(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(point, stops)
+        graded(lab, runner)
+    with book_of(lab) as book:
+        assert [entry.student.id for entry in book.assignment_submissions(lab.name)] == ["s00"]
+    after = graded(lab, runner)
+    assert [student for student, record in after.items() if record.kept] == ["s00"]
+    assert {s: replace(record, kept=False) for s, record in after.items()} == whole
+
+
+def test_only_one_can_grade_at_a_time(lab, runner):
+    stream = grading.autograde(lab, grading.submissions(lab), runner, 5)
+    next(stream)
+    with pytest.raises(CourseError, match="Another `grader autograde` is at work"):
+        graded(lab, runner)
+    stream.close()
+    assert len(graded(lab, runner)) == SIZE
+
+
+# ---------------------------------------------------------------------------------- nbgrader
+
+
+def nbgrader(lab: Lab, *arguments: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(lab.course.root),
+        "JUPYTER_CONFIG_DIR": str(lab.course.root / ".jupyter"),
+    }
+    command = [sys.executable, "-m", "nbgrader", *arguments]
+    return subprocess.run(command, cwd=lab.course.root, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_nbgrader_s_own_tools_work_beside_the_markers(lab, runner, monkeypatch, tmp_path):
+    first = graded(lab, runner)
+    for arguments in (["db", "upgrade"], ["export", "--to", "out.csv"], ["db", "student", "list"]):
+        done = nbgrader(lab, *arguments)
+        assert done.returncode == 0, done.stderr
+    assert all(student in (lab.course.root / "out.csv").read_text() for student in first)
+    assert again_done(lab, runner) == []  # an upgrade leaves the markers alone
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = NbGraderAPI(config=lab.course.nbgrader_config()).get_submissions(lab.name)
+    assert {entry["student"]: entry["score"] for entry in found} == {
+        student: pytest.approx(record.score) for student, record in first.items()
+    }
+
+    done = nbgrader(lab, "db", "student", "remove", "s01", "--force")
+    assert done.returncode == 0, done.stderr
+    assert again_done(lab, runner) == ["s01"]
+    done = nbgrader(lab, "db", "assignment", "remove", lab.name, "--force")
+    assert done.returncode == 0, done.stderr
+    assert again_done(lab, runner) == everybody(lab)
+
+
+def test_a_gradebook_made_without_markers_gets_them(lab, runner):
+    graded(lab, runner)
+    with book_of(lab) as book:
+        book.db.execute(text("DROP TABLE transformer_labs_graded"))
+        book.db.commit()
+    assert again_done(lab, runner) == everybody(lab)
+    assert again_done(lab, runner) == []
+
+
+# ---------------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def command(lab, runner, monkeypatch):
+    """``grader autograde`` with the runner without kernels."""
+    monkeypatch.setattr(grading, "choose_runner", lambda *_, **__: runner)
+    monkeypatch.chdir(lab.course.root)
+    return lambda *arguments: CliRunner().invoke(app, ["autograde", START, "--jobs", "2", *arguments])
+
+
+def test_the_command_says_what_it_did_and_what_it_left(command, lab):
+    first = command()
+    assert first.exit_code == 0, first.output
+    assert f"Grading {START}: 4 of 4 done now: 4 graded." in first.output
+    hand_in(lab.course, lab, "zoe", b"")
+    second = command()
+    assert f"Grading {START}: 1 of 5 done now: 1 unreadable." in second.output
+    assert "4 graded before and unchanged; --force grades them again." in second.output
+    rows = re.findall(r"^. (s0\d|zoe)\b.*?([\d.]+) / 5", second.output, re.MULTILINE)
+    assert [student for student, _ in rows] == [*everybody(lab)]
+    assert rows[0][1] == "5"
+    assert "5 of 5 done now" in command("--force").output
+    another_hint(lab)
+    assert "done now" not in command("--only-new").output
+    assert command("--only-new", "--force").exit_code == 1
+
+
+def test_in_a_pipe_there_are_no_control_characters(command):
+    output = command().output
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", output)
+    assert output.count("Grading") == 1
+
+
+PROGRAM = f"""
+import sys
+from pathlib import Path
+from classroom import KernelFree
+from grader import autograde, cli
+autograde.choose_runner = lambda *_, **__: KernelFree(Path("runs"), nap=0.2)
+if __name__ == "__main__":
+    cli.app(["autograde", "{START}", "--jobs", "2"])
+"""
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_so_and_keeps_what_is_entered(lab):
+    hand_in_class(lab, 12)
+    program = lab.course.root / "program.py"
+    program.write_text(PROGRAM)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+
+    def run() -> subprocess.Popen:
+        arguments = {"cwd": lab.course.root, "env": environment, "text": True, "start_new_session": True}
+        return subprocess.Popen(
+            [sys.executable, program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **arguments
+        )
+
+    first = run()
+    written = lab.course.autograded
+    assert until(lambda: len(list(written.glob(f"*/{START}/{lab.notebook_name}"))) >= 3)
+    os.killpg(first.pid, signal.SIGINT)
+    out, err = first.communicate(timeout=60)
+    assert (first.returncode, out) == (130, "")
+    assert err == "grader: stopped. What was entered stays; the same command goes on from there.\n"
+
+    second = run()
+    out, err = second.communicate(timeout=120)
+    assert (second.returncode, err) == (0, "")
+    kept = int(re.search(r"(\d+) graded before and unchanged", out).group(1))
+    assert 2 <= kept < 12  # the third file may have been written, and not yet entered
+    assert f"{12 - kept} of 12 done now" in out
+    runs = KernelFree(lab.course.root / "runs").runs()
+    assert set(runs) == set(everybody(lab))
+    assert len(runs) <= 12 + 5  # two were running, others had answered and were not yet entered
