@@ -2,7 +2,7 @@
 # costs next to nothing. ARGS is passed on: make lab ARGS=--no-browser, make test ARGS="-k lint".
 .DEFAULT_GOAL := help
 ARGS ?=
-code := course_utils grader tests
+code := benchmarks course_utils grader tests
 
 # JupyterLab refuses to run as root (a container, mostly) unless told that this is meant.
 as_root := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
@@ -13,7 +13,7 @@ jupyter := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab $(as_root) --
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: environment
 environment: ## make or update .venv
@@ -47,6 +47,10 @@ test: environment browser ## run every test
 .PHONY: fast
 fast: environment ## run the tests that take no more than seconds
 	@.venv/bin/python -m pytest -m "not slow" $(ARGS)
+
+.PHONY: bench-grading
+bench-grading: environment browser ## time grading beside nbgrader's own (about 20 minutes)
+	@.venv/bin/python benchmarks/grading.py $(ARGS)
 
 .PHONY: lint
 lint: environment ## check style and layout of the code

@@ -12,19 +12,21 @@ runs (``exec``, ``getattr`` with a computed name) and files that are imported ar
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from course_utils.exercise import Exercise
 
-MAX_PARSED = 200_000
-"""Characters of a cell beyond which it is not looked at."""
+MAX_PARSED = 20_000
+"""Characters of a cell beyond which it is not parsed (Python 3.11 takes 10 GB for 200,000 of `import a.a.a...`)."""
 
 MAX_TOTAL = 500_000
-"""Characters of all cells together beyond which older ones are not looked at."""
+"""Characters of all cells together beyond which older ones are not parsed."""
 
 MAX_LINE = 100
 """Characters of a line that are quoted."""
@@ -90,10 +92,26 @@ def find_bypass(
         judged: names of the notebook that are not looked into.
     """
     spellings = {same for full in bypasses for same in _spellings(full)}
+    cells, others = _newest(sources)
+    if not _mentioned(spellings, sources):
+        return ()
     notebook = _Notebook(spellings, frozenset(judged))
-    for source in _newest(sources):
-        notebook.run_cell(source)
-    return notebook.uses_reached_from(name)
+    for cell in cells:
+        notebook.run_cell(cell)
+    return notebook.uses_reached_from(name) or tuple(_mentions(bypasses, others))
+
+
+def _mentioned(spellings: Collection[str], cells: Sequence[str]) -> bool:
+    """Whether a use is possible at all: saves the analysis of almost every honest notebook.
+
+    A library's name and the ready-made thing's own stand in the text as Python reads names (NFKC), unless they
+    are in a string that a dynamic import or attribute takes.
+    """
+    text = unicodedata.normalize("NFKC", "\n".join(cells))
+    if any(word in text for word in ("import_module", "__import__", "getattr")):
+        return True
+    names = ((full.partition(".")[0], full.rpartition(".")[2]) for full in spellings)
+    return any(library in text and thing in text for library, thing in names)
 
 
 def _spellings(full: str) -> Iterator[str]:
@@ -103,16 +121,22 @@ def _spellings(full: str) -> Iterator[str]:
             yield other + full.removeprefix(usual)
 
 
-def _newest(sources: Sequence[str]) -> list[str]:
-    """The last cells, oldest first, as far as they may be looked at."""
-    kept, total = [], 0
+def _newest(sources: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The last cells as far as they may be parsed, and the others; both oldest first."""
+    kept, others, total = [], [], 0
     for source in reversed(sources):
-        if len(source) <= MAX_PARSED:
-            total += len(source)
-            if total > MAX_TOTAL:
-                break
-            kept.append(source)
-    return kept[::-1]
+        total += len(source)
+        (kept if len(source) <= MAX_PARSED and total <= MAX_TOTAL else others).append(source)
+    return kept[::-1], others[::-1]
+
+
+def _mentions(bypasses: Sequence[str], cells: Sequence[str]) -> Iterator[Use]:
+    """Lines that name something ready-made, in cells too long to be parsed: padding is no hiding place."""
+    for full in bypasses:
+        for cell in cells:
+            lines = enumerate(cell.split("\n"), start=1)
+            named = ((at, line) for at, line in lines if full.rpartition(".")[2] in line.partition("#")[0])
+            yield from (Use(full, at, line.strip()[:MAX_LINE]) for at, line in itertools.islice(named, 1))
 
 
 # ---------------------------------------------------------------------------------- cells

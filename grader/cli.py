@@ -123,7 +123,7 @@ def _show_examination(file: Path, found: Examination) -> None:
         typer.echo(f"{file.name!r} cannot be graded. {found.problem}")
         return
     table = Table(title=f"{escape(file.name)}, as a notebook of {found.lab}", title_justify="left")
-    for name in ("Exercise or written answer", "State", "Syntax error"):
+    for name in ("Exercise or written answer", "State", "What is wrong"):
         table.add_column(name, overflow="fold")
     for part in found.parts:
         name = f"{part.name} (written)" if part.written else part.name

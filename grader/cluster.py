@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from distributed import Client, Future, KilledWorker, wait
+from distributed import Client, Future, KilledWorker, get_worker, wait
 
 from course_utils.expected import FILE_NAME
 from grader.course import CourseError
@@ -97,6 +97,8 @@ class Cluster:
         fresh = iter(tasks)
         suspects: deque[Prepared] = deque()
         try:
+            self._room()
+            self._check_versions()
             self._files = self._send_files()
             while True:
                 while len(self._running) < self._room() and (folder := next(fresh, None)) is not None:
@@ -116,6 +118,23 @@ class Cluster:
                 f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}). What was "
                 "entered before is safe. Start the scheduler and its workers, then run the same command again."
             ) from None
+
+    def _check_versions(self) -> None:
+        """
+        Raises:
+            CourseError: a worker does not have the grader, or another version of it.
+        """
+
+        def version_there() -> str:  # a nested function travels as code, so it runs where there is no grader
+            try:
+                from grader.resume import version
+            except ImportError as error:
+                return f"none: {error}"
+            return version()
+
+        for worker, theirs in self._client.run(version_there, on_error="ignore").items():
+            if theirs != version():
+                raise _other_version(worker, theirs)
 
     # -- what goes there
 
@@ -162,7 +181,8 @@ class Cluster:
     def _finished(self) -> list[tuple[_Sent, Any]]:
         """What has ended, with the text that came back or the exception that came instead."""
         try:
-            wait(list(self._running), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            with self._client.as_current():
+                wait(list(self._running), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
         except TimeoutError:
             self._room()
         found = []
@@ -184,22 +204,14 @@ class Cluster:
             return Lost("died")
         if isinstance(outcome, Lost):
             return outcome
-        if isinstance(outcome, ImportError):
-            raise CourseError(
-                f"A worker of the cluster cannot import the grader ({outcome}). Install this project on all machines "
-                "of the cluster, in this version, and restart their workers."
-            )
         if isinstance(outcome, CourseError):
             raise CourseError(f"On a worker of the cluster: {outcome}")
         try:
             if isinstance(outcome, Exception):
                 raise outcome
             came = json.loads(outcome)
-            if theirs := came.get("other_version"):
-                raise CourseError(
-                    f"A worker of the cluster has another version of the grader than this machine ({theirs}; here: "
-                    f"{version()}). Bring all to the same version, and restart the workers."
-                )
+            if "other_version" in came:
+                raise _other_version(*came["other_version"])
             notebook = nbformat.from_dict(came["notebook"])
             executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]))
             return self.grading.finish(prepared, executed, expected)
@@ -207,6 +219,13 @@ class Cluster:
             raise
         except Exception as error:
             return self.grading.failed(prepared.folder, error)
+
+
+def _other_version(worker: str, theirs: str) -> CourseError:
+    return CourseError(
+        f"The worker {worker} of the cluster does not have this machine's version of the grader (there: {theirs}; "
+        f"here: {version()}). Install the same version of this project on all machines, and restart their workers."
+    )
 
 
 @dataclass(frozen=True)
@@ -256,7 +275,7 @@ def run_there(home: str, notebook: str, seed: int, runner: Runner, files: LabFil
         Plain JSON of an :class:`~grader.run.Executed`, or of the fact that the version here is another one.
     """
     if version() != home:
-        return json.dumps({"other_version": version()})
+        return json.dumps({"other_version": (get_worker().address, version())})
     with _one_at_a_time:
         executed = runner.run(nbformat.reads(notebook, as_version=4), seed, _folder_of(files, runner))
     return json.dumps(

@@ -60,7 +60,7 @@ MAX_DIRECTORY = 4 * 2**20
 MAX_UNPACKED = 4 * 2**30
 """Bytes that all members of a zip may unpack to."""
 MAX_RATIO = 200
-"""How many times its packed size a member of more than a MiB may be. Notebooks reach 20."""
+"""How many times its packed size a member of more than a MiB may be: the labs pack to about a third."""
 MAX_ID = 100
 """Bytes of a student's id: file systems allow 255, some with encryption 143."""
 

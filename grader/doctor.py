@@ -12,6 +12,7 @@ from pathlib import Path
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
+from course_utils.bypass import uses_of
 from grader.course import Course, CourseError
 from grader.intake import (
     MAX_PARSED,
@@ -23,6 +24,7 @@ from grader.intake import (
     read_submission,
     rebuild,
 )
+from grader.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
 
 AS_HANDED_OUT = "as handed out"
@@ -40,7 +42,8 @@ class Part:
 
     Attributes:
         state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
-        fault: where its code is no Python; empty if nothing was seen.
+        fault: where its code is no Python, or what ready-made thing it uses that is to be built; empty if nothing
+            was seen.
     """
 
     name: str
@@ -108,7 +111,7 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
         notes = (f"It looks like the notebook of {likely.name}, not of {lab.name}.", *notes)
     release = lab.release()
     rebuilt = rebuild(release, read.cells)
-    faults = _faults(release, rebuilt.notebook)
+    faults = _bypasses(lab, rebuilt.notebook) | _faults(release, rebuilt.notebook)
     return Examination(
         lab.name,
         notes=(*notes, *rebuilt.notes),
@@ -160,6 +163,18 @@ def _parts(release: NotebookNode, rebuilt: Rebuilt, faults: dict[str, str]) -> I
         else:
             state = BY_NAME if name in rebuilt.by_name else ANSWERED
         yield Part(name, written, state, faults.get(cell.id, ""))
+
+
+def _bypasses(lab: Lab, notebook: NotebookNode) -> dict[str, str]:
+    """Cell id -> the ready-made thing that stands in for the exercise."""
+    found = {}
+    for key, exercise in lab.exercises.items():
+        for use in uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key))[:1]:
+            cells = (cell.id for cell in notebook.cells if nbgrader_of(cell).get("grade_id") == exercise.name)
+            found |= dict.fromkeys(
+                cells, f"uses {use.name}, which is to be built here: {printable(use.text, 60)}"
+            )
+    return found
 
 
 def _own(release: NotebookNode, notebook: NotebookNode, faults: dict[str, str]) -> Iterator[OwnCell]:

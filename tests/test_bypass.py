@@ -300,7 +300,16 @@ def test_a_hostile_cell_hides_nothing_in_the_others():
 def test_a_very_long_history_is_read_from_its_end():
     cells = ["from torch.nn import MultiheadAttention as attention", "#" * (MAX_PARSED - 1)]
     assert len(find_bypass([*cells, *cells[1:] * (MAX_TOTAL // MAX_PARSED - 1)], "attention", BYPASSES)) == 1
-    assert find_bypass([*cells, *cells[1:] * (MAX_TOTAL // MAX_PARSED)], "attention", BYPASSES) == ()
+    assert find_bypass([cells[0], *cells[1:] * (MAX_TOTAL // MAX_PARSED + 1)], "other", BYPASSES) != ()
+
+
+def test_padding_a_cell_beyond_what_is_parsed_hides_nothing():
+    padding = "#" * (MAX_PARSED + 1)
+    using = f"from torch.nn import MultiheadAttention as attention\n{padding}"
+    (use,) = find_bypass([using], "attention", BYPASSES)
+    assert (use.name, use.line) == ("torch.nn.MultiheadAttention", 1)
+    comment = f"import torch\n# MultiheadAttention is not used\ndef attention(x):\n    return x\n{padding}"
+    assert find_bypass([comment], "attention", BYPASSES) == ()
 
 
 # ---------------------------------------------------------------------------------- declarations

@@ -100,6 +100,18 @@ def test_syntax_errors_are_shown_with_their_lines(lab, examined):
     assert part.fault == f"line {broken.count(chr(10)) + 1}: invalid syntax"
 
 
+def test_a_ready_made_thing_in_place_of_an_exercise_is_named(labs, examined):
+    lab = labs["02_self_attention"]
+    code = (
+        "from torch.nn.functional import scaled_dot_product_attention as ready\n"
+        "def cross_attention(x, memory, w_q, w_k, w_v, memory_mask=None):\n    return ready(x, memory, memory), None"
+    )
+    found = examined(solved(lab, {"cross_attention": code}), lab.name)
+    (part,) = (part for part in found.parts if part.fault)
+    assert part.name == "cross_attention"
+    assert "torch.nn.functional.scaled_dot_product_attention" in part.fault and not found.fine
+
+
 def test_cells_of_one_s_own_are_listed_if_they_run(lab, examined):
     notebook = solved(lab)
     notebook.cells.insert(0, new_code_cell("\n\nfirst = 1\nsecond = 2"))

@@ -214,4 +214,4 @@ def test_a_hundred_damaged_notebooks_are_read_and_rebuilt_safely(labs):
 
 @pytest.mark.slow
 def test_thousands_of_damaged_notebooks_are_read_and_rebuilt_safely(labs):
-    assert 2500 < fuzz(labs, range(100, 5100)) < 5000
+    assert 1500 < fuzz(labs, range(100, 3100)) < 3000
