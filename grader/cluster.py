@@ -14,13 +14,14 @@ import atexit
 import hashlib
 import json
 import logging
+import pickle
 import shutil
 import tempfile
 import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,8 +98,6 @@ class Cluster:
         fresh = iter(tasks)
         suspects: deque[Prepared] = deque()
         try:
-            self._room()
-            self._check_versions()
             self._files = self._send_files()
             while True:
                 while len(self._running) < self._room() and (folder := next(fresh, None)) is not None:
@@ -119,23 +118,6 @@ class Cluster:
                 "entered before is safe. Start the scheduler and its workers, then run the same command again."
             ) from None
 
-    def _check_versions(self) -> None:
-        """
-        Raises:
-            CourseError: a worker does not have the grader, or another version of it.
-        """
-
-        def version_there() -> str:  # a nested function travels as code, so it runs where there is no grader
-            try:
-                from grader.resume import version
-            except ImportError as error:
-                return f"none: {error}"
-            return version()
-
-        for worker, theirs in self._client.run(version_there, on_error="ignore").items():
-            if theirs != version():
-                raise _other_version(worker, theirs)
-
     # -- what goes there
 
     def _begin(self, folder: Path, expected: Any) -> Graded | Record | None:
@@ -151,8 +133,9 @@ class Cluster:
 
     def _send(self, prepared: Prepared, alone: bool = False) -> None:
         grading = self.grading
-        arguments = (version(), nbformat.writes(prepared.notebook), grading.seed, grading.runner, self._files)
-        future = self._client.submit(run_there, *arguments, key=f"submission-{uuid.uuid4()}")
+        runner = pickle.dumps(grading.runner)  # as bytes: of all this, the scheduler can read builtins only
+        arguments = (version(), nbformat.writes(prepared.notebook), grading.seed, runner, self._files)
+        future = self._client.submit(_on_a_worker(), *arguments, key=f"submission-{uuid.uuid4()}")
         # the runner's own limit is of running; starting, and the one before it, come on top
         seconds = _PER_THREAD * (2 * grading.runner.notebook_seconds + 600)
         self._running[future] = _Sent(prepared, alone, time.monotonic() + seconds)
@@ -161,7 +144,7 @@ class Cluster:
         """A task and no scattered data, because Dask makes it anew when the worker that holds it dies."""
         files = data_files(self.grading.lab.release_folder)
         name = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
-        return self._client.submit(LabFiles, name, files, key=f"lab-files-{name}-{uuid.uuid4()}")
+        return self._client.submit(dict, {name: files}, key=f"lab-files-{uuid.uuid4()}")
 
     def _room(self) -> int:
         """How many submissions may be on their way."""
@@ -204,6 +187,8 @@ class Cluster:
             return Lost("died")
         if isinstance(outcome, Lost):
             return outcome
+        if isinstance(outcome, ImportError):
+            raise _other_version("A worker", f"none, {outcome}")
         if isinstance(outcome, CourseError):
             raise CourseError(f"On a worker of the cluster: {outcome}")
         try:
@@ -223,8 +208,8 @@ class Cluster:
 
 def _other_version(worker: str, theirs: str) -> CourseError:
     return CourseError(
-        f"The worker {worker} of the cluster does not have this machine's version of the grader (there: {theirs}; "
-        f"here: {version()}). Install the same version of this project on all machines, and restart their workers."
+        f"{worker} of the cluster does not have this machine's version of the grader (there: {theirs}; here: "
+        f"{version()}). Install the same version of this project on all machines, and restart their workers."
     )
 
 
@@ -240,12 +225,15 @@ class _Sent:
 # ---------------------------------------------------------------------------------- on a worker
 
 
-@dataclass(frozen=True)
-class LabFiles:
-    """A lab's data files (relative name -> content), and a name that changes with them."""
+def _on_a_worker() -> Callable[..., str]:
+    """:func:`run_there`, but a nested function travels as code: who has no grader can still say so."""
 
-    name: str
-    files: Mapping[str, bytes]
+    def imported_there(*arguments: Any) -> str:
+        from grader.cluster import run_there
+
+        return run_there(*arguments)
+
+    return imported_there
 
 
 def data_files(release: Path) -> dict[str, bytes]:
@@ -264,20 +252,24 @@ _one_at_a_time = threading.Lock()
 _folders: dict[str, Path] = {}
 
 
-def run_there(home: str, notebook: str, seed: int, runner: Runner, files: LabFiles) -> str:
+def run_there(home: str, notebook: str, seed: int, runner: bytes, files: Mapping[str, Any]) -> str:
     """Runs a notebook on a worker, one at a time in each process.
 
     Args:
         home: version of the grader that will judge.
         notebook: as text.
+        runner: pickled.
+        files: a name that stands for the lab's data files -> relative name -> content.
 
     Returns:
         Plain JSON of an :class:`~grader.run.Executed`, or of the fact that the version here is another one.
     """
     if version() != home:
-        return json.dumps({"other_version": (get_worker().address, version())})
+        return json.dumps({"other_version": [f"The worker {get_worker().address}", version()]})
     with _one_at_a_time:
-        executed = runner.run(nbformat.reads(notebook, as_version=4), seed, _folder_of(files, runner))
+        runs: Runner = pickle.loads(runner)
+        ((name, contents),) = files.items()
+        executed = runs.run(nbformat.reads(notebook, as_version=4), seed, _folder_of(name, contents, runs))
     return json.dumps(
         {
             "notebook": executed.notebook,
@@ -288,14 +280,14 @@ def run_there(home: str, notebook: str, seed: int, runner: Runner, files: LabFil
     )
 
 
-def _folder_of(files: LabFiles, runner: Runner) -> Path:
+def _folder_of(name: str, files: Mapping[str, bytes], runner: Runner) -> Path:
     """A folder of this process with a lab's data files, made when it is first asked for, and then kept."""
-    if files.name not in _folders:
+    if name not in _folders:
         folder = Path(tempfile.mkdtemp(prefix="lab-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        for name, data in files.files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(data)
+        for file, data in files.items():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / file).write_bytes(data)
         runner.warm_up(folder)
-        _folders[files.name] = folder
-    return _folders[files.name]
+        _folders[name] = folder
+    return _folders[name]

@@ -6,6 +6,7 @@ killed leaves whole submissions only. The marker lies in a table of our own, whi
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -22,6 +23,7 @@ from nbgrader.api import (
     BaseCell,
     Comment,
     Grade,
+    InvalidEntry,
     Notebook,
     Student,
     SubmittedAssignment,
@@ -107,11 +109,13 @@ class Gradebook:
         """
         try:
             _make(course)
-            with _nbgrader_s(course, course.gradebook) as book:
+            with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
                 _MARKERS.create(book.engine, checkfirst=True)
                 yield cls(course, book)
         except DBAPIError as error:
             raise _unusable(course, str(error.orig)) from error
+        except InvalidEntry as error:  # nbgrader's word for the same
+            raise _unusable(course, str(getattr(error.__context__, "orig", error))) from error
 
     def register(self, lab: Lab) -> None:
         """Enters a lab's cells, or brings them up to date, by nbgrader's own step.
@@ -224,6 +228,17 @@ def _own_programs_first() -> Iterator[None]:
         yield
     finally:
         os.environ["PATH"] = before
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """nbgrader logs a traceback when a gradebook cannot be written, and raises the error as well."""
+    log = logging.getLogger("tornado.application")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
 
 
 def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:

@@ -97,6 +97,30 @@ def prepare(modules: Iterable[str]) -> None:
     _see_to_the_fork_server()
 
 
+def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
+    """A new worker and the pipe to it."""
+    for attempt in range(_TRIES + 1):
+        ours, its = _context.Pipe()
+        arguments = (its, pickled, dict(os.environ), str(folder))
+        process = _context.Process(target=_run_worker, args=arguments, daemon=True)
+        try:
+            _see_to_the_fork_server()
+            with _no_main_module(), its:
+                process.start()
+            return process, ours
+        except (
+            EOFError,
+            OSError,
+        ) as error:  # the fork server has died just now: the next attempt has a new one
+            ours.close()
+            if attempt == _TRIES:
+                raise CourseError(
+                    f"No worker process can be started ({type(error).__name__}: {error}). See that there is memory "
+                    "left and that more processes are allowed, or use fewer with --jobs."
+                ) from None
+    raise AssertionError("the last attempt returns or raises")
+
+
 def _see_to_the_fork_server() -> None:
     with _ignoring_interrupts(), _one_thread():
         multiprocessing.forkserver.ensure_running()
@@ -174,13 +198,8 @@ class Pool:
         with _room_needed():
             folder.mkdir()
         self._started += 1
-        ours, its = _context.Pipe()
-        arguments = (its, self._pickled, dict(os.environ), str(folder))
-        process = _context.Process(target=_run_worker, args=arguments, daemon=True)
-        _see_to_the_fork_server()
-        with _no_main_module(), its:
-            process.start()
-        self._workers.append(_Worker(process, ours, folder, time.monotonic() + START_SECONDS))
+        process, connection = _spawned(self._pickled, folder)
+        self._workers.append(_Worker(process, connection, folder, time.monotonic() + START_SECONDS))
 
     def _give(self, worker: _Worker, task: _Task) -> bool:
         """Whether the worker was there to take it."""

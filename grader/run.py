@@ -8,6 +8,7 @@ The process that runs learner code shares nothing with the one that grades: it g
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import functools
 import itertools
@@ -25,6 +26,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
 import zmq
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
@@ -36,8 +38,9 @@ from nbformat.v4 import new_output, output_from_msg
 from course_utils.check import SEED_VARIABLE
 from course_utils.expected import FILE_NAME
 from course_utils.outcome import OUTCOME_MIME
+from grader.course import CourseError
 from grader.lab import Lab, checked_exercise, runs_in_grading
-from grader.sandbox.preloaded import Limits, SandboxLost, Setting, borrow, give_back
+from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 from grader.sandbox.provisioner import NAME as PROVISIONER
 
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
@@ -164,7 +167,7 @@ class SandboxRunner(_Limited):
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
         Raises:
-            CourseError: the sandbox cannot be set up on this machine.
+            CourseError: the sandbox cannot be set up on this machine, or no kernel starts in it.
         """
         for setting in (self._setting(folder), Setting((), folder, self.hidden)):
             fresh = not setting.modules
@@ -176,6 +179,12 @@ class SandboxRunner(_Limited):
                 return _Run(self, notebook, seed, kernel).to_the_end()
             except SandboxLost as error:
                 _log.warning("the sandbox was lost: %s", error)
+                lost = error
+        if isinstance(lost, NoKernel):
+            raise CourseError(
+                f"The sandbox does not work on this machine at present. {lost}. See that there is memory and room "
+                "on the disk left."
+            )
         note = "The process that runs submissions died twice on this one. Nothing of it could be graded."
         return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,))
 
@@ -233,8 +242,11 @@ class _Run:
                 kernel.start()
                 if self._replay(kernel, done):
                     self._go_on(kernel, waiting, done)
-            finally:
-                kernel.stop()
+            except BaseException:
+                with contextlib.suppress(SandboxLost):  # what came first counts: Ctrl-C, for one
+                    kernel.stop()
+                raise
+            kernel.stop()
         return Executed(self.notebook, self.state, dict(self.collected.payloads), tuple(self.notes))
 
     def _may_go_on(self) -> bool:
@@ -294,6 +306,8 @@ class _Run:
                     return ""
             elif now > deadline:
                 return TIMED_OUT
+            if kernel.floods():
+                return OUT_OF_MEMORY
             messages = kernel.receive(_LOOK_SECONDS)
             if messages is None:
                 if trouble := kernel.cause_of_death():
@@ -426,6 +440,9 @@ _READY_SECONDS = 60
 MAX_MESSAGE = 32 * 2**20
 """Bytes of one message; a kernel that sends a longer one is cut off."""
 
+FLOOD = 2**30
+"""Bytes by which the grader's process may grow while it listens to a kernel."""
+
 
 @functools.cache
 def _context() -> zmq.Context:
@@ -451,15 +468,18 @@ class _Kernel:
         """Opens the two channels that matter, and waits until the kernel has been heard on them.
 
         Raises:
-            SandboxLost: it has not.
+            NoKernel: it has not.
         """
         self._shell, self._iopub = self.manager.connect_shell(), self.manager.connect_iopub()
+        self._memory = psutil.Process().memory_info().rss
         self._poller = zmq.Poller()
         for channel in (self._shell, self._iopub):
             self._poller.register(channel, zmq.POLLIN)
         # it greets whoever listens to it; until then what it says is lost
-        if not self._iopub.poll(_READY_SECONDS * 1000):
-            raise SandboxLost("a new kernel did not answer")
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self._iopub.poll(_LOOK_SECONDS * 1000):
+            if time.monotonic() > deadline or self.cause_of_death():
+                raise NoKernel("A new kernel did not answer")
 
     def execute(self, code: str) -> str:
         """Sends a cell; returns the name of the request. Names cannot be guessed by what runs before it."""
@@ -481,12 +501,22 @@ class _Kernel:
 
     def _next(self, channel: zmq.Socket) -> dict[str, Any] | None:
         try:
-            _, message = self.manager.session.recv(channel)
+            parts = channel.recv_multipart()
+            if sum(map(len, parts)) > MAX_MESSAGE:
+                raise ValueError("too long")
+            _, parts = self.manager.session.feed_identities(parts)
+            message = self.manager.session.deserialize(parts)
         except Exception as error:  # learner code holds the key, and can send anything
             _log.warning("an unreadable message: %r", error)
             return None
         known = isinstance(message, dict) and isinstance(message.get("parent_header"), dict)
         return message if known and isinstance(message.get("content"), dict) else None
+
+    def floods(self) -> bool:
+        """Whether this process holds far more than the limits of :func:`_context` allow: those do not count the
+        parts of a message that never ends.
+        """
+        return psutil.Process().memory_info().rss > self._memory + FLOOD
 
     def next_cell(self) -> None:
         """Told before each cell."""
@@ -578,7 +608,7 @@ class _SandboxKernel(_Kernel):
         self.manager.provisioner.preloaded.allow(self.cell_cpu_seconds)
 
     def cause_of_death(self) -> str:
-        if not super().cause_of_death():
+        if not (seen := super().cause_of_death()):
             return ""
         match self.manager.provisioner.cause:
             case "memory":
@@ -587,7 +617,7 @@ class _SandboxKernel(_Kernel):
                 return TIMED_OUT
             case "sandbox":
                 raise SandboxLost("it died while a cell ran")
-        return CRASHED
+        return seen
 
     def stop(self) -> None:
         self._disconnect()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,7 +31,10 @@ _PEOPLE = {
 _LEARNERS = 1_879_048_192
 """User number outside that learners' processes have when root grades: far from any that is given to people."""
 
-_CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE")
+_CAPABILITIES = (
+    *("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE"),
+    "CAP_SYS_PTRACE",  # to be told how much memory its forks share
+)
 """What the preloaded process may do in its own namespaces; its forks give all of it up."""
 
 _WHAT_NOW = (
@@ -58,6 +62,34 @@ def bubblewrap() -> str:
     )
 
 
+def failed(reason: str, status: int | None) -> CourseError:
+    """The error for a preloaded process that did not come up.
+
+    Args:
+        reason: what bubblewrap or the process itself wrote.
+        status: the exit status; None if it had to be stopped.
+    """
+    reason = reason.strip()[-2000:]
+    if reason.rpartition("\n")[2].startswith("bwrap: "):
+        return refused(reason)
+    if status in (-signal.SIGKILL, 128 + signal.SIGKILL):
+        why = "was killed, most likely because memory ran out. Use fewer processes with --jobs"
+    else:
+        how = "did not get ready in time" if status is None else f"ended with status {status}"
+        why = f"{how}. See that the environment is as in requirements.txt, and that it can import what the lab does"
+    says = f" What it wrote last:\n{reason}" if reason else ""
+    return CourseError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
+
+
+def unreadable(file: str) -> CourseError:
+    """The error for a file that learners' processes would need."""
+    return CourseError(
+        f"If root grades, learners' code runs as a user who owns nothing, and who may not read {file}. Let "
+        "everybody read the environment and the course's notebooks: chmod -R a+rX on their folders. Or grade as "
+        "another user than root."
+    )
+
+
 def refused(reason: str) -> CourseError:
     """The error for a machine on which bubblewrap is there, but cannot work."""
     reason = reason.strip() or "it gave no reason"
@@ -76,7 +108,7 @@ def start(
     control: int,
     threads: int,
     complaints: IO[bytes],
-) -> subprocess.Popen:
+) -> subprocess.Popen[bytes]:
     """Starts the preloaded process in a new container.
 
     Args:
@@ -86,6 +118,9 @@ def start(
         control: file descriptor of the control socket.
         threads: how many a numerical library may use.
         complaints: where whatever goes wrong at the start is written to.
+
+    Raises:
+        CourseError: the sandbox cannot be set up on this machine.
     """
     command = [bubblewrap(), "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]
@@ -94,7 +129,7 @@ def start(
     command += _files(folder, hidden, sockets)
     people = {path: _in_memory(text) for path, text in _PEOPLE.items()}
     for path, file in people.items():
-        command += ["--ro-bind-data", str(file), path]
+        command += ["--perms", "0644", "--ro-bind-data", str(file), path]
     command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
     for name, value in environment(threads).items():
         command += ["--setenv", name, value]
@@ -113,14 +148,31 @@ def start(
     for file in people.values():
         os.close(file)
     if mapping:
-        mapping.write()
+        try:
+            mapping.write()
+        except (OSError, ValueError) as error:
+            process.kill()
+            process.wait()
+            raise refused(said(complaints) or f"user numbers could not be mapped ({error}).") from None
     return process
+
+
+def said(complaints: IO[bytes]) -> str:
+    """What the preloaded process and bubblewrap wrote to stderr."""
+    complaints.seek(0)
+    return complaints.read().decode(errors="replace").strip()
 
 
 def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[str]:
     shown = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
     shown += [Path(course_utils.__file__).parent, INSIDE]
     shown = [path for path in dict.fromkeys(shown) if not path.is_relative_to("/usr")]
+    for path in shown:
+        if path.is_relative_to("/tmp") or path.is_relative_to("/home/learner"):
+            raise CourseError(
+                f"In the sandbox /tmp and /home/learner are empty folders of its own, so {path} is out of its "
+                "sight. Move the course or its environment elsewhere."
+            )
     arguments = ["--ro-bind", "/usr", "/usr", "--dir", "/etc", "--dir", "/run", "--dir", "/home"]
     for name in _SYSTEM:
         if os.path.islink(name):
@@ -133,10 +185,17 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
         for above in reversed(path.parents[:-1]):  # else only root could look into them
             arguments += ["--dir", str(above)]
         arguments += ["--ro-bind", str(path), str(path)]
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/home/learner"]
-    for path in map(Path.resolve, hidden):
-        if any(path.is_relative_to(seen) for seen in (Path("/usr"), *shown)) and path.is_dir():
-            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+    # shared mappings of /dev/zero would be memory that no limit counts
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
+    arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]
+    places = {
+        seen / path.relative_to(seen.resolve())  # the environment may be shown under a link's name
+        for path in map(Path.resolve, hidden)
+        for seen in (Path("/usr"), *shown)
+        if path.is_relative_to(seen.resolve()) and path.is_dir()
+    }
+    for place in map(str, sorted(places)):
+        arguments += ["--tmpfs", place, "--remount-ro", place]
     arguments += ["--bind", str(sockets), "/run/sockets", "--dir", "/lab"]
     for file in sorted(folder.iterdir()) if folder else []:
         if file.suffix != ".ipynb" and file.name != FILE_NAME and not file.name.startswith("."):
@@ -187,13 +246,14 @@ class _Mapping:
         self._information, self.information = os.pipe()
 
     def write(self) -> None:
+        """
+        Raises:
+            OSError, ValueError: bubblewrap has ended, or the system refuses.
+        """
         os.close(self.go)
         os.close(self.information)
         with os.fdopen(self._information) as file, os.fdopen(self._go, "wb") as go:
-            try:
-                pid = json.load(file)["child-pid"]
-                for name in ("uid_map", "gid_map"):
-                    Path(f"/proc/{pid}/{name}").write_text(f"0 0 1\n1000 {_LEARNERS} 1\n")
-            except (OSError, ValueError) as error:
-                raise refused(f"user numbers could not be mapped ({error}).") from None
+            pid = json.load(file)["child-pid"]
+            for name in ("uid_map", "gid_map"):
+                Path(f"/proc/{pid}/{name}").write_text(f"0 0 1\n1000 {_LEARNERS} 1\n")
             go.write(b"go")

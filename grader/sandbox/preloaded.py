@@ -5,15 +5,16 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import select
+import os
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from grader.course import CourseError
 from grader.sandbox import container
@@ -21,6 +22,9 @@ from grader.sandbox import container
 _PACKET = 2**16
 _ANSWER_SECONDS = 40
 _PRELOAD_SECONDS = 300
+_END_SECONDS = 5
+_LONGEST_PATH = 107
+"""Bytes of the path of a Unix socket."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,10 @@ class SandboxLost(Exception):
     """The preloaded process died or does not answer as it should. It has to be replaced."""
 
 
+class NoKernel(SandboxLost):
+    """A kernel did not start: nothing that a learner wrote has run in it."""
+
+
 class Preloaded:
     """One preloaded process in its container. It runs one kernel at a time.
 
@@ -71,26 +79,30 @@ class Preloaded:
     """
 
     def __init__(self, setting: Setting) -> None:
+        container.bubblewrap()  # is it there?
         self.setting = setting
-        self.sockets = Path(tempfile.mkdtemp(prefix="tl-"))
         self.running = False
         self._ended: dict[str, Any] = {}
         self._ready = False
-        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process: subprocess.Popen[bytes] | None = None
+        self.sockets, self._complaints = _room()
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = container.start(
-                setting.folder,
-                setting.hidden,
-                self.sockets,
-                theirs.fileno(),
-                setting.threads,
-                self._complaints,
-            )
         try:
+            with theirs:
+                self._process = container.start(
+                    setting.folder,
+                    setting.hidden,
+                    self.sockets,
+                    theirs.fileno(),
+                    setting.threads,
+                    self._complaints,
+                )
             self._send({"modules": setting.modules})
         except SandboxLost:
-            raise self._refused() from None
+            raise self._failed() from None
+        except BaseException:
+            self.close()
+            raise
 
     def wait_until_ready(self) -> None:
         """Waits until everything is imported.
@@ -100,18 +112,23 @@ class Preloaded:
         """
         if not self._ready:
             try:
-                self._answer(_PRELOAD_SECONDS)
+                answer = self._answer(_PRELOAD_SECONDS)
             except SandboxLost:
-                raise self._refused() from None
+                raise self._failed() from None
+            if file := answer.get("unreadable"):
+                self.close()
+                raise container.unreadable(file.replace("/lab", str(self.setting.folder), 1))
             self._ready = True
 
-    def _refused(self) -> CourseError:
-        self._process.kill()
-        self._process.wait()
-        self._complaints.seek(0)
-        reason = self._complaints.read().decode(errors="replace").strip()
+    def _failed(self) -> CourseError:
+        """What to say of a process that did not come up; it is done away with."""
+        try:
+            status = self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = None
+        reason = container.said(self._complaints)
         self.close()
-        return container.refused(reason[-2000:])
+        return container.failed(reason, status)
 
     @property
     def pid(self) -> int:
@@ -135,13 +152,14 @@ class Preloaded:
 
         Raises:
             SandboxLost: there is none.
+            CourseError: the sandbox cannot be set up on this machine.
         """
         self.wait_until_ready()
         inside = f"/run/sockets/{Path(connection['ip']).relative_to(self.sockets)}"
         own = {"connection": {**connection, "ip": inside}, "environment": dict(environment)}
         answer = self._ask({"do": "start", "limits": asdict(limits), **own})
         if "pid" not in answer:
-            raise SandboxLost(f"No kernel could be started: {answer.get('error')}")
+            raise NoKernel(f"No kernel could be started: {answer.get('error')}")
         self.running, self._ended = True, {}
 
     def allow(self, cpu_seconds: float) -> None:
@@ -172,6 +190,8 @@ class Preloaded:
         Raises:
             SandboxLost: the preloaded process is not as it was before.
         """
+        if not self._ready:
+            raise SandboxLost("It was not ready yet.")
         if self.running:
             self.signal(signal.SIGKILL)
             self._note_end(self._answer(_ANSWER_SECONDS))
@@ -188,8 +208,9 @@ class Preloaded:
     def close(self) -> None:
         """Ends the container and all that is in it."""
         self._control.close()
-        self._process.kill()
-        self._process.wait()
+        if self._process:
+            self._process.kill()
+            self._process.wait()
         self._complaints.close()
         shutil.rmtree(self.sockets, ignore_errors=True)
         self.running = False
@@ -202,6 +223,7 @@ class Preloaded:
 
     def _send(self, request: Mapping[str, Any]) -> None:
         try:
+            self._control.settimeout(_ANSWER_SECONDS)
             self._control.send(json.dumps(request).encode())
         except OSError as error:
             raise SandboxLost(str(error)) from None
@@ -214,11 +236,10 @@ class Preloaded:
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         try:
-            if not select.select([self._control], [], [], seconds)[0]:
-                raise BlockingIOError
+            self._control.settimeout(seconds)  # not select, which knows only low file descriptors
             packet = self._control.recv(_PACKET)
-        except BlockingIOError:
-            raise
+        except (BlockingIOError, TimeoutError):
+            raise BlockingIOError from None
         except (OSError, ValueError) as error:
             raise SandboxLost(str(error)) from None
         try:
@@ -228,6 +249,26 @@ class Preloaded:
         if not isinstance(answer, dict):
             raise SandboxLost("it does not answer in the agreed form")
         return answer
+
+
+def _room() -> tuple[Path, IO[bytes]]:
+    """A folder for sockets, which is elsewhere than other temporary files if those have long paths; and a file.
+
+    Raises:
+        CourseError: the disk is full, say.
+    """
+    error: OSError | None = None
+    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        if len(os.fsencode(parent)) + len("/tl-12345678/k-5") > _LONGEST_PATH:
+            continue
+        try:
+            complaints = tempfile.TemporaryFile(dir=parent)  # noqa: SIM115
+            return Path(tempfile.mkdtemp(prefix="tl-", dir=parent)), complaints
+        except OSError as reason:
+            error = reason
+    raise CourseError(
+        f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
+    )
 
 
 # ---------------------------------------------------------------------------------- kept for the next kernel

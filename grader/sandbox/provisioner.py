@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Bool, Dict, List, Unicode
 
@@ -23,6 +25,10 @@ from grader.sandbox.preloaded import Limits, Preloaded, SandboxLost, Setting, bo
 
 NAME = "transformer-labs-sandbox"
 """The entry point in the group ``jupyter_client.kernel_provisioners``."""
+
+# for the grader itself, should the course have been installed before it had this entry point
+_group, _object = KernelProvisionerFactory.GROUP_NAME, f"{__name__}:SandboxProvisioner"
+KernelProvisionerFactory.provisioners.setdefault(NAME, EntryPoint(NAME, _object, _group))
 
 _POLL_SECONDS = 0.02
 
@@ -55,7 +61,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         return self.preloaded.cause if self.preloaded else ""
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        self.preloaded = Preloaded(self.setting()) if self.fresh else borrow(self.setting())
+        if self.preloaded is None:  # else a restart, whose clients stay connected to the same sockets
+            self.preloaded = Preloaded(self.setting()) if self.fresh else borrow(self.setting())
         manager = self.parent
         manager.transport, manager.ip = "ipc", str(self.preloaded.sockets / "k")
         for number, channel in enumerate(("shell", "iopub", "stdin", "control", "hb"), start=1):
@@ -98,7 +105,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         await self.send_signal(signal.SIGTERM)
 
     async def cleanup(self, restart: bool = False) -> None:
-        """Ends the kernel with all that it started, and gives the preloaded process back.
+        """Ends the kernel with all that it started, and gives the preloaded process back, unless it is for
+        a restart.
 
         Raises:
             SandboxLost: that process is not as it was; it has been done away with.
@@ -111,4 +119,9 @@ class SandboxProvisioner(KernelProvisionerBase):
         except SandboxLost:
             preloaded.close()
             raise
-        preloaded.close() if self.fresh else give_back(preloaded)
+        if restart:
+            self.preloaded = preloaded
+        elif self.fresh:
+            preloaded.close()
+        else:
+            give_back(preloaded)

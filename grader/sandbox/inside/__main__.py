@@ -5,7 +5,7 @@ Started by :class:`grader.sandbox.preloaded.Preloaded` inside bubblewrap, as
 namespaces, limits and temporary folders of its own and becomes an ordinary IPython kernel, whose start
 has been paid for here already. See docs/sandbox.md.
 
-The control socket carries one JSON object a packet. Requests: ``start``, ``budget``, ``signal``, ``stop``.
+The control socket carries one JSON object a packet. Requests: ``start``, ``budget``, ``signal``, ``check``.
 """
 
 from __future__ import annotations
@@ -32,10 +32,18 @@ from ipykernel.zmqshell import ZMQInteractiveShell
 HOME, WORK, DATA, SOCKETS = "/home/learner", "/home/learner/work", "/lab", "/run/sockets"
 UID = 1000
 PACKET = 2**16
+START_SECONDS = 30
 WATCH_SECONDS = 0.05
 """How often a running submission's memory and CPU time are looked at."""
+SOCKET_BYTES = 2**20
+"""What the buffers of one socket may hold, which no process is charged for."""
+MANY = 32
+"""Processes beyond which it is not looked at in detail how much memory they share: that takes too long."""
+BOUND = b"bound"
 
 _TICK = os.sysconf("SC_CLK_TCK")
+_MEMORY, _TABLES = (b"RssAnon", b"RssShmem", b"VmSwap"), (b"VmPTE",)
+_SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
 
 
 # ---------------------------------------------------------------------------------- IPython, in two steps
@@ -88,8 +96,10 @@ def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -
             _make_room(app, request, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        ready, _, _ = select.select([pipe], [], [], 30)
+        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
         answer = pipe.read(PACKET) if ready else b""
+    if not ready:
+        os.kill(helper, signal.SIGKILL)
     os.waitpid(helper, 0)
     return json.loads(answer) if answer else {"error": "the new process died while it was being set up"}
 
@@ -129,14 +139,14 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
             _become_kernel(app, request)
     os.close(binding)
     with os.fdopen(bound, "rb") as pipe:
-        error = pipe.read()
+        said = pipe.read()  # nothing, if it died
     flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
     lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
-    os.write(answer, error or json.dumps({"pid": kernel}).encode())
+    os.write(answer, json.dumps({"pid": kernel}).encode() if said == BOUND else said)
 
 
 def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
-    """File descriptor 3 is open until the sockets are bound, or an error is written to it."""
+    """What is written to file descriptor 3: that the sockets are bound, or an error."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -151,6 +161,8 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
         os.setresgid(UID, UID, UID)
         os.setresuid(UID, UID, UID)
         lockdown.own_proc()
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # if memory runs out after all, this is what the system shall end
     shutil.copytree(DATA, WORK)
     os.chdir(WORK)
     with open("/tmp/kernel.json", "w") as file:
@@ -167,7 +179,8 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     app.connect("/tmp/kernel.json")
     os.remove("/tmp/kernel.json")
-    os.close(3)  # the sockets are bound
+    os.write(3, BOUND)
+    os.close(3)
     app.start()
 
 
@@ -175,7 +188,7 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
 
 
 def processes() -> dict[int, dict[str, int]]:
-    """Every process in the sandbox but this one and bubblewrap's own: anonymous memory (bytes), CPU seconds."""
+    """Every process in the sandbox but this one and bubblewrap's own: memory (bytes), CPU seconds."""
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in (1, os.getpid()):
@@ -190,9 +203,18 @@ def _usage(pid: str) -> dict[str, int]:
         status = dict(line.split(b":", 1) for line in file.read().splitlines() if b":" in line)
     with open(f"/proc/{pid}/stat", "rb") as file:
         numbers = file.read().rpartition(b")")[2].split()
-    memory = sum(int(status.get(name, b"0").split()[0]) for name in (b"RssAnon", b"RssShmem")) * 1024
+    memory, tables = (
+        sum(int(status.get(name, b"0").split()[0]) for name in names) * 1024 for names in (_MEMORY, _TABLES)
+    )
     # own time and that of children which have ended
-    return {"memory": memory, "cpu": sum(map(int, numbers[11:15])) / _TICK}
+    return {"memory": memory + tables, "tables": tables, "cpu": sum(map(int, numbers[11:15])) / _TICK}
+
+
+def _share(pid: str) -> dict[bytes, int]:
+    """Bytes of memory; what several processes have in common counts in parts (``Pss``, see proc(5))."""
+    with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+        lines = [line.split() for line in file.read().splitlines()[1:]]
+    return {line[0].rstrip(b":"): int(line[1]) * 1024 for line in lines}
 
 
 class Kernel:
@@ -202,7 +224,7 @@ class Kernel:
         self.pid = pid
         self.handle = os.pidfd_open(pid)
         self.limits = limits
-        self.shared = shared  # memory that each fork inherits and has not used up itself
+        self.shared = shared  # memory that was inherited, and not used up by the submission
         self.cause = ""
         self.budget = float("inf")
 
@@ -215,13 +237,35 @@ class Kernel:
     def watch(self) -> None:
         """Ends a submission that takes too much."""
         usage = processes()
-        memory = sum(max(0, each["memory"] - self.shared) for each in usage.values())
-        if memory > self.limits["memory"]:
+        most = self.limits["memory"]
+        if self.memory_at_most(usage) > most and self.memory(usage) > most:
             self.cause = "memory"
         elif self.cpu(usage) > self.budget:
             self.cause = "cpu"
         if self.cause:
             self.kill(signal.SIGKILL)
+
+    def memory_at_most(self, usage: dict[int, dict[str, int]]) -> float:
+        """Quick, and right for one process: what its own forks share with it counts in each of them."""
+        memory = sum(each["memory"] for each in usage.values())
+        return memory - self.shared + self.sockets() * SOCKET_BYTES
+
+    def memory(self, usage: dict[int, dict[str, int]]) -> float:
+        """Slow, and right for any number of processes: what they share counts once."""
+        if len(usage) > MANY:
+            return float("inf")
+        here = _share("self")
+        memory = here[b"Pss_Anon"] - here[b"Anonymous"]  # the part of this process that forks are charged for
+        for pid, each in usage.items():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                share = _share(str(pid))
+                memory += sum(share.get(name, 0) for name in _SHARE) + each["tables"]
+        return memory + self.sockets() * SOCKET_BYTES
+
+    def sockets(self) -> int:
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/net/sockstat") as file:
+            return int(file.readline().split()[-1])
+        return 0
 
     def kill(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -229,11 +273,11 @@ class Kernel:
 
     def ended(self) -> dict[str, Any]:
         """Reaps the kernel, which has ended. With it all processes of its namespace have."""
-        _, status = os.waitpid(self.pid, 0)
+        _, status, used = os.wait4(self.pid, 0)
         os.close(self.handle)
         code = os.waitstatus_to_exitcode(status)
-        if not self.cause and code == -signal.SIGXCPU:
-            self.cause = "cpu"
+        if not self.cause and code < 0 and used.ru_utime + used.ru_stime >= self.limits["cpu_seconds"] - 1:
+            self.cause = "cpu"  # the system's own limit
         return {"ended": code, "cause": self.cause}
 
 
@@ -247,8 +291,31 @@ def preload(modules: list[str]) -> dict[str, str]:
         try:
             importlib.import_module(name)
         except BaseException as error:
-            failed[name] = f"{type(error).__name__}: {error}"
+            failed[name] = f"{type(error).__name__}: {error}"[:300]
     return failed
+
+
+def unreadable() -> str:
+    """A file that kernels need and may not read, if there is one: if root grades, they are nobody's."""
+    if os.getuid() != 0:
+        return ""
+    files = [file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))]
+    for folder, _, names in os.walk(DATA):
+        files += [folder, *(os.path.join(folder, name) for name in names)]
+    os.setgroups([])
+    os.setegid(UID)
+    os.seteuid(UID)
+    try:
+        for file in files:
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                os.close(os.open(file, os.O_RDONLY))
+    except PermissionError:
+        return file
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        lockdown.own_proc()
+    return ""
 
 
 def state_of_sandbox() -> str:
@@ -260,9 +327,11 @@ def state_of_sandbox() -> str:
 def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
     kernel: Kernel | None = None
     clean = state_of_sandbox()
+    look = time.monotonic()
     while True:
         watched = [control, kernel.handle] if kernel else [control]
-        ready, _, _ = select.select(watched, [], [], WATCH_SECONDS if kernel else None)
+        wait = max(0.0, look - time.monotonic()) if kernel else None
+        ready, _, _ = select.select(watched, [], [], wait)
         answer: dict[str, Any] = {}
         if kernel and kernel.handle in ready:
             answer, kernel = kernel.ended(), None
@@ -282,14 +351,16 @@ def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
                     kernel.kill(request["number"])
                 case "check":
                     answer = {"clean": kernel is None and state_of_sandbox() == clean}
-        elif kernel:
+        if kernel and time.monotonic() >= look:  # however many requests come
             kernel.watch()
+            look = time.monotonic() + WATCH_SECONDS
         if answer:
             control.send(json.dumps(answer).encode())
 
 
 def main() -> None:
-    control = socket.socket(fileno=int(sys.argv[1]))
+    control = socket.socket(fileno=os.dup(int(sys.argv[1])))  # a low number, as select needs it
+    os.close(int(sys.argv[1]))
     sys.argv[1:] = []
     sys.path.remove(os.path.dirname(__file__))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -303,7 +374,8 @@ def main() -> None:
     gc.freeze()  # so that collections in forks leave shared pages alone
     seconds = time.monotonic() - began
     shared = _usage(str(os.getpid()))["memory"]
-    control.send(json.dumps({"ready": True, "failed": failed, "seconds": seconds}).encode())
+    ready = {"ready": True, "failed": failed, "seconds": seconds, "unreadable": unreadable()}
+    control.send(json.dumps(ready).encode())
     serve(app, control, shared)
 
 

@@ -67,7 +67,7 @@ def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds:
     """Limits of each process; ``memory`` in bytes, on top of what the preloaded process uses already."""
     with open("/proc/self/status") as status:
         data = next(int(line.split()[1]) for line in status if line.startswith("VmData:")) * 1024
-    for name, most in {
+    for name, wanted in {
         resource.RLIMIT_DATA: data + memory,
         resource.RLIMIT_NPROC: processes,
         resource.RLIMIT_FSIZE: file_bytes,
@@ -77,6 +77,8 @@ def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds:
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_CORE: 0,
     }.items():
+        hard = resource.getrlimit(name)[1]
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(name, (most, most))
 
 
@@ -94,39 +96,47 @@ def give_up_rights() -> None:
 # ---------------------------------------------------------------------------------- seccomp
 
 # Calls that make namespaces or mounts, look into other processes, reach rarely used parts of the kernel, or
-# hold memory that no limit counts (memfd). Numbers: arch/x86/entry/syscalls/syscall_64.tbl and
-# include/uapi/asm-generic/unistd.h of the Linux source.
+# hold memory that no limit counts (memfd, System V shared memory and messages). Numbers:
+# arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the Linux source.
 _FORBIDDEN = {
     "x86_64": {
-        "ptrace": 101, "personality": 135, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165,
-        "umount2": 166, "swapon": 167, "init_module": 175, "quotactl": 179, "add_key": 248,
-        "request_key": 249, "keyctl": 250, "mbind": 237, "migrate_pages": 256, "unshare": 272, "splice": 275,
-        "vmsplice": 278, "move_pages": 279, "perf_event_open": 298, "fanotify_init": 300,
+        "shmget": 29, "semget": 64, "msgget": 68, "ptrace": 101, "syslog": 103, "personality": 135,
+        "modify_ldt": 154, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165,
+        "umount2": 166, "swapon": 167, "init_module": 175, "quotactl": 179, "io_setup": 206, "mbind": 237,
+        "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "migrate_pages": 256,
+        "unshare": 272, "splice": 275, "vmsplice": 278, "move_pages": 279, "perf_event_open": 298, "fanotify_init": 300,
         "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
         "kcmp": 312, "finit_module": 313, "memfd_create": 319, "kexec_file_load": 320, "bpf": 321,
         "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
         "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
-        "pidfd_getfd": 438, "mount_setattr": 442, "memfd_secret": 447,
+        "pidfd_getfd": 438, "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447,
+        "open_tree_attr": 467,
     },
     "aarch64": {
-        "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60, "vmsplice": 75,
-        "splice": 76, "acct": 89, "personality": 92, "unshare": 97, "init_module": 105, "ptrace": 117,
+        "io_setup": 0, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60,
+        "vmsplice": 75, "splice": 76, "acct": 89, "personality": 92, "unshare": 97, "kexec_load": 104, "init_module": 105,
+        "syslog": 116, "ptrace": 117, "msgget": 186, "semget": 190, "shmget": 194,
         "add_key": 217, "request_key": 218, "keyctl": 219, "swapon": 224, "mbind": 235,
         "migrate_pages": 238, "move_pages": 239, "perf_event_open": 241, "fanotify_init": 262,
         "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271,
         "kcmp": 272, "finit_module": 273, "memfd_create": 279, "bpf": 280, "userfaultfd": 282,
         "kexec_file_load": 294, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
         "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
-        "pidfd_getfd": 438, "mount_setattr": 442, "memfd_secret": 447,
+        "pidfd_getfd": 438, "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447,
+        "open_tree_attr": 467,
     },
 }  # fmt: skip
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_MMAP = {"x86_64": 9, "aarch64": 222}
+_SHARED_ANONYMOUS = 0x01 | 0x20
+_SOCKET = {"x86_64": 41, "aarch64": 198}
+_FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
+_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06  # classic BPF
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_NOT_PERMITTED, _NOT_THERE = 1, 38
+_NOT_PERMITTED, _NOT_THERE, _NO_SUCH_FAMILY = 1, 38, 97
 
 
 def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
@@ -134,7 +144,8 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
 
 
 def _filter(machine: str) -> bytes:
-    """The BPF program; see seccomp(2). Offsets in its data: 0 call number, 4 architecture, 16 argument 0."""
+    """The BPF program; see seccomp(2). Offsets in its data: 0 call number, 4 architecture, then
+    arguments: 16 the first, 40 the fourth."""
     program = [
         _instruction(_LOAD, 4),
         _instruction(_EQUAL, _ARCHITECTURE[machine], 1, 0),
@@ -147,6 +158,19 @@ def _filter(machine: str) -> bytes:
         program += [_instruction(_EQUAL, number, 0, 1), _instruction(_RETURN, _ERROR | _NOT_PERMITTED)]
     # clone3 hides its flags behind a pointer: the C library falls back to clone, whose flags can be read
     program += [_instruction(_EQUAL, _CLONE3, 0, 1), _instruction(_RETURN, _ERROR | _NOT_THERE)]
+    # memory that stays taken when no process maps it any longer, so that watching processes does not see it
+    program += [
+        _instruction(_EQUAL, _MMAP[machine], 0, 5),
+        _instruction(_LOAD, 40),
+        _instruction(_AND, _SHARED_ANONYMOUS),
+        _instruction(_EQUAL, _SHARED_ANONYMOUS, 0, 1),
+        _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
+        _instruction(_RETURN, _ALLOW),
+    ]
+    # vsock, above all, knows no network namespaces
+    program += [_instruction(_EQUAL, _SOCKET[machine], 0, 3 + len(_FAMILIES)), _instruction(_LOAD, 16)]
+    program += [_instruction(_EQUAL, family, len(_FAMILIES) - i, 0) for i, family in enumerate(_FAMILIES)]
+    program += [_instruction(_RETURN, _ERROR | _NO_SUCH_FAMILY), _instruction(_RETURN, _ALLOW)]
     program += [
         _instruction(_EQUAL, _CLONE[machine], 0, 3),
         _instruction(_LOAD, 16),
