@@ -187,7 +187,7 @@ def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome) -> str
         return "No output."
     for got, wanted in zip(outcome.runs, reference.runs, strict=True):
         if set(got) != set(wanted):
-            return f"It returned {', '.join(got)}; expected {', '.join(wanted)}."
+            return f"It returned {', '.join([*got][:5])}; expected {', '.join(wanted)}."
         for name, array in wanted.items():
             if detail := _array_difference(exercise, name, got[name], array):
                 return detail

@@ -240,8 +240,10 @@ def _decode_one(entry: Any) -> Outcome:
     if not isinstance(entry, dict) or set(entry) != {"runs", "problem", "changed_inputs"}:
         raise ValueError("an outcome has other fields")
     runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
-    if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs) or len(runs) > 16:
-        raise ValueError("runs are not a short list of dicts")
+    if not isinstance(runs, list) or len(runs) > 16:
+        raise ValueError("runs are not a short list")
+    if not all(isinstance(run, dict) and len(run) <= 16 for run in runs):
+        raise ValueError("runs are not short dicts")
     if (
         not isinstance(changed, list)
         or not all(isinstance(name, str) for name in changed)

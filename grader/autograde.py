@@ -209,10 +209,8 @@ def _entered(
     return graded.record
 
 
-def _marker_of(graded: Graded, fingerprint: str) -> Marker | None:
+def _marker_of(graded: Graded, fingerprint: str) -> Marker:
     record = graded.record
-    if not graded.final:
-        return None
     return Marker(
         handed_in=graded.handed_in,
         lab=fingerprint,

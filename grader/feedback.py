@@ -31,6 +31,9 @@ RESULT_CELL = "grading-result"
 MAX_TEXT = 10_000
 MAX_OUTPUT_TEXT = 200_000
 MAX_OUTPUT_PICTURES = 8 * 2**20
+MAX_SOURCE = 20_000
+MAX_SOURCES = 300_000
+_MANY_BLANK_LINES = re.compile(r"(?:[ \t]*\n){21,}")
 
 
 def points_of(cell: NotebookNode) -> float:
@@ -57,8 +60,11 @@ def with_results(
     """
     notebook = copy.deepcopy(executed)
     released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
+    own = {cell.id: cell.source for cell in release.cells}
     bounds = _Bounds()
     for cell in notebook.cells:
+        if cell.source != own.get(cell.id):
+            cell.source = bounds.readable(cell.source)
         if key := checked_exercise(cell):
             cell.outputs = [_report(lab, key, verdicts, points_of(cell))]
         elif cell.cell_type == "code":
@@ -97,6 +103,16 @@ class _Bounds:
     def __init__(self) -> None:
         self.text = MAX_OUTPUT_TEXT
         self.pictures = MAX_OUTPUT_PICTURES
+        self.sources = MAX_SOURCES
+
+    def readable(self, source: str) -> str:
+        """A learner's own text as far as a page can show it: highlighting takes time that grows faster than text."""
+        source = _MANY_BLANK_LINES.sub("\n" * 20, source)
+        limit = min(MAX_SOURCE, max(self.sources, 0))
+        self.sources -= min(len(source), limit)
+        if len(source) <= limit:
+            return source
+        return f"{source[:limit]}\n# ... {len(source) - limit} more characters are in the submission"
 
     def harmless(self, outputs: Sequence[Mapping[str, Any]]) -> list[NotebookNode]:
         """Text and pictures of a cell's outputs, as long as the allowance lasts."""
@@ -107,7 +123,8 @@ class _Bounds:
         kind = output.get("output_type")
         if kind == "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
-            return new_output("stream", name=name, text=self._bounded(output.get("text")))
+            text = self._bounded(output.get("text"))
+            return new_output("stream", name=name, text=text) if text else None
         if kind == "error":
             trace = output.get("traceback")
             lines = [self._bounded(line) for line in trace] if isinstance(trace, list) else []

@@ -154,11 +154,8 @@ class Gradebook:
             row["student"]: _marker(row) for row in rows if abs((row["entered"] or 0) - row["score"]) < 0.005
         }
 
-    def write(self, lab: Lab, student: str, entry: Entry, marker: Marker | None = None) -> None:
+    def write(self, lab: Lab, student: str, entry: Entry, marker: Marker) -> None:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
-
-        Args:
-            marker: None: nothing is remembered, and the next run grades the submission again.
 
         Raises:
             CourseError: the gradebook cannot be written now; nothing has been.
@@ -325,11 +322,10 @@ def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) ->
         db.execute(add, rows)
 
 
-def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: Marker | None) -> None:
+def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: Marker) -> None:
     key = {"student": student, "assignment": lab.name}
     db.execute(delete(_MARKERS).filter_by(**key))
-    if marker:
-        db.execute(_MARKERS.insert().values(**key, submission_id=submission, **asdict(marker)))
+    db.execute(_MARKERS.insert().values(**key, submission_id=submission, **asdict(marker)))
 
 
 def _marker(row: Mapping[str, Any]) -> Marker:

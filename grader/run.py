@@ -32,8 +32,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 from jupyter_core.utils import run_sync
 from nbformat import NotebookNode
-from nbformat.notebooknode import from_dict
-from nbformat.v4 import new_output, output_from_msg
+from nbformat.v4 import new_output
 
 from course_utils.check import SEED_VARIABLE
 from course_utils.expected import FILE_NAME
@@ -230,6 +229,7 @@ class _Run:
         self.collected = _Collected(seed, limits.output_bytes)
         self.deadline = time.monotonic() + limits.notebook_seconds
         self.kernels = 0
+        self.ahead = _AHEAD
 
     def to_the_end(self) -> Executed:
         cells = enumerate(self.notebook.cells)
@@ -250,7 +250,9 @@ class _Run:
         return Executed(self.notebook, self.state, dict(self.collected.payloads), tuple(self.notes))
 
     def _may_go_on(self) -> bool:
-        if self.kernels > self.limits.restarts:
+        if self.kernels > self.limits.restarts + (
+            self.ahead == 1
+        ):  # the one that told us to be careful is free
             self.notes.append(f"The rest was not run: {self.kernels} kernels were used up.")
             return False
         if time.monotonic() >= self.deadline:
@@ -271,9 +273,13 @@ class _Run:
 
     def _go_on(self, kernel: _Kernel, waiting: list[int], done: list[int]) -> None:
         count, trouble = self._run_cells(kernel, self.notebook, self.collected, waiting)
-        if trouble:
+        if trouble and (trouble == TIMED_OUT or self.ahead == 1):
             self._record(waiting[count], trouble)
             count += 1
+        elif trouble:  # a later cell's doing, perhaps: from here on, one at a time
+            self.ahead = 1
+            for index in waiting[count:]:
+                self.notebook.cells[index].outputs = []
         done += waiting[:count]
         del waiting[:count]
 
@@ -285,12 +291,14 @@ class _Run:
         cell_of: dict[str, int] = {}
         names: deque[str] = deque()
         for count in range(len(indexes)):
-            while len(names) < _AHEAD and len(cell_of) < len(indexes):
+            while len(names) < self.ahead and len(cell_of) < len(indexes):
                 index = indexes[len(cell_of)]
                 names.append(kernel.execute(notebook.cells[index].source))
                 cell_of[names[-1]] = index
             if trouble := self._await(kernel, outputs, cell_of, names.popleft()):
+                outputs.finish()
                 return count, trouble
+        outputs.finish()
         return len(indexes), ""
 
     def _await(self, kernel: _Kernel, outputs: _Outputs, cell_of: Mapping[str, int], name: str) -> str:
@@ -302,9 +310,10 @@ class _Run:
             now = time.monotonic()
             if name in kernel.replied:
                 replied = replied or now
-                if now > replied + _LATE_SECONDS:  # its last message was lost, in a flood of its own
+                if kernel.loses_messages or now > replied + _LATE_SECONDS:
+                    kernel.loses_messages = True  # in a flood of its own, say: not waited for again
                     return ""
-            elif now > deadline:
+            if now > (self.deadline if replied else deadline):
                 return TIMED_OUT
             if kernel.floods():
                 return OUT_OF_MEMORY
@@ -314,7 +323,7 @@ class _Run:
                     return trouble
                 continue
             for message in messages:
-                parent = message.get("parent_header", {}).get("msg_id")
+                parent = message["parent_header"]["msg_id"]
                 if parent in cell_of:
                     outputs.take(message, parent, cell_of[parent])
         return ""
@@ -359,21 +368,57 @@ class _Collected:
                 self.payloads[key] = bundle["cases"]
             return False
         if kind in _SHOWN:
-            self.bytes_left -= _size(content)
+            self.bytes_left -= _OUTPUT_BYTES + _size(content)
             return self.bytes_left >= 0
         return kind in ("status", "clear_output")
 
 
 _SHOWN = ("stream", "display_data", "execute_result", "error", "update_display_data")
+_OUTPUT_BYTES = 200  # what an empty one costs
 
 
 def _size(value: Any) -> int:
     """Roughly the bytes of a JSON value."""
     if isinstance(value, str):
-        return len(value)
+        return 8 + len(value)
     if isinstance(value, Mapping):
-        return sum(len(name) + _size(part) for name, part in value.items())
-    return sum(map(_size, value)) if isinstance(value, list) else 8
+        return 64 + sum(_size(name) + _size(part) for name, part in value.items())
+    return 64 + sum(map(_size, value)) if isinstance(value, list) else 8
+
+
+def _output(kind: str, content: Mapping[str, Any]) -> NotebookNode:
+    """A cell's output of text: what else a message holds is for nobody here.
+
+    nbformat's own way validates against a schema, which takes minutes for what a hostile kernel can send.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is not what the protocol allows.
+    """
+    if kind == "stream":
+        name = "stderr" if content["name"] == "stderr" else "stdout"
+        return NotebookNode(output_type=kind, name=name, text=[_text(content["text"])])
+    if kind == "error":
+        trace = [_text(line) for line in content["traceback"][:_TRACE_LINES]]
+        return NotebookNode(
+            output_type=kind, ename=_text(content["ename"]), evalue=_text(content["evalue"]), traceback=trace
+        )
+    output = NotebookNode(output_type=kind, metadata=NotebookNode(), data=_texts(content["data"]))
+    if kind == "execute_result":
+        output.execution_count = int(content["execution_count"])
+    return output
+
+
+_TRACE_LINES = 200
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value
+
+
+def _texts(data: Any) -> NotebookNode:
+    return NotebookNode({_text(mime): value for mime, value in data.items() if isinstance(value, str)})
 
 
 class _Outputs:
@@ -406,12 +451,12 @@ class _Outputs:
             outputs.clear()
         elif kind == "update_display_data":
             for shown in self._displays.get(content["transient"]["display_id"], ()):
-                shown.data, shown.metadata = from_dict(content["data"]), from_dict(content["metadata"])
+                shown.data = _texts(content["data"])
         else:
             if index in self._cleared_by_next:
                 self._cleared_by_next.remove(index)
                 outputs.clear()
-            self._append(outputs, output_from_msg(message), content.get("transient") or {})
+            self._append(outputs, _output(kind, content), content.get("transient") or {})
 
     def _append(
         self, outputs: list[NotebookNode], output: NotebookNode, transient: Mapping[str, Any]
@@ -422,7 +467,14 @@ class _Outputs:
             return
         outputs.append(output)
         if name := transient.get("display_id"):
-            self._displays.setdefault(name, []).append(output)
+            self._displays.setdefault(_text(name), []).append(output)
+
+    def finish(self) -> None:
+        """Joins the pieces of streams, which would take long to do at each of very many."""
+        for cell in self.notebook.cells:
+            for output in cell.get("outputs", ()):
+                if output.output_type == "stream":
+                    output.text = "".join(output.text)
 
 
 # ---------------------------------------------------------------------------------- kernels
@@ -439,6 +491,11 @@ class _OwnPython(KernelSpecManager):
 _READY_SECONDS = 60
 MAX_MESSAGE = 32 * 2**20
 """Bytes of one message; a kernel that sends a longer one is cut off."""
+
+MAX_PIECES = 300_000
+"""Lists, dicts and parts of them in one message: parsing takes many times the memory of its text."""
+
+_LONGEST_NAME = 128
 
 FLOOD = 2**30
 """Bytes by which the grader's process may grow while it listens to a kernel."""
@@ -460,6 +517,7 @@ class _Kernel:
 
     def __init__(self) -> None:
         self.replied: set[str] = set()
+        self.loses_messages = False
 
     def start(self) -> None:
         raise NotImplementedError
@@ -495,7 +553,7 @@ class _Kernel:
         """What came on iopub; None if nothing came on either channel."""
         ready = dict(self._poller.poll(seconds * 1000))
         if self._shell in ready and (reply := self._next(self._shell)):
-            self.replied.add(reply["parent_header"].get("msg_id"))
+            self.replied.add(reply["parent_header"]["msg_id"])
         found = self._next(self._iopub) if self._iopub in ready else None
         return ([found] if found else []) if ready else None
 
@@ -504,12 +562,16 @@ class _Kernel:
             parts = channel.recv_multipart()
             if sum(map(len, parts)) > MAX_MESSAGE:
                 raise ValueError("too long")
+            if sum(part.count(b"[") + part.count(b"{") + part.count(b",") for part in parts) > MAX_PIECES:
+                raise ValueError("too many pieces")
             _, parts = self.manager.session.feed_identities(parts)
             message = self.manager.session.deserialize(parts)
         except Exception as error:  # learner code holds the key, and can send anything
             _log.warning("an unreadable message: %r", error)
             return None
-        known = isinstance(message, dict) and isinstance(message.get("parent_header"), dict)
+        parent = message.get("parent_header")
+        name = parent.get("msg_id") if isinstance(parent, dict) else None
+        known = isinstance(name, str) and len(name) <= _LONGEST_NAME
         return message if known and isinstance(message.get("content"), dict) else None
 
     def floods(self) -> bool:

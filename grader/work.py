@@ -55,10 +55,9 @@ class Graded:
     """One graded submission, before anything is written anywhere.
 
     Attributes:
-        handed_in: fingerprint of what was graded.
+        handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
         notebook: the graded notebook's file.
         timestamp: text of the file that says when it was handed in; None if that is not known.
-        final: False where grading should be tried again by the next run.
     """
 
     record: Record
@@ -66,7 +65,6 @@ class Graded:
     notebook: bytes
     timestamp: str | None
     entry: Entry
-    final: bool = True
 
 
 @dataclass(frozen=True)
@@ -163,9 +161,9 @@ class Grading:
             f"The grader's own process {why} twice on this submission. It counts 0 points until it is graded "
             "again, which the next `grader autograde` tries."
         )
-        prepared = Prepared(folder, "", self.release)
+        prepared = Prepared(folder, handed_in="", notebook=self.release)  # nothing has this fingerprint
         verdicts = judge(self.lab, expected, {}, self.release)
-        return self._graded(prepared, self.release, verdicts, CRASHED, (note,), read=False, final=False)
+        return self._graded(prepared, self.release, verdicts, CRASHED, (note,), read=False)
 
     def failed(self, folder: Path, error: Exception) -> Record:
         """The record of a submission that the grader itself failed on."""
@@ -180,7 +178,6 @@ class Grading:
         state: str,
         notes: tuple[str, ...],
         read: bool,
-        final: bool = True,
     ) -> Graded:
         notebook = with_results(self.lab, executed, self.release, verdicts, state, notes)
         notebook.metadata["transformer_labs"] = {"seed": self.seed, "state": state}
@@ -201,7 +198,7 @@ class Grading:
             notes=notes,
         )
         data = nbformat.writes(notebook).encode("utf-8")
-        return Graded(record, prepared.handed_in, data, timestamp, entry, final)
+        return Graded(record, prepared.handed_in, data, timestamp, entry)
 
 
 def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:

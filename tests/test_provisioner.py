@@ -18,7 +18,7 @@ import nbformat
 import psutil
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import KernelManager
+from jupyter_client.manager import AsyncKernelManager, KernelManager
 from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
@@ -45,8 +45,13 @@ def specs(folder: Path, **config) -> KernelSpecManager:
     return KernelSpecManager(kernel_dirs=[str(folder / "kernels")])
 
 
-def kernel_manager(folder: Path, **config) -> KernelManager:
-    return KernelManager(kernel_name="sandboxed", kernel_spec_manager=specs(folder, **config))
+def kernel_manager(folder: Path, kind: type[KernelManager] = KernelManager, **config) -> KernelManager:
+    return kind(kernel_name="sandboxed", kernel_spec_manager=specs(folder, **config))
+
+
+def nbclient(folder: Path, *sources: str, timeout: int = 60) -> NotebookClient:
+    manager = kernel_manager(folder, AsyncKernelManager, modules=["json"])
+    return NotebookClient(notebook(*sources), km=manager, timeout=timeout)
 
 
 def notebook(*sources: str):
@@ -83,24 +88,21 @@ def said(client, code: str) -> str:
 
 
 def test_nbclient_runs_a_notebook_in_the_sandbox(tmp_path):
-    client = NotebookClient(
-        notebook(WHERE, "print(2)"), km=kernel_manager(tmp_path, modules=["json"]), timeout=60
-    )
-    executed = client.execute()
+    executed = nbclient(tmp_path, WHERE, "print(2)").execute()
     assert [printed(cell) for cell in executed.cells] == [INSIDE, "2"]
 
 
 def test_nbclient_sees_exceptions_and_dead_kernels(tmp_path):
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        NotebookClient(notebook("1/0"), km=kernel_manager(tmp_path), timeout=60).execute()
+        nbclient(tmp_path, "1/0").execute()
     with pytest.raises(DeadKernelError):
-        NotebookClient(notebook("import os; os._exit(3)"), km=kernel_manager(tmp_path), timeout=60).execute()
+        nbclient(tmp_path, "import os; os._exit(3)").execute()
 
 
 def test_nbclient_s_time_limit_holds(tmp_path):
     began = time.monotonic()
     with pytest.raises(Exception, match="timed out|Timeout"):
-        NotebookClient(notebook("while True: pass"), km=kernel_manager(tmp_path), timeout=2).execute()
+        nbclient(tmp_path, "while True: pass", timeout=2).execute()
     assert time.monotonic() - began < 30
 
 

@@ -75,6 +75,8 @@ class WarmKernelApp(IPKernelApp):
         self.init_shell()
         self.kernel.shell.parent = self.kernel
         self.kernel.shell.kernel = self.kernel
+        # `exit()` would end the kernel a moment later, in the middle of another cell
+        self.kernel.shell.ask_exit = lambda: None
         self.init_gui_pylab()
         self.init_extensions()
         self.init_code()

@@ -1,0 +1,18 @@
+"""One message of a hundred parts, each below the limit, two gigabytes together."""
+
+WIRE = True
+EXTRA = [
+    """
+part = bytes(20 * 2**20)
+def flood():
+    for _ in range(120):
+        app.iopub_thread.socket.send(part, zmq.SNDMORE, copy=False)
+    app.iopub_thread.socket.send(b"end")
+print("TRIED", flush=True)
+app.iopub_thread.schedule(flood)
+time.sleep(2)
+"""
+]
+GRADER_MAY_GROW = 1300 * 2**20
+STATE = ("graded", "timed out", "crashed", "out of memory")
+POINTS = (0, 5)
