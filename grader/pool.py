@@ -144,8 +144,12 @@ class Pool:
 
     def __enter__(self) -> Pool:
         self._pickled = pickle.dumps(self.work)
-        with _room_needed():
+        try:
             self._folder = Path(tempfile.mkdtemp(prefix="grader-"))
+        except OSError as error:
+            raise CourseError(
+                f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
+            ) from None
         try:
             for _ in range(self.processes):
                 self._start()
@@ -195,8 +199,6 @@ class Pool:
 
     def _start(self) -> None:
         folder = self._folder / f"w{self._started}"  # short: sockets lie in it
-        with _room_needed():
-            folder.mkdir()
         self._started += 1
         process, connection = _spawned(self._pickled, folder)
         self._workers.append(_Worker(process, connection, folder, time.monotonic() + START_SECONDS))
@@ -297,16 +299,6 @@ def _end(worker: _Worker, deadline: float) -> None:
 
 
 @contextlib.contextmanager
-def _room_needed() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise CourseError(
-            f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
-        ) from None
-
-
-@contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
     """Processes started here do not end by Ctrl-C, which the terminal sends to all: the main one ends them."""
     if threading.current_thread() is not threading.main_thread():
@@ -374,6 +366,7 @@ def _run_worker(connection: Connection, pickled: bytes, environment: dict[str, s
 
 def _serve(connection: Connection, work: Work) -> None:
     try:
+        os.mkdir(tempfile.gettempdir())
         work.open()
     except Exception as error:
         reason = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"

@@ -538,6 +538,8 @@ class _Kernel:
         while not self._iopub.poll(_LOOK_SECONDS * 1000):
             if time.monotonic() > deadline or self.cause_of_death():
                 raise NoKernel("A new kernel did not answer")
+            # at times its greeting is lost; what it says of a request is as good
+            self.manager.session.send(self._shell, "kernel_info_request")
 
     def execute(self, code: str) -> str:
         """Sends a cell; returns the name of the request. Names cannot be guessed by what runs before it."""

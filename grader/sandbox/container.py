@@ -167,13 +167,8 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
     shown = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
     shown += [Path(course_utils.__file__).parent, INSIDE]
     shown = [path for path in dict.fromkeys(shown) if not path.is_relative_to("/usr")]
-    for path in shown:
-        if path.is_relative_to("/tmp") or path.is_relative_to("/home/learner"):
-            raise CourseError(
-                f"In the sandbox /tmp and /home/learner are empty folders of its own, so {path} is out of its "
-                "sight. Move the course or its environment elsewhere."
-            )
     arguments = ["--ro-bind", "/usr", "/usr", "--dir", "/etc", "--dir", "/run", "--dir", "/home"]
+    arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]  # first: what is shown may lie in there
     for name in _SYSTEM:
         if os.path.islink(name):
             arguments += ["--symlink", os.readlink(name), name]
@@ -187,7 +182,6 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
         arguments += ["--ro-bind", str(path), str(path)]
     # shared mappings of /dev/zero would be memory that no limit counts
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
-    arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]
     places = {
         seen / path.relative_to(seen.resolve())  # the environment may be shown under a link's name
         for path in map(Path.resolve, hidden)

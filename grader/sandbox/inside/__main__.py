@@ -11,10 +11,12 @@ The control socket carries one JSON object a packet. Requests: ``start``, ``budg
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -132,7 +134,12 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
     owner = (UID, UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
     for folder, size in {HOME: limits["disk"], "/tmp": limits["disk"], "/dev/shm": limits["disk"]}.items():
         options = f"size={size},nr_inodes=20000,mode=0700,uid={owner[0]},gid={owner[1]}"
+        kept = [(place, os.open(place, os.O_PATH)) for place in mounted_in(folder)]
         lockdown.mount("tmpfs", folder, "tmpfs", lockdown.NO_SUID | lockdown.NO_DEVICES, options)
+        for place, opened in kept:
+            os.makedirs(place)
+            lockdown.mount(f"/proc/self/fd/{opened}", place, "none", lockdown.BIND | lockdown.RECURSIVE)
+            os.close(opened)
     bound, binding = os.pipe()
     kernel = os.fork()
     if kernel == 0:
@@ -145,6 +152,18 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
     flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
     lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
     os.write(answer, json.dumps({"pid": kernel}).encode() if said == BOUND else said)
+
+
+@functools.cache
+def mounted_in(folder: str) -> list[str]:
+    """What the container shows in one of the temporary folders: a course may lie in /tmp."""
+    found: list[str] = []
+    with open("/proc/self/mountinfo") as mounts:
+        for line in mounts:
+            place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), line.split()[4])
+            if place.startswith(f"{folder}/") and not any(place.startswith(f"{other}/") for other in found):
+                found.append(place)
+    return found
 
 
 def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
