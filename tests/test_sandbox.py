@@ -803,3 +803,23 @@ def test_without_bubblewrap_it_says_how_to_get_it(monkeypatch, tmp_path):
 
 def test_no_kernel_is_a_kind_of_loss():
     assert issubclass(NoKernel, SandboxLost)
+
+
+@pytest.mark.slow
+def test_a_course_and_its_environment_may_lie_in_tmp(monkeypatch):
+    """As in a fresh clone there. What is shown stays where it is; all else in /tmp is hidden."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        shown, other = Path(place) / "with a space", Path(place) / "other"
+        shutil.copytree(container.INSIDE, shown)
+        other.mkdir()
+        for folder in (place, shown, *shown.iterdir()):
+            Path(folder).chmod(0o755)
+        monkeypatch.setattr(container, "INSIDE", shown)
+        look = f"import os; result = [os.listdir({place!r}), os.path.isfile({str(shown / '__main__.py')!r}), os.listdir('/tmp')]"
+        runner = SandboxRunner(modules=("json", "this"), cell_seconds=20)  # not an idle one of other tests
+        assert found(look, runner=runner) == [["with a space"], True, [Path(place).name]]
+        write = (
+            f"import os\ntry: open({str(shown / 'x')!r}, 'w')\nexcept OSError as error: result = error.errno"
+        )
+        assert found(write, runner=runner) == 30  # read-only, as anywhere
+        preloaded.close_all()

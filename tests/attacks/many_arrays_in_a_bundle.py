@@ -16,5 +16,8 @@ def softmax(scores, axis=-1):
 
 
 def failed(result):
-    assert len(result.executed.payloads.get("start_here.softmax", [])) in (0, 9)  # not taken, or found wanting
+    assert len(result.executed.payloads.get("start_here.softmax", [])) in (
+        0,
+        9,
+    )  # not taken, or found wanting
     assert len(result.graded.notebook) < 2**21
