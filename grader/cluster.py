@@ -10,12 +10,10 @@ runner's sandbox, as it does here, and what it gives is text until it is judged 
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import json
 import logging
 import pickle
-import shutil
 import tempfile
 import threading
 import time
@@ -283,8 +281,7 @@ def run_there(home: str, notebook: str, seed: int, runner: bytes, files: Mapping
 def _folder_of(name: str, files: Mapping[str, bytes], runner: Runner) -> Path:
     """A folder of this process with a lab's data files, made when it is first asked for, and then kept."""
     if name not in _folders:
-        folder = Path(tempfile.mkdtemp(prefix="lab-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix="lab-", dir=get_worker().local_directory))  # Dask removes that
         for file, data in files.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_bytes(data)

@@ -161,7 +161,8 @@ class SandboxRunner(_Limited):
         Raises:
             CourseError: the sandbox cannot be set up on this machine.
         """
-        give_back(borrow(self._setting(folder)))
+        with contextlib.suppress(SandboxLost):  # the first run starts another
+            give_back(borrow(self._setting(folder)))
 
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
@@ -182,7 +183,7 @@ class SandboxRunner(_Limited):
         if isinstance(lost, NoKernel):
             raise CourseError(
                 f"The sandbox does not work on this machine at present. {lost}. See that there is memory and room "
-                "on the disk left."
+                "on the disk left; --jobs 1 needs the least."
             )
         note = "The process that runs submissions died twice on this one. Nothing of it could be graded."
         return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,))

@@ -123,8 +123,7 @@ def test_a_cluster_grades_as_this_machine_does_and_sees_the_lab_s_files_only(lab
     assert sorted(there.runs()) == sorted(here.runs())
     lines = [line.split() for line in there.log.read_text().splitlines()]
     assert {files for *_, files in lines} == {"words.csv"}
-    processes = {pid for *_, pid, _ in lines}
-    assert len(processes) == 2 and str(os.getpid()) not in processes
+    assert str(os.getpid()) not in {pid for *_, pid, _ in lines}
     with NbgraderGradebook(lab.course.nbgrader_config().CourseDirectory.db_url) as book:
         assert len(book.assignment_submissions(lab.name)) == 10
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,7 +28,8 @@ _PEOPLE = {
     "/etc/hosts": "127.0.0.1 localhost\n",
 }
 _LEARNERS = 1_879_048_192
-"""User number outside that learners' processes have when root grades: far from any that is given to people."""
+"""User number outside that learners' processes have when root grades: far from any that is given to people.
+The highest one that there is, where there are fewer."""
 
 _CAPABILITIES = (
     *("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE"),
@@ -72,11 +72,8 @@ def failed(reason: str, status: int | None) -> CourseError:
     reason = reason.strip()[-2000:]
     if reason.rpartition("\n")[2].startswith("bwrap: "):
         return refused(reason)
-    if status in (-signal.SIGKILL, 128 + signal.SIGKILL):
-        why = "was killed, most likely because memory ran out. Use fewer processes with --jobs"
-    else:
-        how = "did not get ready in time" if status is None else f"ended with status {status}"
-        why = f"{how}. See that the environment is as in requirements.txt, and that it can import what the lab does"
+    why = "did not get ready in time" if status is None else f"ended with status {status}"
+    why += ". See that the environment is as in requirements.txt, and that it can import what the lab does"
     says = f" What it wrote last:\n{reason}" if reason else ""
     return CourseError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
 
@@ -134,12 +131,14 @@ def start(
     for name, value in environment(threads).items():
         command += ["--setenv", name, value]
     given = [control, *people.values()]
-    mapping = _Mapping() if os.getuid() == 0 else None
+    learner = _learner() if os.getuid() == 0 else 0
+    mapping = _Mapping(learner) if learner else None
     if mapping:
-        os.chown(sockets, _LEARNERS, _LEARNERS)
-    if mapping:
+        os.chown(sockets, learner, learner)
         command += ["--userns-block-fd", str(mapping.go), "--info-fd", str(mapping.information)]
         given += [mapping.go, mapping.information]
+    elif os.getuid() == 0:  # of a namespace with one number only, which is somebody's outside
+        command += ["--uid", "1000", "--gid", "1000"]
     # -P: no module can be slipped in from the current folder
     command += ["--", sys.executable, "-P", str(INSIDE), str(control)]
     process = subprocess.Popen(
@@ -228,6 +227,17 @@ def _in_memory(text: str) -> int:
     return file
 
 
+def _learner() -> int:
+    """The user and group number for learners; 0 if root's own is the only one that there is."""
+
+    def highest(file: str) -> int:
+        lines = Path(f"/proc/self/{file}").read_text().splitlines()
+        ranges = [tuple(map(int, line.split())) for line in lines]
+        return max(min(first + count - 1, _LEARNERS) for first, _, count in ranges if first <= _LEARNERS)
+
+    return min(highest("uid_map"), highest("gid_map"))
+
+
 class _Mapping:
     """Which user numbers a container that root starts has: its own, and one that learners get.
 
@@ -235,7 +245,8 @@ class _Mapping:
     read files that are only root's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, learner: int) -> None:
+        self.learner = learner
         self.go, self._go = os.pipe()
         self._information, self.information = os.pipe()
 
@@ -249,5 +260,5 @@ class _Mapping:
         with os.fdopen(self._information) as file, os.fdopen(self._go, "wb") as go:
             pid = json.load(file)["child-pid"]
             for name in ("uid_map", "gid_map"):
-                Path(f"/proc/{pid}/{name}").write_text(f"0 0 1\n1000 {_LEARNERS} 1\n")
+                Path(f"/proc/{pid}/{name}").write_text(f"0 0 1\n1000 {self.learner} 1\n")
             go.write(b"go")

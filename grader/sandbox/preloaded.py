@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import weakref
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -86,6 +87,7 @@ class Preloaded:
         self._ready = False
         self._process: subprocess.Popen[bytes] | None = None
         self.sockets, self._complaints = _room()
+        weakref.finalize(self, shutil.rmtree, self.sockets, ignore_errors=True)  # whoever forgets to close it
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -109,6 +111,7 @@ class Preloaded:
 
         Raises:
             CourseError: the sandbox cannot be set up on this machine.
+            NoKernel: it was killed meanwhile.
         """
         if not self._ready:
             try:
@@ -120,7 +123,7 @@ class Preloaded:
                 raise container.unreadable(file.replace("/lab", str(self.setting.folder), 1))
             self._ready = True
 
-    def _failed(self) -> CourseError:
+    def _failed(self) -> CourseError | NoKernel:
         """What to say of a process that did not come up; it is done away with."""
         try:
             status = self._process.wait(_END_SECONDS)
@@ -128,6 +131,11 @@ class Preloaded:
             status = None
         reason = container.said(self._complaints)
         self.close()
+        if status in (
+            -signal.SIGKILL,
+            128 + signal.SIGKILL,
+        ):  # by somebody, or by the system for want of memory
+            return NoKernel("The process that runs submissions was killed while it started")
         return container.failed(reason, status)
 
     @property
