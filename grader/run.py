@@ -151,7 +151,8 @@ class SandboxRunner(_Limited):
     def for_lab(cls, lab: Lab) -> SandboxRunner:
         """With what the lab's own notebook imports; submissions have no say in it."""
         course = lab.course
-        return cls(modules=imported_modules(lab), hidden=(course.solutions, course.grading, course.build))
+        hidden = (course.solutions, course.grading, course.build, course.root / ".git")
+        return cls(modules=imported_modules(lab), hidden=hidden)
 
     def _setting(self, folder: Path | None) -> Setting:
         return Setting(self.modules, folder, self.hidden)
