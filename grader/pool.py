@@ -99,7 +99,8 @@ def prepare(modules: Iterable[str]) -> None:
 
 def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
     """A new worker and the pipe to it."""
-    for attempt in range(_TRIES + 1):
+    end = time.monotonic() + _GRACE_SECONDS
+    while True:
         ours, its = _context.Pipe()
         arguments = (its, pickled, dict(os.environ), str(folder))
         process = _context.Process(target=_run_worker, args=arguments, daemon=True)
@@ -108,17 +109,14 @@ def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
             with _no_main_module(), its:
                 process.start()
             return process, ours
-        except (
-            EOFError,
-            OSError,
-        ) as error:  # the fork server has died just now: the next attempt has a new one
+        except (EOFError, OSError) as error:
             ours.close()
-            if attempt == _TRIES:
+            if time.monotonic() > end:
                 raise CourseError(
                     f"No worker process can be started ({type(error).__name__}: {error}). See that there is memory "
                     "left and that more processes are allowed, or use fewer with --jobs."
                 ) from None
-    raise AssertionError("the last attempt returns or raises")
+            time.sleep(0.1)  # the fork server has just died; once that has been noticed, there is a new one
 
 
 def _see_to_the_fork_server() -> None:
