@@ -209,7 +209,7 @@ def test_a_disk_that_is_really_full_stops_the_run_cleanly_wherever_it_gets_full(
     mount -t tmpfs -o size=$(( $2 + $(stat -c %s $1/grading/gradebook.db) / 1024 ))k none $disk
     cp -r $1/grading/gradebook.db $disk
     mkdir $disk/submitted; mount --bind $1/grading/submitted $disk/submitted; mount --rbind $disk $1/grading
-    cd $1; $3 $1/program.py $1/runs || echo status $?
+    cd $1; "$3" $1/program.py $1/runs || echo status $?
     rm -rf $1/left; mkdir $1/left; cp -r $1/grading/. $1/left
     """
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -246,7 +246,7 @@ def test_what_is_read_only_is_named(lab, runner, tmp_path, what, words):
     grading.class_seed(lab)
     script = """
     mount --bind $1/$2 $1/$2; mount -o remount,ro,bind $1/$2
-    cd $1; $3 $1/program.py $1/runs
+    cd $1; "$3" $1/program.py $1/runs
     """
     (tmp_path / "program.py").write_text(PROGRAM)
     done = in_namespace(script, tmp_path, what, sys.executable)

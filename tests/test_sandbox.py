@@ -863,3 +863,11 @@ def test_a_course_and_its_environment_may_lie_in_tmp(monkeypatch):
         )
         assert found(write, runner=runner) == 30  # read-only, as anywhere
         preloaded.close_all()
+
+
+def test_a_module_of_the_lab_s_own_that_cannot_be_imported_stops_grading():
+    """Or everybody would silently get 0 points."""
+    with pytest.raises(
+        CourseError, match=r"no_such_module, which the lab imports, .*No module named.*make environment"
+    ):
+        run("1", runner=SandboxRunner(modules=("json", "no_such_module")))

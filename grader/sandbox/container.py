@@ -78,6 +78,14 @@ def failed(reason: str, status: int | None) -> CourseError:
     return CourseError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
 
 
+def incomplete(module: str, why: str) -> CourseError:
+    """The error for a module of the lab's own that cannot be imported: nobody's work could be right without."""
+    return CourseError(
+        f"In the sandbox, {module}, which the lab imports, cannot be imported ({why}). See that the environment is as "
+        "in requirements.txt (make environment) and belongs to this copy of the course."
+    )
+
+
 def unreadable(file: str) -> CourseError:
     """The error for a file that learners' processes would need."""
     return CourseError(

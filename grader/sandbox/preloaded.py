@@ -118,6 +118,9 @@ class Preloaded:
                 answer = self._answer(_PRELOAD_SECONDS)
             except SandboxLost:
                 raise self._failed() from None
+            if failed := answer.get("failed"):
+                self.close()
+                raise container.incomplete(*next(iter(failed.items())))
             if file := answer.get("unreadable"):
                 self.close()
                 raise container.unreadable(file.replace("/lab", str(self.setting.folder), 1))

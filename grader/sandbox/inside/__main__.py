@@ -387,15 +387,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request = json.loads(control.recv(PACKET))
     lockdown.adopt_orphans()
-    began = time.monotonic()
     app = WarmKernelApp.instance()
     app.prepare()
     failed = preload(request["modules"])
     gc.collect()
     gc.freeze()  # so that collections in forks leave shared pages alone
-    seconds = time.monotonic() - began
     shared = _usage(str(os.getpid()))["memory"]
-    ready = {"ready": True, "failed": failed, "seconds": seconds, "unreadable": unreadable()}
+    ready = {"ready": True, "failed": failed, "unreadable": unreadable()}
     control.send(json.dumps(ready).encode())
     serve(app, control, shared)
 
