@@ -857,7 +857,7 @@ def test_a_course_and_its_environment_may_lie_in_tmp(monkeypatch):
         for folder in (place, shown, *shown.iterdir()):
             Path(folder).chmod(0o755)
         monkeypatch.setattr(container, "INSIDE", shown)
-        look = f"import os; result = [os.listdir({place!r}), os.path.isfile({str(shown / '__main__.py')!r}), os.listdir('/tmp')]"
+        look = f"import os; result = [os.listdir({place!r}), os.path.isfile({str(shown / '__main__.py')!r}), sorted(os.listdir('/tmp'))]"
         runner = SandboxRunner(modules=("json", "this"), cell_seconds=20)  # not an idle one of other tests
         assert found(look, runner=runner) == [["with a space"], True, sorted([*IN_TMP, Path(place).name])]
         write = (
