@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
+from classroom import ATTENTION, START, new_course
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
@@ -39,15 +39,6 @@ from grader.demo import (
 from grader.feedback import RESULT_CELL, generate_feedback
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.run import Executed, PlainRunner
-
-START, ATTENTION = "00_start_here", "02_self_attention"
-
-
-def new_course(root: Path) -> Course:
-    shutil.copyfile(ROOT / "nbgrader_config.py", root / "nbgrader_config.py")
-    for folder in ("solutions", "notebooks"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    return Course(root)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import threading
 
 import nbformat
 import pytest
+from classroom import START, new_course
 from nbgrader.apps import NbGraderAPI
-from test_grading_end_to_end import START, book_of, nbgrader, new_course
+from test_grading_end_to_end import book_of, nbgrader
 
 from grader import autograde as grading
 from grader import stock

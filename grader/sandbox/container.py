@@ -111,7 +111,6 @@ def start(
     hidden: Sequence[Path],
     sockets: Path,
     control: int,
-    threads: int,
     complaints: IO[bytes],
 ) -> subprocess.Popen[bytes]:
     """Starts the preloaded process in a new container.
@@ -121,7 +120,6 @@ def start(
         hidden: folders that stay invisible even if they lie in one that is shown, such as the system's.
         sockets: folder in which kernels bind their sockets; the only one that can be written to.
         control: file descriptor of the control socket.
-        threads: how many a numerical library may use.
         complaints: where whatever goes wrong at the start is written to.
 
     Raises:
@@ -136,7 +134,7 @@ def start(
     for path, file in people.items():
         command += ["--perms", "0644", "--ro-bind-data", str(file), path]
     command += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/"]
-    for name, value in environment(threads).items():
+    for name, value in environment().items():
         command += ["--setenv", name, value]
     given = [control, *people.values()]
     learner = _learner() if os.getuid() == 0 else 0
@@ -204,13 +202,13 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
     return arguments
 
 
-def environment(threads: int) -> dict[str, str]:
-    """All that a learner's process knows of the world outside. The number of threads is fixed, since sums of
+def environment() -> dict[str, str]:
+    """All that a learner's process knows of the world outside. Numerical libraries use one thread, since sums of
     floating-point numbers depend on it."""
     names = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
-    return {f"{name}_NUM_THREADS": str(threads) for name in names} | {
-        "TF_NUM_INTRAOP_THREADS": str(threads),
-        "TF_NUM_INTEROP_THREADS": str(threads),
+    return {f"{name}_NUM_THREADS": "1" for name in names} | {
+        "TF_NUM_INTRAOP_THREADS": "1",
+        "TF_NUM_INTEROP_THREADS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "",
         "HF_HUB_OFFLINE": "1",

@@ -55,13 +55,11 @@ class Setting:
         modules: what is imported before any submission comes.
         folder: the lab's release, whose data files a notebook may read.
         hidden: folders of the course that must stay invisible, wherever they lie.
-        threads: how many a numerical library may use.
     """
 
     modules: tuple[str, ...] = ()
     folder: Path | None = None
     hidden: tuple[Path, ...] = ()
-    threads: int = 1
 
 
 class SandboxLost(Exception):
@@ -96,7 +94,6 @@ class Preloaded:
                     setting.hidden,
                     self.sockets,
                     theirs.fileno(),
-                    setting.threads,
                     self._complaints,
                 )
             self._send({"modules": setting.modules})
