@@ -196,7 +196,7 @@ class Cluster:
             if "other_version" in came:
                 raise _other_version(*came["other_version"])
             notebook = nbformat.from_dict(came["notebook"])
-            executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]))
+            executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]), came["lost"])
             return self.grading.finish(prepared, executed, expected)
         except CourseError:
             raise
@@ -274,6 +274,7 @@ def run_there(home: str, notebook: str, seed: int, runner: bytes, files: Mapping
             "state": executed.state,
             "payloads": dict(executed.payloads),
             "notes": list(executed.notes),
+            "lost": executed.lost,
         }
     )
 

@@ -58,12 +58,14 @@ class Executed:
         state: graded, timed out, crashed, or out of memory.
         payloads: exercise key -> the cases that its own check cell published at the right seed. Untrusted.
         notes: sentences about cells that had to be stopped.
+        lost: whether nothing can be said of the submission: another run of it may end better.
     """
 
     notebook: NotebookNode
     state: str
     payloads: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    lost: bool = False
 
 
 class Runner(Protocol):
@@ -186,8 +188,11 @@ class SandboxRunner(_Limited):
                 f"The sandbox does not work on this machine at present. {lost}. See that there is memory and room "
                 "on the disk left; --jobs 1 needs the least."
             )
-        note = "The process that runs submissions died twice on this one. Nothing of it could be graded."
-        return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,))
+        note = (
+            "The process that runs submissions died twice on this one. It counts 0 points until it is graded again, "
+            "which the next `grader autograde` tries."
+        )
+        return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,), lost=True)
 
 
 def imported_modules(lab: Lab) -> tuple[str, ...]:
@@ -347,8 +352,8 @@ class _Run:
 _AHEAD = 32
 """Cells that are sent before the first of them has ended, so that neither side waits for the other."""
 
-_LOOK_SECONDS = 0.2
-"""How often it is asked whether a silent kernel still lives."""
+_LOOK_SECONDS = 0.05
+"""How often it is asked whether a silent kernel still lives, and what its messages take of memory."""
 
 _LATE_SECONDS = 4.0
 

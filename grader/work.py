@@ -6,7 +6,7 @@ This is what worker processes do. They get paths and give back plain data; they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -143,6 +143,8 @@ class Grading:
 
     def finish(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Graded:
         """Judges what a submission's run gave."""
+        if executed.lost:
+            prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook)
         return self._graded(

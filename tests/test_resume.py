@@ -235,6 +235,21 @@ def test_what_no_worker_survives_is_entered_with_nothing_and_tried_again(lab, ru
     assert [student for student, record in records.items() if not record.kept] == ["eve"]
 
 
+def test_what_the_sandbox_lost_is_tried_again_and_then_kept(lab, runner, monkeypatch):
+    run, losing = KernelFree.run, ["s01"]
+
+    def sometimes_lost(self, notebook, *arguments):
+        executed = run(self, notebook, *arguments)
+        return replace(executed, payloads={}, lost=True) if self.runs()[-1] in losing else executed
+
+    monkeypatch.setattr(KernelFree, "run", sometimes_lost)
+    graded(lab, runner)
+    assert again_done(lab, runner) == ["s01"]
+    losing.clear()
+    assert again_done(lab, runner) == ["s01"]
+    assert again_done(lab, runner) == []
+
+
 # ---------------------------------------------------------------------------------- interrupted
 
 
