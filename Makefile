@@ -36,6 +36,11 @@ instructor: environment ## open JupyterLab at the project's root, with formgrade
 build: environment ## make notebooks/ from solutions/
 	@.venv/bin/grader build $(ARGS)
 
+.PHONY: timings
+timings: environment ## measure how long each lab runs, and put it on its first page
+	@.venv/bin/python -m pytest tests/test_notebooks.py -k solved_lab --write-timings $(ARGS)
+	@.venv/bin/grader build
+
 .PHONY: demo
 demo: environment ## grade made-up submissions, to see how it works
 	@.venv/bin/grader demo $(ARGS)

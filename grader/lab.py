@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import linecache
 import re
 from dataclasses import dataclass
@@ -23,6 +24,12 @@ from grader.course import Course, CourseError
 
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
+
+TIMINGS = "timings.json"
+"""In ``solutions/``: lab -> seconds of its solved notebook."""
+
+SECONDS = "{measured_seconds}"
+"""On a lab's first page, where they are put."""
 
 _CHECK = re.compile(r"""^check\(["']([\w.]+)["']\)$""", re.MULTILINE)
 
@@ -104,6 +111,13 @@ class Lab:
             )
         return {f"{self.slug}.{name}": found for name, found in entries.items()}
 
+    @property
+    def seconds(self) -> int | None:
+        """How long the whole solved notebook ran on two cores (`make timings` measures it); None if not yet known."""
+        with contextlib.suppress(FileNotFoundError):
+            return json.loads((self.course.solutions / TIMINGS).read_text()).get(self.name)
+        return None
+
     def source(self) -> NotebookNode:
         """The notebook with solutions, a fresh copy. Cell ids are stable from build to build."""
         path = self.folder / f"{self.name}.py"
@@ -112,6 +126,8 @@ class Lab:
         notebook.nbformat_minor = 5
         seen: dict[str, int] = {}
         heading = ""
+        if self.seconds is not None:
+            notebook.cells[0].source = notebook.cells[0].source.replace(SECONDS, str(self.seconds))
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and (found := re.search(r"^#+ (.+)", cell.source, re.MULTILINE)):
                 heading = re.sub(r"[^a-z0-9]+", "-", found.group(1).lower()).strip("-")[:40]

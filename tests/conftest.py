@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 from grader.course import Course
-from grader.lab import Lab
+from grader.lab import TIMINGS, Lab
 
 ROOT = Path(__file__).parents[1]
 LABS = Course(ROOT).labs()
@@ -35,3 +37,38 @@ def course() -> Course:
 @pytest.fixture(scope="session")
 def labs(course) -> dict[str, Lab]:
     return {name: Lab.load(course, name) for name in LABS}
+
+
+# ---------------------------------------------------------------------------------- how long labs run
+
+_measured = pytest.StashKey[dict[str, float]]()
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--write-timings", action="store_true", help="put how long labs ran on their first pages"
+    )
+
+
+@pytest.fixture
+def timings(request) -> Callable[[str, float], None]:
+    """Told how many seconds a lab's solved notebook took."""
+    measured = request.config.stash.setdefault(_measured, {})
+    return measured.__setitem__
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    measured = config.stash.get(_measured, {})
+    if not measured:
+        return
+    terminalreporter.section("seconds of each solved notebook from end to end")
+    for name, seconds in measured.items():
+        terminalreporter.line(
+            f"{name}: {seconds:.0f} here, {Lab.load(Course(ROOT), name).seconds} on its first page"
+        )
+    if config.getoption("--write-timings"):
+        file = Course(ROOT).solutions / TIMINGS
+        known = json.loads(file.read_text()) | {
+            name: max(1, round(seconds)) for name, seconds in measured.items()
+        }
+        file.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+import time
 
 import pytest
 from conftest import LABS
@@ -36,8 +37,10 @@ def outputs(notebook):
 
 
 @pytest.mark.slow
-def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(labs, name, tmp_path):
+def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(labs, name, tmp_path, timings):
+    began = time.monotonic()
     notebook = executed(labs[name], solved(labs[name]), tmp_path)
+    timings(name, time.monotonic() - began)
     for cell, output in outputs(notebook):
         assert output.output_type != "error", (cell.id, output.evalue)
         assert output.get("name") != "stderr", (cell.id, output.text)
@@ -99,6 +102,14 @@ def test_figures_and_widgets_have_words_and_are_left_out_of_grading(labs, name):
     for cell in shown:
         assert SKIP_TAG in cell.metadata.get("tags", []), cell.id
         assert cell.source.count("show_figure(") == cell.source.count("alt="), cell.id
+
+
+def test_the_first_page_says_how_long_the_notebook_runs_and_that_is_under_three_minutes(labs, name):
+    """As measured by `make timings`, not in this run."""
+    seconds = labs[name].seconds
+    assert seconds is not None, "not measured yet: make timings"
+    assert f"needs {seconds} seconds" in labs[name].release().cells[0].source
+    assert seconds < 180
 
 
 def test_a_lab_has_what_a_learner_expects(labs, name):
