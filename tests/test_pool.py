@@ -118,6 +118,7 @@ def test_a_task_that_no_worker_survives_is_given_up_and_costs_no_other(tmp_path,
         assert answer == Lost("died") if task[0] == "die" else isinstance(answer, int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deed", ["nap", "stop"])
 def test_a_worker_that_does_not_answer_is_killed(tmp_path, deed):
     found = answers(Deeds(tmp_path), [(deed, 600), ("pid", 1), ("pid", 2)], seconds=1)
@@ -125,6 +126,7 @@ def test_a_worker_that_does_not_answer_is_killed(tmp_path, deed):
     assert isinstance(found["pid", 1], int) and isinstance(found["pid", 2], int)
 
 
+@pytest.mark.slow
 def test_an_overdue_worker_takes_what_it_started_and_its_files_along(tmp_path):
     answers(Deeds(tmp_path), [("hang_with_child", "first")], processes=1, seconds=1)
     worker, child, folder = (tmp_path / "first").read_text().split()

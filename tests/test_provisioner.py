@@ -99,6 +99,7 @@ def test_nbclient_sees_exceptions_and_dead_kernels(tmp_path):
         nbclient(tmp_path, "import os; os._exit(3)").execute()
 
 
+@pytest.mark.slow
 def test_nbclient_s_time_limit_holds(tmp_path):
     began = time.monotonic()
     with pytest.raises(Exception, match="timed out|Timeout"):

@@ -219,6 +219,7 @@ def test_new_students_are_graded_and_the_others_kept(lab, runner):
     assert again_done(lab, runner) == []
 
 
+@pytest.mark.slow
 def test_what_no_worker_survives_is_entered_with_nothing_and_tried_again(lab, runner):
     hand_in(lab.course, lab, "eve", solved(lab, {"softmax": "# eve\nimport os\nos._exit(1)"}))
     records = graded(lab, runner, jobs=2)
@@ -365,6 +366,7 @@ def command(lab, runner, monkeypatch):
     return lambda *arguments: CliRunner().invoke(app, ["autograde", START, "--jobs", "2", *arguments])
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_did_and_what_it_left(command, lab):
     first = command()
     assert first.exit_code == 0, first.output
@@ -382,6 +384,7 @@ def test_the_command_says_what_it_did_and_what_it_left(command, lab):
     assert command("--only-new", "--force").exit_code == 1
 
 
+@pytest.mark.slow
 def test_in_a_pipe_there_are_no_control_characters(command):
     output = command().output
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", output)

@@ -422,6 +422,7 @@ def test_cpu_time_of_a_cell_counts_for_all_its_processes():
     assert executed.state == TIMED_OUT and printed(executed)[2] == "3"
 
 
+@pytest.mark.slow
 def test_cpu_time_is_limited_by_the_system_too():
     executed = run("while True: pass", "print(2)", runner=limited(cpu_seconds=2))
     assert executed.state == TIMED_OUT and printed(executed)[1] == "2"
@@ -501,6 +502,7 @@ def test_three_quarters_of_the_memory_are_there_to_be_used():
     assert run(source, runner=runner).state == GRADED
 
 
+@pytest.mark.slow
 def test_memory_is_watched_however_many_cells_there_are():
     start = f"{FILL}\nfor _ in range(8):\n    if os.fork() == 0: fill(60 << 20); time.sleep(30); os._exit(0)"
     assert run(start, *["1"] * 200, runner=limited(memory=200 * MIB)).state == OUT_OF_MEMORY
@@ -601,6 +603,7 @@ class Breaker:
 SLOW = ("print(1)", "import time; time.sleep(1.2); print(2)", "print(3)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
 def test_a_broken_preloaded_process_is_replaced_and_the_notebook_run_once_more(monkeypatch, number):
     monkeypatch.setattr(preloaded, "_ANSWER_SECONDS", 2)

