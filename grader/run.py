@@ -145,7 +145,7 @@ class SandboxRunner(_Limited):
     """
 
     modules: tuple[str, ...] = ()
-    hidden: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = field(default=(), repr=False)  # a course may move without being graded anew
     limits: Limits = field(default_factory=Limits)
     cell_cpu_seconds: float = 60
 

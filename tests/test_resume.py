@@ -22,10 +22,11 @@ from typer.testing import CliRunner
 
 from grader import autograde as grading
 from grader.cli import app
-from grader.course import CourseError
+from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
 from grader.lab import Lab
 from grader.resume import Again, fingerprint_of_lab
+from grader.run import SandboxRunner
 from grader.work import Record
 
 SIZE = 4
@@ -202,6 +203,13 @@ def test_the_code_that_grades_is_part_of_what_a_grade_depends_on(lab, runner, mo
     before = fingerprint_of_lab(lab, 5, runner)
     monkeypatch.setattr("grader.resume.version", lambda: "another")
     assert fingerprint_of_lab(lab, 5, runner) != before
+
+
+def test_where_the_course_lies_is_no_part_of_it(lab, tmp_path):
+    before = fingerprint_of_lab(lab, 5, SandboxRunner.for_lab(lab))
+    elsewhere = shutil.copytree(lab.course.root, tmp_path / "elsewhere")
+    moved = Lab.load(Course(elsewhere), lab.name)
+    assert fingerprint_of_lab(moved, 5, SandboxRunner.for_lab(moved)) == before
 
 
 def test_variants_and_hidden_files_are_no_part_of_it(lab, runner):
