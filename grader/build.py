@@ -248,12 +248,13 @@ def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
 
 
 def _telling_lines(text: str) -> list[str]:
-    """Lines of code long enough to give something away; comments, strings alone and signatures are not."""
+    """Lines of code long enough to give something away; comments, strings alone, signatures and the like do not."""
     lines = (re.sub(r"\s+", " ", line.split("#")[0]).strip() for line in text.splitlines())
     return [
         line
         for line in lines
-        if len(line) >= 20 and not re.match(r"(def|class|import|from|return \w+$|[\"'])", line)
+        if len(line) >= 20
+        and not re.match(r"(def|class|import|from|return \w+$|if \w+ is (not )?None:$|[\"'])", line)
     ]
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import sys
 import textwrap
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +76,10 @@ def load_entries(path: Path) -> dict[str, list[Entry]]:
     """
     if not path.is_file():
         return {}
-    spec = importlib.util.spec_from_file_location(f"_lab_{path.parent.name}_{path.stem}", path)
+    name = f"_lab_{path.parent.name}_{path.stem}_{zlib.crc32(bytes(path)):08x}"
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # that is where inspect looks for the source of a class
     try:
         spec.loader.exec_module(module)
     except Exception as error:

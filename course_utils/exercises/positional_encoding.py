@@ -1,0 +1,530 @@
+"""Lab 04: sinusoidal, learned and rotary positions, in NumPy and PyTorch.
+
+All sizes of a case differ from each other (batch, heads, positions, features, rows of a table), so that no
+mistake hides behind two axes of equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.exercises.properties import normal
+from course_utils.quiz import Option, Question
+
+TITLE, MINUTES = "Positional encoding", 75  # of the overview; the minutes are a learner's
+
+FLOAT32 = 1e-4
+"""What sines and cosines of large angles may be off, so that nobody loses by computing in float32."""
+
+# ---------------------------------------------------------------------------------- get_angles
+
+
+def _grid(positions: Sequence[int], features: Sequence[int], d_model: int):
+    return lambda rng: {
+        "positions": np.array(positions)[:, None], "features": np.array(features)[None, :], "d_model": d_model
+    }  # fmt: skip
+
+
+def _drawn_grid(rng: np.random.Generator) -> Inputs:
+    positions, features = rng.integers(100, 2000, 5), rng.permutation(12)[:7]
+    features[0] = 11  # one of the slowest pair and one of the fastest are always among them
+    features[1:3] = 0, 7
+    return {"positions": positions[:, None], "features": features[None, :], "d_model": 12}
+
+
+def pairs_share_an_angle(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Features 2i and 2i + 1 have the same angle at every position."""
+    features, angles = inputs["features"][0], outputs["angles"]
+    couples = [
+        (a, b)
+        for a, even in enumerate(features)
+        for b, odd in enumerate(features)
+        if even % 2 == 0 and odd == even + 1
+    ]
+    return np.array([np.isclose(angles[:, a], angles[:, b]) for a, b in couples]) if couples else None
+
+
+get_angles = Exercise(
+    name="get_angles",
+    returns=("angles",),
+    cases=(
+        Case("positions 0 to 4, all 6 features", _grid(range(5), range(6), 6)),
+        Case("positions 0 to 6, all 10 features", _grid(range(7), range(10), 10)),
+        Case("positions that do not begin at 0", _grid((3, 50, 7), range(8), 8)),
+        Case("only some of the features: 5, 0 and 3 of 8", _grid((1, 2, 9, 30), (5, 0, 3), 8)),
+        Case("far positions and 7 features of 12, drawn at random", _drawn_grid),
+    ),
+    properties=(pairs_share_an_angle,),
+)
+
+# ---------------------------------------------------------------------------------- positional_encoding
+
+
+def _table(max_len: int, d_model: int):
+    return lambda rng: {"max_len": max_len, "d_model": d_model}
+
+
+def _drawn_table(rng: np.random.Generator) -> Inputs:
+    return {"max_len": int(rng.integers(30, 60)), "d_model": 2 * int(rng.integers(5, 12))}
+
+
+def every_pair_is_on_the_unit_circle(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The squares of features 2i and 2i + 1 sum to 1 at every position."""
+    encoding = outputs["encoding"]
+    return np.isclose(encoding[:, 0::2] ** 2 + encoding[:, 1::2] ** 2, 1, atol=1e-4)
+
+
+def a_position_does_not_know_the_length(runs: list[Run]) -> np.ndarray:
+    """The longer table begins with the shorter one: a position's encoding does not depend on max_len."""
+    short, long = runs[0][1]["encoding"], runs[1][1]["encoding"]
+    return np.isclose(long[: len(short)], short, atol=1e-4)
+
+
+positional_encoding = Exercise(
+    name="positional_encoding",
+    returns=("encoding",),
+    uses=("get_angles",),
+    cases=(
+        Case("7 positions, 6 features", _table(7, 6)),
+        Case("one position only: position 0", _table(1, 8)),
+        Case("5 positions, 2 features: a single pair", _table(5, 2)),
+        Case("120 positions, 16 features", _table(120, 16)),
+        Case("sizes drawn at random", _drawn_table),
+        Case(
+            "6 positions, then 11",
+            lambda rng: [{"max_len": 6, "d_model": 8}, {"max_len": 11, "d_model": 8}],
+            a_position_does_not_know_the_length,
+        ),
+    ),
+    properties=(every_pair_is_on_the_unit_circle,),
+    atol=FLOAT32,
+)
+
+# ---------------------------------------------------------------------------------- shift_matrix
+
+
+def _shift(offset: int, d_model: int):
+    return lambda rng: {"offset": offset, "d_model": d_model}
+
+
+def _two_steps_and_their_sum(rng: np.random.Generator) -> list[Inputs]:
+    first, second = int(rng.integers(2, 9)), int(rng.integers(10, 19))
+    return [{"offset": offset, "d_model": 6} for offset in (first, second, first + second)]
+
+
+def rotations_compose(runs: list[Run]) -> np.ndarray:
+    """A shift by a after a shift by b is a shift by a + b."""
+    by_a, by_b, by_both = (outputs["matrix"] for _, outputs in runs)
+    return np.isclose(by_a @ by_b, by_both, atol=1e-4)
+
+
+def lengths_and_angles_are_kept(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The matrix is orthogonal: its columns have length 1 and stand at right angles to each other."""
+    matrix = outputs["matrix"]
+    return np.isclose(matrix.T @ matrix, np.eye(inputs["d_model"]), atol=1e-4)
+
+
+def pairs_are_kept_apart(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Outside the 2 by 2 blocks on the diagonal, one block a pair, every entry is 0."""
+    pair = np.arange(inputs["d_model"]) // 2
+    return (pair[:, None] == pair) | np.isclose(outputs["matrix"], 0, atol=1e-6)
+
+
+shift_matrix = Exercise(
+    name="shift_matrix",
+    returns=("matrix",),
+    uses=("get_angles",),
+    cases=(
+        Case("one step ahead, 4 features", _shift(1, 4)),
+        Case("3 steps ahead, 8 features", _shift(3, 8)),
+        Case("2 steps back: offset -2, 6 features", _shift(-2, 6)),
+        Case("offset 0: nothing moves", _shift(0, 6)),
+        Case(
+            "an offset drawn at random, 10 features",
+            lambda rng: {"offset": int(rng.integers(24, 43)), "d_model": 10},
+        ),
+        Case("two offsets and their sum", _two_steps_and_their_sum, rotations_compose),
+    ),
+    properties=(lengths_and_angles_are_kept, pairs_are_kept_apart),
+    atol=FLOAT32,
+)
+
+# ---------------------------------------------------------------------------------- embed_tokens
+
+
+def _tokens(*shape: int, vocab_size: int, d_model: int):
+    """Ids that no position of the sentence has: a mix-up of the two never looks right."""
+    return lambda rng: {
+        "token_ids": rng.integers(shape[-1], vocab_size, shape),
+        "table": normal(rng, vocab_size, d_model, scale=0.5),
+    }
+
+
+def _same_sentence_three_times(rng: np.random.Generator) -> Inputs:
+    inputs = _tokens(1, 5, vocab_size=11, d_model=8)(rng)
+    return {**inputs, "token_ids": np.repeat(inputs["token_ids"], 3, axis=0)}
+
+
+def equal_sentences_are_equal(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Equal sentences of a batch become equal vectors: positions are counted along the sentence."""
+    ids, x = inputs["token_ids"], outputs["x"]
+    if ids.ndim != 2 or not (ids == ids[:1]).all():
+        return None
+    return np.isclose(x, x[:1], atol=1e-5)
+
+
+embed_tokens = Exercise(
+    name="embed_tokens",
+    returns=("x",),
+    uses=("positional_encoding",),
+    cases=(
+        Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
+        Case("a batch of 3 sentences of 4 tokens", _tokens(3, 4, vocab_size=13, d_model=10)),
+        Case("two leading axes: (2, 3, 7)", _tokens(2, 3, 7, vocab_size=15, d_model=4)),
+        Case("the same sentence three times", _same_sentence_three_times),
+        Case(
+            "a table of zeros: what is left is the positions",
+            lambda rng: {"token_ids": rng.integers(6, 10, (2, 6)), "table": np.zeros((10, 8))},
+        ),
+    ),
+    properties=(equal_sentences_are_equal,),
+)
+
+# ---------------------------------------------------------------------------------- LearnedPositionalEmbedding
+
+
+def _sentences(batch: int, seq_len: int, d_model: int, max_len: int):
+    return lambda rng: {
+        "x": normal(rng, batch, seq_len, d_model).astype(np.float32),
+        "table": normal(rng, max_len, d_model).astype(np.float32),
+        "weigh": normal(rng, batch, seq_len, d_model).astype(np.float32),
+    }
+
+
+def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
+    """Makes the module, fills its table, and tries it: what it gives, and the gradient that reaches the table.
+
+    The gradient is that of the output's entries, each times its entry of ``weigh``, summed up.
+    """
+    import torch
+    from torch import nn
+
+    max_len, d_model = inputs["table"].shape
+    module = learner(max_len, d_model)
+    if not isinstance(module, nn.Module):
+        raise TypeError("the class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`.")
+    module.eval()
+    table = getattr(module, "table", None)
+    weights = table.weight if isinstance(table, nn.Embedding) else table
+    if not isinstance(weights, nn.Parameter):
+        raise TypeError(
+            f"`self.table` is {_called(table)}. It must be an nn.Parameter or an nn.Embedding: "
+            "nothing else is found by an optimizer and saved with the model."
+        )
+    if tuple(weights.shape) != (max_len, d_model):
+        raise ValueError(
+            f"`self.table` has shape {tuple(weights.shape)}; for max_len {max_len} and d_model {d_model} "
+            f"it must be ({max_len}, {d_model})."
+        )
+    with torch.no_grad():
+        weights.copy_(torch.as_tensor(inputs["table"]))
+    x = torch.from_numpy(inputs["x"])  # shares its memory: a change in place is seen
+    try:
+        output = module(x)
+    except ValueError:
+        return {"refused": True, "output": np.zeros(x.shape), "gradient": np.zeros(weights.shape)}
+    if output is None:
+        raise TypeError("`forward` returned None: is the `return` line there, and is it reached?")
+    if not isinstance(output, torch.Tensor):
+        raise TypeError(f"`forward` returned a {type(output).__name__}; it must return a tensor like x.")
+    if output.shape == x.shape and output.requires_grad:
+        (output * torch.from_numpy(inputs["weigh"])).sum().backward()
+    gradient = torch.zeros_like(weights) if weights.grad is None else weights.grad
+    return {"refused": False, "output": output, "gradient": gradient}
+
+
+def _called(thing: Any) -> str:
+    if thing is None:
+        return "missing"
+    return (
+        f"a plain {type(thing).__name__}" if type(thing).__name__ == "Tensor" else f"a {type(thing).__name__}"
+    )
+
+
+def all_sentences_get_the_same_rows(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """What is added depends on the position only: it is the same for every sentence of the batch."""
+    if outputs["refused"]:
+        return None
+    added = outputs["output"] - inputs["x"]
+    return np.isclose(added, added[:1], atol=1e-4)
+
+
+learned_positional_embedding = Exercise(
+    name="LearnedPositionalEmbedding",
+    returns=("refused", "output", "gradient"),
+    call=_try_learned,
+    cases=(
+        Case("3 sentences of 4 tokens, a table for 7 positions", _sentences(3, 4, 6, 7)),
+        Case("2 sentences of 5 tokens, a table for just 5 positions", _sentences(2, 5, 8, 5)),
+        Case("4 sentences of a single token, a table for 6 positions", _sentences(4, 1, 3, 6)),
+        Case("7 tokens, but a table for 5 positions: refused with a ValueError", _sentences(2, 7, 4, 5)),
+    ),
+    properties=(all_sentences_get_the_same_rows,),
+)
+
+# ---------------------------------------------------------------------------------- rotary_embedding
+
+
+def _vectors(*shape: int, positions: str = ""):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made: dict[str, Any] = {"x": normal(rng, *shape)}
+        if positions == "drawn at random":
+            made["positions"] = rng.integers(5, 90, shape[-2])
+        elif positions == "all 0":
+            made["positions"] = np.zeros(shape[-2], dtype=int)
+        return made
+
+    return inputs
+
+
+def _both_moved(rng: np.random.Generator) -> list[Inputs]:
+    """Queries and keys at some positions, then both a few positions later."""
+    query, key = normal(rng, 2, 4, 6), normal(rng, 2, 5, 6)
+    at, to, offset = rng.integers(0, 20, 4), rng.integers(0, 20, 5), int(rng.integers(20, 40))
+    return [
+        {"x": query, "positions": at},
+        {"x": key, "positions": to},
+        {"x": query, "positions": at + offset},
+        {"x": key, "positions": to + offset},
+    ]
+
+
+def only_the_distance_counts(runs: list[Run]) -> np.ndarray:
+    """Moving queries and keys by the same offset changes no score."""
+    query, key, later_query, later_key = (outputs["rotated"] for _, outputs in runs)
+    scores, later = query @ key.swapaxes(-1, -2), later_query @ later_key.swapaxes(-1, -2)
+    return np.isclose(scores, later, atol=1e-3)
+
+
+def pairs_keep_their_length(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each pair (2i, 2i + 1) is turned, not stretched: the sum of its squares stays."""
+    before, after = (
+        array[..., 0::2] ** 2 + array[..., 1::2] ** 2 for array in (inputs["x"], outputs["rotated"])
+    )
+    return np.isclose(before, after, rtol=1e-3, atol=1e-4)
+
+
+rotary_embedding = Exercise(
+    name="rotary_embedding",
+    returns=("rotated",),
+    uses=("get_angles",),
+    cases=(
+        Case("5 vectors with 6 features, at positions 0 to 4", _vectors(5, 6)),
+        Case("a batch: (3, 7, 8)", _vectors(3, 7, 8)),
+        Case("batch and heads: (2, 3, 5, 10)", _vectors(2, 3, 5, 10)),
+        Case("positions drawn at random", _vectors(4, 6, positions="drawn at random")),
+        Case("a batch at positions drawn at random", _vectors(3, 5, 8, positions="drawn at random")),
+        Case("everything at position 0: nothing turns", _vectors(2, 3, 4, positions="all 0")),
+        Case("queries and keys, then both moved by the same offset", _both_moved, only_the_distance_counts),
+    ),
+    properties=(pairs_keep_their_length,),
+    atol=FLOAT32,
+)
+
+# ---------------------------------------------------------------------------------- review quiz
+
+QUIZ = (
+    Question(
+        "An encoder without positions reads *dog bites man* and *man bites dog*, and averages its outputs. What comes out?",
+        (
+            Option(
+                "Two different vectors: the attention weights differ.",
+                False,
+                "Each word's weights depend on which words are there, and these are the same three.",
+            ),
+            Option(
+                "The same vector twice.",
+                True,
+                "Every word gets the same output in both sentences, and an average does not depend on the order of its terms.",
+            ),
+            Option(
+                "Two vectors that differ only if the model has several layers.",
+                False,
+                "If a layer's outputs are merely reordered, so are the next layer's inputs, and again its outputs.",
+            ),
+            Option(
+                "Nothing: attention needs positions to be computed.",
+                False,
+                "It can be computed well enough. It just treats a sentence as a bag of words.",
+            ),
+        ),
+    ),
+    Question(
+        "How many different wavelengths does the sinusoidal encoding have for d_model = 512?",
+        (
+            Option("512", False, "Features 2i and 2i + 1, a sine and a cosine, share one."),
+            Option(
+                "10000",
+                False,
+                "That is the base of the powers. It sets the range of the wavelengths, not their number.",
+            ),
+            Option("256", True, "One for each pair of features: a sine and a cosine of the same angle."),
+            Option("2", False, "Sine and cosine are two phases; each pair has a wavelength of its own."),
+        ),
+    ),
+    Question(
+        "Why does each frequency come as a sine *and* a cosine?",
+        (
+            Option(
+                "With both, a shift by k positions is a rotation that is the same at every position.",
+                True,
+                "The addition formulas need both. With the sine alone, what k steps do depends on where you start.",
+            ),
+            Option(
+                "One is for even positions, the other for odd ones.",
+                False,
+                "They alternate along the features. Every position has all of them.",
+            ),
+            Option(
+                "The cosine keeps position 0 from being a row of zeros, which would be taken for padding.",
+                False,
+                "Position 0 is 0, 1, 0, 1, ... indeed. But padding is marked by a mask, not by zeros.",
+            ),
+            Option(
+                "Together they have twice the range of values.",
+                False,
+                "Both lie between -1 and 1, and so does everything in the table.",
+            ),
+        ),
+    ),
+    Question(
+        "What does the dot product PE(p) · PE(q) tell you?",
+        (
+            Option(
+                "Which of p and q comes first.",
+                False,
+                "It is the same for (p, q) and (q, p). Direction needs a matrix between the two, as attention's projections can learn.",
+            ),
+            Option(
+                "How far p and q are from the beginning.",
+                False,
+                "Move both by the same offset, and it stays: both are turned alike.",
+            ),
+            Option(
+                "Nothing: each position is at right angles to all others.",
+                False,
+                "That holds for one-hot positions. Neighbours here are very much alike.",
+            ),
+            Option(
+                "How far p and q are from each other.",
+                True,
+                "It is a sum of cosines of the distance p - q, and so the same for p - q and q - p.",
+            ),
+        ),
+    ),
+    Question(
+        "Why are the embeddings multiplied by √d_model before the positions are added?",
+        (
+            Option(
+                "It makes the positions' values smaller than 1.",
+                False,
+                "The positions are not scaled; sines and cosines are never above 1.",
+            ),
+            Option(
+                "It keeps the softmax of the attention from saturating.",
+                False,
+                "That is the division by √d_k, of the scores.",
+            ),
+            Option(
+                "The table's entries are small (about 1/√d_model); without it, the positions would drown the words.",
+                True,
+                "You printed the lengths: about 1 for a word against √(d_model / 2) for a position.",
+            ),
+            Option(
+                "It makes the sum independent of the length of the sentence.",
+                False,
+                "d_model is the number of features. The length of the sentence plays no part.",
+            ),
+        ),
+    ),
+    Question(
+        "A model with a learned table for 512 positions gets a text of 600 tokens. What happens?",
+        (
+            Option(
+                "The table has no row for positions 512 to 599: the text has to be cut, or the model refuses.",
+                True,
+                "A table knows nothing about rows that it does not have. Nor about rows that training never used.",
+            ),
+            Option(
+                "It continues the pattern of its rows.",
+                False,
+                "A table has no rule to continue. A formula has one, but you saw that a model need not make sense of it.",
+            ),
+            Option(
+                "Attention becomes slower, but the result is right.",
+                False,
+                "There is no vector to add for position 512.",
+            ),
+            Option(
+                "It starts again with row 0, and the model does not notice.",
+                False,
+                "Only if somebody programs it so. Then tokens 0 and 512 would seem to stand in the same place.",
+            ),
+        ),
+    ),
+    Question(
+        "Rotary embeddings turn",
+        (
+            Option(
+                "the embeddings, once, before the first layer.",
+                False,
+                "That is where sinusoidal and learned positions are added. Rotation is done in every attention layer.",
+            ),
+            Option(
+                "queries and keys, in every attention layer.",
+                True,
+                "So the score of a query and a key depends on the distance between them, and the values carry no position.",
+            ),
+            Option(
+                "queries, keys and values.",
+                False,
+                "The values are what is handed over. Turned, each would be another vector at every position.",
+            ),
+            Option(
+                "the attention weights.",
+                False,
+                "The weights are shares that sum to 1; what is turned are the vectors they are computed from.",
+            ),
+        ),
+    ),
+    Question(
+        "You load trained weights into your own model. All shapes fit, but its outputs are nonsense: it pairs features "
+        "(2i, 2i + 1), the weights were trained with pairs (i, i + d_k/2). What has happened?",
+        (
+            Option(
+                "Nothing bad: a rotation is a rotation.",
+                False,
+                "Each feature is turned at another speed, and together with another partner, than in training.",
+            ),
+            Option(
+                "The two are equal if the softmax is scaled.",
+                False,
+                "The scores differ by more than a factor.",
+            ),
+            Option(
+                "The features are paired in another order than in training; reordering the columns of W^Q and W^K mends it.",
+                True,
+                "The two conventions differ by a permutation of features. No error message will tell you.",
+            ),
+            Option(
+                "Half of the features are not rotated.",
+                False,
+                "All are, in both conventions. They differ in who is whose partner.",
+            ),
+        ),
+    ),
+)

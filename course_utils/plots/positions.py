@@ -1,0 +1,214 @@
+"""Figures and a widget about positions: encodings, their waves and clocks, and what distance does to them.
+
+Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from course_utils.display import TEXT
+from course_utils.plots import show_live
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#440154", "#21918c", "#e08214", "#31688e", "#7a7a7a")
+_MARKERS = ("o", "s", "^", "D", "v")
+
+
+def encoding_and_waves(encoding: np.ndarray, features: Sequence[int]) -> Figure:
+    """Left: the encoding as a table of colours. Right: a few of its columns as curves over the positions.
+
+    Args:
+        encoding: (n_positions, d_model), entries between -1 and 1.
+        features: the columns to draw as curves, at most five.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1))
+    axes = left.subplots()
+    image = axes.imshow(encoding, cmap="viridis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    left.colorbar(image, ax=axes, label="value", shrink=0.85)
+    axes.set(title="One row a position, one column a feature", xlabel="feature k", ylabel="position")
+    positions = np.arange(len(encoding))
+    panels = right.subplots(len(features), 1, sharex=True, squeeze=False)[:, 0]
+    for panel, feature, colour in zip(panels, features, _COLOURS, strict=False):
+        panel.plot(positions, encoding[:, feature], ".-", color=colour, linewidth=1, markersize=3)
+        panel.set(ylim=(-1.15, 1.15), yticks=(-1, 0, 1))
+        kind = "sine" if feature % 2 == 0 else "cosine"
+        panel.set_title(f"feature {feature} ({kind})", fontsize=9, loc="left", pad=2)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[-1].set_xlabel("position")
+    return figure
+
+
+def wavelengths(designs: Mapping[str, np.ndarray]) -> Figure:
+    """Wavelength of each pair, on a logarithmic scale: a geometric progression is a straight line.
+
+    Args:
+        designs: name -> (n_pairs,) wavelengths in positions.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for (name, lengths), colour, marker in zip(designs.items(), _COLOURS, _MARKERS, strict=False):
+        each = max(1, len(lengths) // 16)  # a marker on some points only, where there are many
+        axes.plot(lengths, marker=marker, markevery=each, color=colour, markersize=4, linewidth=1, label=name)
+    axes.set(yscale="log", xlabel="pair i", ylabel="wavelength (positions)", title="How long is each wave?")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def similarity_and_distance(
+    similarity: np.ndarray, starts: Sequence[int], title: str, reach: int = 25, ylabel: str = "dot product"
+) -> Figure:
+    """Left: how alike any two positions are. Right: the rows of some positions, drawn over the distance.
+
+    Where only the distance counts, the curves of the right side lie on each other.
+
+    Args:
+        similarity: (n_positions, n_positions).
+        starts: the positions whose rows are drawn, at most five.
+        reach: the largest distance that is drawn.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 3.9), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.15))
+    image = left.imshow(similarity, cmap="viridis", interpolation="nearest")
+    figure.colorbar(image, ax=left, shrink=0.8)
+    left.set(title=title, xlabel="position", ylabel="position")
+    sizes = np.linspace(11, 4, len(starts))  # the first marker is the largest, so that none hides another
+    for start, colour, marker, size in zip(starts, _COLOURS, _MARKERS, sizes, strict=False):
+        others = np.arange(max(0, start - reach), min(len(similarity), start + reach + 1))
+        right.plot(
+            others - start,
+            similarity[start, others],
+            marker=marker,
+            markersize=size,
+            fillstyle="none",
+            linewidth=0.8,
+            color=colour,
+            label=f"position {start}",
+        )
+    right.set(title="The same, over the distance", xlabel="distance", ylabel=ylabel)
+    right.legend(frameon=False, fontsize=9)
+    right.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def accuracy_by_length(
+    lengths: Sequence[int], accuracies: Mapping[str, Sequence[float]], trained: int
+) -> Figure:
+    """Share of right answers against the length of the sentence, a curve a model; chance is the grey line.
+
+    Args:
+        lengths: lengths of the sentences, rising.
+        accuracies: name of a model -> a share for each length.
+        trained: the length of the sentences in training.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.8, 3.9), layout="constrained")
+    axes = figure.subplots()
+    for (name, shares), colour, marker in zip(accuracies.items(), _COLOURS, _MARKERS, strict=False):
+        axes.plot(lengths, shares, marker=marker, color=colour, label=name)
+    axes.axhline(0.5, color="#7a7a7a", linestyle=":", linewidth=1)
+    axes.axvline(trained, color="#7a7a7a", linestyle="--", linewidth=1)
+    axes.text(trained, 0.02, " trained on this length", fontsize=8, color="#555555")
+    axes.set(
+        xlabel="tokens in the sentence",
+        ylabel="share of right answers",
+        title="Does a come before b?",
+        ylim=(0, 1.05),
+        xticks=list(lengths),
+    )
+    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# ---------------------------------------------------------------------------------- widget
+
+
+def clocks(angles: np.ndarray, offset: int | None = None, start: int = 3) -> None:
+    """Each pair of features as a clock; a slider moves the position, and all hands move at their own speeds.
+
+    The tip of a hand is at (sin, cos): straight up at position 0, then clockwise.
+
+    Args:
+        angles: (n_positions, n_pairs) in radians.
+        offset: with a number, a second, dashed hand shows the position that many steps later, and a second
+            slider changes it.
+        start: the position that is shown first.
+    """
+
+    def html(position: int, steps: int | None) -> str:
+        later = None if steps is None else position + steps
+        head = f"position {position}" + ("" if later is None else f", and (dashed) position {later}")
+        dials = "".join(
+            _dial(pair, angles[position, pair], None if later is None else angles[later, pair])
+            for pair in range(angles.shape[1])
+        )
+        return f'<div style="{TEXT};line-height:1.3"><div>{head}</div><div style="display:flex;flex-wrap:wrap">{dials}</div></div>'
+
+    def text(position: int, steps: int | None) -> str:
+        lines = [f"position {position}" + ("" if steps is None else f", then {steps} steps later")]
+        for pair, angle in enumerate(angles[position]):
+            line = f"  pair {pair}: sin {math.sin(angle):6.3f}  cos {math.cos(angle):6.3f}"
+            if steps is not None:
+                line += f"  turns by {angles[position + steps, pair] - angle:.3f} radians"
+            lines.append(line)
+        return "\n".join(lines)
+
+    import ipywidgets
+
+    room = len(angles) - 1
+    place = ipywidgets.IntSlider(start, 0, room - (10 if offset is not None else 0), description="position")
+    sliders = [place]
+    if offset is not None:
+        sliders.append(ipywidgets.IntSlider(offset, 0, 10, description="offset"))
+    picture = ipywidgets.HTML(html(start, offset))
+
+    def redraw(_: object) -> None:
+        picture.value = html(place.value, sliders[1].value if offset is not None else None)
+
+    for slider in sliders:
+        slider.observe(redraw, names="value")
+    shown = [position for position in (0, start, start + 7) if position <= place.max]
+    show_live(
+        ipywidgets.VBox([*sliders, picture]),
+        html="".join(html(position, offset) for position in shown),
+        text="\n\n".join(text(position, offset) for position in shown),
+    )
+
+
+def _dial(pair: int, angle: float, later: float | None) -> str:
+    """One clock as SVG, with its numbers as text below."""
+
+    def hand(at: float, style: str) -> str:
+        x, y = 50 + 38 * math.sin(at), 50 - 38 * math.cos(at)
+        return f'<line x1="50" y1="50" x2="{x:.1f}" y2="{y:.1f}" stroke-width="4" stroke-linecap="round" {style}/>'
+
+    hands = hand(angle, 'stroke="#3b8bbd"')
+    words = f"sin {math.sin(angle):.2f}, cos {math.cos(angle):.2f}"
+    caption = words
+    if later is not None:
+        hands = hand(later, 'stroke="#e08214" stroke-dasharray="6 6"') + hands
+        caption = f"turned by {later - angle:.3f} rad"
+        words += f"; dashed: {caption}"
+    return (
+        f'<div style="text-align:center;width:9.5em;padding:.3em"><div>pair {pair}</div>'
+        f'<svg viewBox="0 0 100 100" width="90" height="90" role="img" aria-label="pair {pair}: {words}">'
+        '<circle cx="50" cy="50" r="46" fill="none" stroke="#888" stroke-width="2"/>'
+        f'<line x1="50" y1="4" x2="50" y2="12" stroke="#888" stroke-width="2"/>{hands}</svg>'
+        f'<div style="font-size:85%;font-variant-numeric:tabular-nums">{caption}</div></div>'
+    )

@@ -1,0 +1,341 @@
+"""Figures and widgets about sequences: how far a signal has to go in a layer, what it costs, and who is aligned with whom.
+
+Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`. Lines differ
+by marker as well as by colour.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from course_utils.display import inline
+from course_utils.plots import show_live
+from course_utils.plots.attention import _bars_html, _bars_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_STYLES = (
+    {"color": "#440154", "marker": "o"},
+    {"color": "#d55e00", "marker": "s"},
+    {"color": "#21918c", "marker": "^"},
+    {"color": "#3b528b", "marker": "D"},
+    {"color": "#35b779", "marker": "v"},
+    {"color": "#000000", "marker": "*"},
+)
+
+# ---------------------------------------------------------------------------------- lines
+
+
+def gradient_over_distance(norms: Mapping[str, np.ndarray], floor: float = 1e-10) -> Figure:
+    """How strongly the last output depends on an input, against the distance between the two.
+
+    Args:
+        norms: name of a layer -> (n,) gradient norms at distances 0 to n - 1.
+        floor: where the picture ends below; smaller norms leave it.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.6, 4.4), layout="constrained")
+    axes = figure.subplots()
+    _lines(axes, {name: (np.arange(len(values)), values) for name, values in norms.items()}, every=10)
+    axes.set(
+        yscale="log",
+        ylim=(floor, None),
+        xlabel="distance between the input word and the last output",
+        ylabel="gradient norm (logarithmic)",
+        title="What the last output still feels of an earlier word",
+    )
+    axes.axhline(1, color="#7a7a7a", linewidth=0.8, linestyle=":")
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def accuracy_by_length(
+    lengths: Sequence[int], accuracy: Mapping[str, Sequence[float]], trained_up_to: int
+) -> Figure:
+    """The share of sentences that are right from the first word to the last, against their length.
+
+    Args:
+        lengths: words in a sentence.
+        accuracy: name of a model -> a share for each length.
+        trained_up_to: the longest sentences of the training; longer ones stand on a grey ground.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    _lines(axes, {name: (lengths, values) for name, values in accuracy.items()})
+    if trained_up_to < max(lengths):
+        axes.axvspan(trained_up_to + 0.5, max(lengths) + 0.5, color="#eeeeee", zorder=0)
+        axes.text(trained_up_to + 0.8, 0.5, "longer than\nin training", fontsize=9, va="center")
+    axes.set(
+        ylim=(-0.04, 1.06),
+        xlim=(min(lengths) - 0.5, max(lengths) + 0.5),
+        xticks=list(lengths),
+        xlabel="words in the sentence",
+        ylabel="sentences without any mistake",
+        title="The longer the sentence, the more one vector has to hold",
+    )
+    axes.legend(frameon=False, loc="lower left")
+    return figure
+
+
+def times_against_length(
+    lengths: Sequence[int],
+    milliseconds: Mapping[str, Sequence[float]],
+    laws: Mapping[str, np.ndarray],
+    crossing: float | None = None,
+) -> Figure:
+    """Measured times on two logarithmic axes, with curves of what theory expects.
+
+    Args:
+        lengths: (n,) lengths of the sequences.
+        milliseconds: name of a layer -> a time for each length.
+        laws: name of a curve -> (n,) its values in milliseconds, drawn dashed.
+        crossing: the length that a vertical line marks. None: no line.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.8, 4.6), layout="constrained")
+    axes = figure.subplots()
+    _lines(axes, {name: (lengths, values) for name, values in milliseconds.items()})
+    for dashes, (name, values) in zip(("--", ":"), laws.items(), strict=False):
+        axes.plot(lengths, values, dashes, color="#7a7a7a", label=name)
+    if crossing is not None:
+        axes.axvline(crossing, color="#d55e00", linewidth=1)
+        axes.annotate(
+            f"crossing near n = {crossing:.0f}",
+            (crossing, 0.02),
+            xycoords=("data", "axes fraction"),
+            xytext=(-5, 0),
+            textcoords="offset points",
+            ha="right",
+            fontsize=9,
+        )
+    low = min(min(values) for values in milliseconds.values())
+    axes.set(
+        xscale="log",
+        yscale="log",
+        ylim=(low / 3, None),
+        xlabel="n: length of the sequence",
+        ylabel="milliseconds, one layer, forward",
+        title="Time against length, measured on this machine",
+    )
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.minorticks_off()
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def _lines(axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], every: int = 1) -> None:
+    """A line for each name; a marker at every ``every``-th point."""
+    for style, (name, (x, y)) in zip(_STYLES, lines.items(), strict=False):
+        axes.plot(x, y, label=name, markevery=every, markersize=5, linewidth=1.5, **style)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+# ---------------------------------------------------------------------------------- tables and bars
+
+
+def alignment_heatmap(
+    weights: np.ndarray, targets: Sequence[str], sources: Sequence[str], title: str
+) -> Figure:
+    """Which source words a translator looks at while it writes each target word, as in Bahdanau et al. 2015.
+
+    Args:
+        weights: (len(targets), len(sources)), rows summing to 1. Those above 0.1 carry their number.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.0 + 0.56 * len(sources), 1.6 + 0.42 * len(targets)), layout="constrained")
+    axes = figure.subplots()
+    image = axes.imshow(weights, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xticks(range(len(sources)), sources, rotation=40, ha="left")
+    axes.set_yticks(range(len(targets)), targets)
+    for (row, column), weight in np.ndenumerate(weights):
+        if weight >= 0.1:
+            colour = "black" if weight > 0.5 else "white"
+            axes.text(column, row, f"{weight:.1f}", ha="center", va="center", fontsize=8, color=colour)
+    axes.set(xlabel="source word that is looked at", ylabel="word that is written")
+    figure.suptitle(title)
+    figure.colorbar(image, label="weight", shrink=0.8)
+    return figure
+
+
+def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -> Figure:
+    """Several ways to weigh the words of one sentence, a panel each, all on one scale.
+
+    Args:
+        weights: name of the way -> (len(words),) shares that sum to 1.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.2 + 2.3 * len(weights), 0.9 + 0.32 * len(words)), layout="constrained")
+    panels = figure.subplots(1, len(weights), sharey=True, squeeze=False)[0]
+    widest = max(float(np.max(shares)) for shares in weights.values())
+    for axes, (name, shares) in zip(panels, weights.items(), strict=True):
+        bars = axes.barh(range(len(words)), shares, color="#31688e")
+        axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, fontsize=8)
+        axes.set_title(name, fontsize=10)
+        axes.set_xlim(0, 1.3 * widest)
+        axes.set_xticks([])
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+    panels[0].set_yticks(range(len(words)), words)
+    panels[0].invert_yaxis()
+    return figure
+
+
+# ---------------------------------------------------------------------------------- the way through a layer
+
+Node = tuple[int, int]
+"""(position, height): height 0 is the input, 1 the states of a recurrent layer or the first layer of a stack."""
+
+
+def read_by(kind: str, node: Node, n: int, kernel: int = 3) -> list[Node]:
+    """The nodes that one node computes its value from.
+
+    Args:
+        kind: "self-attention", "recurrent", "convolutional" or "dilated". Convolutions see their own position and
+            the ``kernel - 1`` before it; dilated ones in steps of 1, kernel, kernel², ... from layer to layer.
+
+    Raises:
+        ValueError: the kind is none of these.
+    """
+    position, height = node
+    if height == 0:
+        return []
+    match kind:
+        case "self-attention":
+            return [(other, height - 1) for other in range(n)]
+        case "recurrent":
+            return [(position, 0), *([(position - 1, 1)] if position else [])]
+        case "convolutional" | "dilated":
+            step = kernel ** (height - 1) if kind == "dilated" else 1
+            behind = (position - step * place for place in range(kernel))
+            return [(other, height - 1) for other in behind if other >= 0]
+    raise ValueError(
+        f"Unknown kind {kind!r}; there are self-attention, recurrent, convolutional and dilated layers."
+    )
+
+
+def way_through(kind: str, n: int, kernel: int = 3) -> list[Node]:
+    """The shortest way from the first of n inputs to the last output, found by search: its nodes, input first.
+
+    Where one layer is not enough, layers are stacked until the last output sees the first input.
+    """
+    height = 1
+    while not (way := _search(kind, (n - 1, height), n, kernel)):
+        height += 1
+    return way
+
+
+def _search(kind: str, top: Node, n: int, kernel: int) -> list[Node]:
+    """Breadth first, from the output down; empty if the first input cannot be reached."""
+    above: dict[Node, Node | None] = {top: None}
+    waiting = deque([top])
+    while waiting and (0, 0) not in above:
+        node = waiting.popleft()
+        for below in read_by(kind, node, n, kernel):
+            if below not in above:
+                above[below] = node
+                waiting.append(below)
+    way: list[Node] = []
+    step = (0, 0) if (0, 0) in above else None
+    while step is not None:
+        way.append(step)
+        step = above[step]
+    return way
+
+
+def ways_figure(kinds: Sequence[str], n: int, kernel: int = 3) -> Figure:
+    """What feeds the last output in each kind of layer, with the shortest way from the first input drawn bold."""
+    from matplotlib.figure import Figure
+
+    ways = {kind: way_through(kind, n, kernel) for kind in kinds}
+    heights = [max(height for _, height in way) for way in ways.values()]
+    figure = Figure(figsize=(9, 1.0 * len(kinds) + 0.28 * sum(heights)), layout="constrained")
+    panels = figure.subplots(
+        len(kinds), 1, sharex=True, squeeze=False, height_ratios=[1.5 + height for height in heights]
+    )[:, 0]
+    for axes, height, (kind, way) in zip(panels, heights, ways.items(), strict=True):
+        edges = list(_edges_below(kind, (n - 1, height), n, kernel))
+        for start, end in edges:
+            axes.plot(*zip(start, end, strict=True), color="#b8b8b8", linewidth=0.7, zorder=1)
+        axes.plot(*zip(*way, strict=True), color="#d55e00", linewidth=2.2, zorder=2)
+        nodes = {(place, level) for place in range(n) for level in range(height + 1)}
+        used = {node for edge in edges for node in edge}
+        for group, colour in ((nodes - used, "#dddddd"), (used, "#31688e")):
+            if group:
+                axes.scatter(*zip(*sorted(group), strict=True), s=26, color=colour, zorder=3)
+        steps = len(way) - 1
+        axes.set_title(f"{kind}: {steps} step{'s' * (steps > 1)} from first to last", loc="left", fontsize=10)
+        axes.set_yticks(range(height + 1), ["input", *map(str, range(1, height + 1))], fontsize=8)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        axes.margins(y=0.25)
+    panels[-1].set(xticks=range(n), xlabel="position in the sequence")
+    return figure
+
+
+def _edges_below(kind: str, top: Node, n: int, kernel: int) -> Iterator[tuple[Node, Node]]:
+    waiting, seen = deque([top]), {top}
+    while waiting:
+        node = waiting.popleft()
+        for below in read_by(kind, node, n, kernel):
+            yield below, node
+            if below not in seen:
+                seen.add(below)
+                waiting.append(below)
+
+
+# ---------------------------------------------------------------------------------- widgets
+
+
+def sentence_explorer(
+    look: Callable[[str, str], tuple[Sequence[str], np.ndarray, str]], examples: Sequence[tuple[str, str]]
+) -> None:
+    """Type a sentence and one of its words, and see how the word shares out its attention.
+
+    Args:
+        look: (sentence, word) -> the words, a share for each, and a remark; it raises ValueError, with a message
+            for the learner, for what it cannot look at.
+        examples: (sentence, word) pairs; the first is shown at the start, all where there is no kernel.
+    """
+
+    def html(sentence: str, word: str) -> str:
+        words, shares, remark = look(sentence, word)
+        return _bars_html(words, shares, f"“{word}” looks at") + f"<div>{inline(remark)}</div>"
+
+    def text(sentence: str, word: str) -> str:
+        words, shares, remark = look(sentence, word)
+        return f"{sentence}: {word} looks at\n{_bars_text(words, shares)}\n{remark}"
+
+    import ipywidgets
+
+    wide = ipywidgets.Layout(width="32em")
+    sentence = ipywidgets.Text(examples[0][0], description="sentence", layout=wide, continuous_update=False)
+    word = ipywidgets.Text(examples[0][1], description="word", continuous_update=False)
+    picture = ipywidgets.HTML(html(*examples[0]))
+
+    def redraw(_: object) -> None:
+        try:
+            picture.value = html(sentence.value, word.value)
+        except ValueError as problem:
+            picture.value = f"<div>{inline(str(problem))}</div>"
+
+    sentence.observe(redraw, names="value")
+    word.observe(redraw, names="value")
+    widget = ipywidgets.VBox([sentence, word, picture])
+    show_live(
+        widget,
+        html="".join(f"<p><i>{inline(example[0])}</i></p>{html(*example)}" for example in examples),
+        text="\n\n".join(text(*example) for example in examples),
+    )

@@ -1,0 +1,1285 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 01: why attention
+#
+# Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty nobody would
+# try: you would look at the text again. Until 2014 a neural translator was not allowed to. It read the sentence word by word
+# into one vector, and wrote the translation from that vector alone. **Attention** was invented to let it look back.
+#
+# In this lab you build the old way and the new one. And you measure: what the old way forgets, how long it makes you wait,
+# how much better a translator gets that may look back, and what looking back costs.
+#
+# **After this lab you can**
+#
+# - write a recurrent network, and name its three problems;
+# - compare a query with keys in the two classical ways, additive (Bahdanau) and by dot product (Luong), and turn the scores
+#   into a weighted average;
+# - read an alignment: which source word stands behind which written word;
+# - show what attention does without a single learned weight, and what it does not know;
+# - count what a layer costs, and measure from which length on attention is the slower one.
+#
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 80 minutes for you; the computer
+# needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `rnn_forward` | ●●○○○ | ●●●○○ | 10 | 3 |
+# | 2 | `additive_scores` | ●●●○○ | ●●●○○ | 12 | 4 |
+# | 3 | `dot_product_scores` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 4 | `attend` | ●●○○○ | ●●●●● | 6 | 4 |
+# | 5 | `reweight` | ●○○○○ | ●●●●○ | 4 | 2 |
+# | 6 | `layer_cost` | ●●●○○ | ●●●●○ | 12 | 4 |
+
+# %%
+import numpy as np
+
+from course_utils import inputs_of
+from course_utils.maths import softmax  # the course's own; it gives what yours gave in lab 00
+
+np.set_printoptions(precision=3, suppress=True)
+
+# %% [markdown]
+# ## 1. One word after the other
+#
+# Sentences have any length, and a network has a fixed number of weights. How can the one read the other? Four answers, older
+# than the Transformer:
+#
+# | way | how it reads | what it does not see |
+# |---|---|---|
+# | n-grams | counts runs of *n* words | everything before the last *n* − 1 words |
+# | bag of words | adds up all words | their order |
+# | convolution | each word with its neighbours | words that are far apart (section 7) |
+# | recurrent network | word by word, with a memory | you will measure it |
+#
+# The last one ruled until 2017. It keeps a vector, the **state**, and after each word it makes a new state from the word and
+# the old state. Here the state is a single number. Only the first word says something, a 1. The others say nothing, 0. Watch
+# what is left of *Jane*.
+
+# %% tags=["skip-grading"]
+import math
+
+memory = 0.0
+for word, number in zip(["Jane", "visits", "Africa", "in", "September"], [1, 0, 0, 0, 0], strict=True):
+    before = memory
+    memory = math.tanh(1.0 * number + 0.6 * before)
+    print(f"{word:10} tanh(1.0 * {number} + 0.6 * {before:.3f}) = {memory:.3f}")
+
+# %% [markdown]
+# Two things to remember for later. Each state needs the one before it, so nobody can compute the last without all the others.
+# And each step multiplies what is left of *Jane* by something smaller than 1.
+#
+# ### Exercise 1: `rnn_forward`
+#
+# With vectors, the two numbers 1.0 and 0.6 become matrices, and there is a bias (Elman 1990):
+#
+# $$h_t = \tanh(x_t\,W_\mathrm{input} + h_{t-1}\,W_\mathrm{hidden} + b)$$
+#
+# Vectors are rows in this course, so the matrix stands on the right. The words lie along the second-to-last axis of `x`.
+# There may be more axes in front (a batch of sentences), which all go through the same steps.
+
+# %% nbgrader={"grade": false, "grade_id": "rnn_forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rnn_forward(
+    x: np.ndarray,
+    w_input: np.ndarray,
+    w_hidden: np.ndarray,
+    bias: np.ndarray,
+    state: np.ndarray | None = None,
+) -> np.ndarray:
+    """Reads a sentence with a recurrent network: h_t = tanh(x_t @ w_input + h_{t-1} @ w_hidden + bias).
+
+    Args:
+        x: words as rows, (..., seq_len, d_input).
+        w_input: (d_input, d_hidden).
+        w_hidden: (d_hidden, d_hidden).
+        bias: (d_hidden,).
+        state: the state before the first word, (..., d_hidden). None stands for zeros.
+
+    Returns:
+        The state after each word, (..., seq_len, d_hidden). The state before the first word is not among them.
+    """
+    # 1. The state before the first word.
+    ### BEGIN SOLUTION
+    if state is None:
+        state = np.zeros((*x.shape[:-2], w_hidden.shape[0]))
+    ### END SOLUTION
+    # 2. One state after the other; keep them all.
+    states = []
+    ### BEGIN SOLUTION
+    for step in range(x.shape[-2]):
+        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)
+        states.append(state)
+    ### END SOLUTION
+    return np.stack(states, axis=-2)
+
+# %% [markdown]
+# <details><summary>Hint 1: which axis do I loop over?</summary>
+#
+# The words. They are the second-to-last axis, whatever stands in front. `x[..., 0, :]` is the first word of every sentence of
+# the batch, and `x.shape[-2]` is how many words there are.
+# </details>
+# <details><summary>Hint 2: the shape of the zeros</summary>
+#
+# One state for each sentence: the axes in front of `x`'s last two, and then the features. `x.shape[:-2]` is a tuple of the
+# axes in front; it is empty for a single sentence.
+# </details>
+# <details><summary>Hint 3: I keep getting a state that does not depend on earlier words</summary>
+#
+# Then the next step does not get the state that you have just computed. What is the variable called that it reads?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_rnn_forward", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.rnn_forward")
+
+# %% [markdown]
+# The same loop is behind PyTorch's layer. It stores its matrices the other way round, for vectors as columns, and it has two
+# biases where one would do. With its weights your function gives its states:
+
+# %% tags=["skip-grading"]
+import torch
+
+torch.manual_seed(0)
+rng = np.random.default_rng(0)
+layer = torch.nn.RNN(3, 4, batch_first=True)
+x = rng.standard_normal((2, 5, 3)).astype(np.float32)
+with torch.no_grad():
+    theirs, _ = layer(torch.tensor(x))
+input_weights, hidden_weights, *biases = (parameter.detach().numpy() for parameter in layer.parameters())
+ours = rnn_forward(x, input_weights.T, hidden_weights.T, sum(biases))
+print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1e}")
+
+# %% [markdown]
+# ### Gates: GRU and LSTM
+#
+# A plain recurrent network writes its whole state anew at each word. The **LSTM** (Hochreiter and Schmidhuber 1997) and the
+# **GRU** (Cho et al. 2014) have *gates*: numbers between 0 and 1, one for each feature, computed from the word and the state.
+# A gate says how much of a feature is kept. The LSTM's memory $c_t$ shows the idea best:
+#
+# $$c_t = f_t \odot c_{t-1} + i_t \odot g_t$$
+#
+# $g_t$ is the news, $i_t$ the gate that lets it in, and $f_t$ the *forget gate*. Where $f_t$ is near 1, a feature passes
+# through almost unchanged. Each gate has matrices of its own, which you can count:
+
+# %% tags=["skip-grading"]
+for name in ("RNN", "GRU", "LSTM"):
+    layer = getattr(torch.nn, name)(64, 64)
+    total = sum(parameter.numel() for parameter in layer.parameters())
+    print(f"{name:5} of width 64: {total:6,} parameters, {total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
+
+# %% [markdown]
+# Better at keeping, then. But still one word after the other.
+#
+# ## 2. First problem: distance
+#
+# Take 40 words, change the first, and look how far your states are moved by that. Near the change a lot; and later?
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(1)
+d = 16
+sentence = rng.standard_normal((40, d))
+other = sentence.copy()
+other[0] = rng.standard_normal(d)
+matrices = [rng.standard_normal((d, d)) * 0.6 / np.sqrt(d) for _ in range(2)]
+moved = rnn_forward(other, *matrices, np.zeros(d)) - rnn_forward(sentence, *matrices, np.zeros(d))
+for distance in (0, 1, 2, 5, 10, 20, 39):
+    print(f"{distance:2} words after the change: the state has moved by {np.linalg.norm(moved[distance]):.1e}")
+
+# %% [markdown]
+# The last state hardly knows which word came first. For learning that is worse than it sounds. The gradient takes the same
+# way, backwards. By the chain rule
+#
+# $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
+#
+# with one factor for each word in between. Factors below 1 multiply to nothing: the gradient **vanishes**. Factors above 1
+# multiply to something huge: it **explodes** (Bengio, Simard and Frasconi 1994). A word far back that would have been
+# important gets no signal to say so.
+#
+# Now measure it in real layers, freshly initialised: the gradient of the last output with respect to each word, over 100
+# words.
+
+# %% tags=["skip-grading"]
+from contextlib import contextmanager
+
+
+@contextmanager
+def one_core():
+    """Small matrices are not worth sharing out among cores. In use as @one_core() above a function."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@one_core()
+def gradient_norms(read, n: int = 100, d: int = 64, batch: int = 16) -> np.ndarray:
+    """Norm of the last output's gradient with respect to each word, by distance: (n,)."""
+    x = torch.randn(batch, n, d, dtype=torch.float64, requires_grad=True)  # float32 ends at 1e-45
+    last = read(x)[:, -1]
+    (gradient,) = torch.autograd.grad((last * torch.randn_like(last)).sum(), x)
+    return gradient.norm(dim=-1).mean(dim=0).flip(0).numpy()
+
+
+torch.manual_seed(0)
+options = {"batch_first": True, "dtype": torch.float64}
+plain, large = torch.nn.RNN(64, 64, **options), torch.nn.RNN(64, 64, **options)
+gru = torch.nn.GRU(64, 64, **options)
+lstm, open_lstm = torch.nn.LSTM(64, 64, **options), torch.nn.LSTM(64, 64, **options)
+attention = torch.nn.MultiheadAttention(64, num_heads=1, **options)
+with torch.no_grad():
+    large.weight_hh_l0.mul_(3.5)
+    open_lstm.bias_ih_l0[64:128] = 2.0  # the forget gates begin near sigmoid(2) = 0.88
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.sequences import gradient_over_distance
+
+norms = {
+    "RNN": gradient_norms(lambda x: plain(x)[0]),
+    "RNN, weights × 3.5": gradient_norms(lambda x: large(x)[0]),
+    "GRU": gradient_norms(lambda x: gru(x)[0]),
+    "LSTM": gradient_norms(lambda x: lstm(x)[0]),
+    "LSTM, forget gates open": gradient_norms(lambda x: open_lstm(x)[0]),
+    "attention": gradient_norms(lambda x: attention(x, x, x)[0]),
+}
+print(f"{'distance':24}" + "".join(f"{at:>9}" for at in (1, 10, 50, 99)) + "   mean factor a word")
+for name, values in norms.items():
+    factor = (values[99] / values[1]) ** (1 / 98)
+    print(f"{name:24}" + "".join(f"{values[at]:9.0e}" for at in (1, 10, 50, 99)) + f"{factor:14.2f}")
+show_figure(
+    gradient_over_distance(norms),
+    alt="Gradient norm against distance, logarithmic: RNN, GRU and LSTM fall in straight lines, the RNN with "
+    "large weights rises, the LSTM with open forget gates falls slowly, attention stays level.",
+)
+
+# %% [markdown]
+# Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor a step, the last column of the
+# table: the RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
+# that starts open makes it nearly flat. That is why LSTMs were worth having. Yet each word in between still costs a factor.
+# With larger weights the plain network explodes instead.
+#
+# Attention is the level one. Its output is a sum over *all* words, so every word is one step away, the last as well as the
+# first. (It lies lower because each of a hundred words has only a small share in the sum. But it does not fall.)
+#
+# ## 3. Second problem: one vector for everything
+#
+# To translate, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
+# source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. It is the same size for three
+# words and for thirty.
+#
+# A toy shows what that does. The task is to translate things like *le chat noir et la gare vide* to *the black cat and the
+# empty station*. It is made, so there is as much of it as we like, and we know which words belong together: noun and
+# adjective change places. The adjective has to agree in French (*noir*, *noire*) but not in English.
+
+# %% tags=["skip-grading"]
+NOUNS = """le chat cat, le chien dog, le livre book, le train train, le pont bridge, le jardin garden,
+    la maison house, la voiture car, la fleur flower, la gare station, la rue street, la porte door"""
+ADJECTIVES = """noir noire black, blanc blanche white, vert verte green, bleu bleue blue,
+    rouge rouge red, vide vide empty, ouvert ouverte open, froid froide cold"""
+nouns = np.array([entry.split() for entry in NOUNS.split(",")])  # article, French, English
+adjectives = np.array([entry.split() for entry in ADJECTIVES.split(",")])  # masculine, feminine, English
+french = ["et", *sorted({*nouns[:, :2].flat, *adjectives[:, :2].flat})]
+english = ["<start>", "and", "the", *sorted({*nouns[:, 2], *adjectives[:, 2]})]
+
+
+def ids(words: np.ndarray, vocabulary: list[str]) -> torch.Tensor:
+    """Words -> their numbers in a vocabulary, without the last word of each row (an "et" or "and" too many)."""
+    return torch.tensor(np.vectorize(vocabulary.index)(words).reshape(len(words), -1)[:, :-1])
+
+
+def sentences(phrases: int, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """French and English sentences of so many phrases, as word ids, (count, 4 * phrases - 1)."""
+    noun = nouns[rng.integers(0, len(nouns), (count, phrases))]
+    adjective = adjectives[rng.integers(0, len(adjectives), (count, phrases))]
+    agreeing = np.where(noun[..., 0] == "le", adjective[..., 0], adjective[..., 1])
+    et, the, also = (np.full((count, phrases), word) for word in ("et", "the", "and"))
+    source = np.stack([noun[..., 0], noun[..., 1], agreeing, et], axis=-1)
+    target = np.stack([the, adjective[..., 2], noun[..., 2], also], axis=-1)
+    return ids(source, french), ids(target, english)
+
+
+for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=True):
+    print(" ".join(french[i] for i in source), "->", " ".join(english[i] for i in target))
+
+# %% [markdown]
+# Three words a phrase, and an *et* between two. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of
+# 96⁴, about 85 million. Nobody learns that by heart.
+#
+# The translator has an encoder that reads in both directions (as Bahdanau's) and a decoder. Look at `context`: it says what
+# the decoder sees of the French sentence while it writes. Here that is the one vector `summary`, for each word to be written.
+
+# %% tags=["skip-grading"]
+from torch import nn
+
+
+class Translator(nn.Module):
+    """A GRU that reads French and a GRU that writes English; all that the one tells the other is one vector."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.french_vectors = nn.Embedding(len(french), 64)
+        self.english_vectors = nn.Embedding(len(english), 64)
+        self.encoder = nn.GRU(64, 32, batch_first=True, bidirectional=True)
+        self.decoder = nn.GRU(64, 64, batch_first=True)
+        self.first_state = nn.Linear(64, 64)
+        self.to_word = nn.Linear(128, len(english))
+
+    def read(self, source):
+        """All states of the encoder (batch, k_len, 64); and the last of each direction, joined (batch, 64)."""
+        memory, (forwards, backwards) = self.encoder(self.french_vectors(source))
+        return memory, torch.cat([forwards, backwards], dim=-1)
+
+    def context(self, states, memory, summary):
+        """What the decoder sees of the French sentence at each word, (batch, q_len, 64)."""
+        return summary[:, None].expand(-1, states.shape[1], -1)
+
+    def write(self, words, state, memory, summary):
+        """Scores for the word after each of `words`, and the decoder's last state."""
+        states, state = self.decoder(self.english_vectors(words), state)
+        return self.to_word(torch.cat([states, self.context(states, memory, summary)], dim=-1)), state
+
+    def begin(self, summary):
+        return torch.tanh(self.first_state(summary))[None]
+
+# %% [markdown]
+# Training shows the model the right English words up to a place and asks for the next one. Sentences have 1 to 5 phrases. To
+# test, the model translates sentences that it has not seen, word after word, each time with its own last word.
+
+# %% tags=["skip-grading"]
+@one_core()
+def train(model: Translator, steps: int = 1000) -> None:
+    """Trains on sentences of 1 to 5 phrases, new ones in each step."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+    slower = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, 2 - 2 * step / steps))
+    rng, losses = np.random.default_rng(0), []
+    for step in range(steps):
+        source, target = sentences(rng.integers(1, 6), 32, rng)
+        shown = nn.functional.pad(target[:, :-1], (1, 0))  # <start> has number 0
+        memory, summary = model.read(source)
+        scores, _ = model.write(shown, model.begin(summary), memory, summary)
+        loss = nn.functional.cross_entropy(scores.flatten(0, 1), target.flatten())
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1)
+        optimizer.step()
+        slower.step()
+        if (step + 1) % 200 == 0:
+            print(f"steps {step - 198:4} to {step + 1:4}: mean loss {sum(losses[-200:]) / 200:.3f}")
+
+
+@one_core()
+@torch.no_grad()
+def translate(model: Translator, source: torch.Tensor) -> torch.Tensor:
+    """The likeliest word, again and again, as many as the source has."""
+    memory, summary = model.read(source)
+    state, words = model.begin(summary), torch.zeros(len(source), 1, dtype=torch.long)
+    for _ in range(source.shape[1]):
+        scores, state = model.write(words[:, -1:], state, memory, summary)
+        words = torch.cat([words, scores.argmax(-1)], dim=1)
+    return words[:, 1:]
+
+# %% tags=["skip-grading"]
+import time
+
+torch.manual_seed(0)
+one_vector = Translator()
+started = time.perf_counter()
+train(one_vector)
+print(f"{time.perf_counter() - started:.0f} seconds")
+
+
+def right(model: Translator, phrases: int) -> float:
+    """The share of 300 new sentences that are translated without any mistake."""
+    source, target = sentences(phrases, 300, np.random.default_rng(100 + phrases))
+    return (translate(model, source) == target).all(dim=1).float().mean().item()
+
+
+accuracy = {"one vector": [right(one_vector, phrases) for phrases in range(1, 7)]}
+for phrases, share in enumerate(accuracy["one vector"], 1):
+    print(f"{4 * phrases - 1:2} words: {share:4.0%} of the sentences without a mistake")
+
+# %% [markdown]
+# Short sentences go well. With each further phrase more goes wrong, and soon no sentence is right any more. The model has
+# learned French: what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that
+# they can be unpacked again is hard to learn, the harder the longer the sentence. (Train it three times as long, and the fall
+# comes a phrase later.) Cho et al. (2014, *On the properties of neural machine translation*) saw the same with real
+# sentences: quality fell with length.
+#
+# ## 4. Looking back
+#
+# Bahdanau, Cho and Bengio (2015) did not throw the encoder's other states away. There is one for each source word. When the
+# decoder writes a word, it *looks back*: it compares its own state with each of the encoder's states, and takes an average of
+# these in which the fitting ones weigh more. In today's words:
+#
+# - the **query** is the decoder's state: what am I looking for?
+# - the **keys** are the encoder's states: what can be found where?
+# - the **values** are what is averaged. Here they are the encoder's states again; in lab 02 keys and values part.
+#
+# $$\text{weights} = \mathrm{softmax}(\mathrm{score}(\text{query}, \text{keys})) \qquad \text{context} = \sum_j \text{weights}_j\,\text{value}_j$$
+#
+# Nothing is squeezed into one vector: a longer sentence has more states to look at. What is still open is how to compare a
+# query with a key. Bahdanau's answer (in the paper's appendix A.1.2) is a small network with one hidden layer:
+#
+# $$\mathrm{score}(q, k) = \tanh(q\,W_\mathrm{query} + k\,W_\mathrm{key}) \cdot v$$
+#
+# Two matrices bring query and key to the same length, so they may have different lengths themselves. Then they are added, and
+# $v$ weighs the features of the result. That is why this kind is called **additive**. With numbers, for a query that looks
+# for a noun:
+
+# %% tags=["skip-grading"]
+asks = [1.0, -0.5]  # the query, times its matrix
+answers = {"le": [-1.0, 0.2], "chat": [0.8, -0.4], "noir": [0.1, 0.9]}  # the keys, times theirs
+v = [1.5, -1.0]
+fits = []
+for word, answer in answers.items():
+    bent = [math.tanh(a + b) for a, b in zip(asks, answer, strict=True)]
+    fits.append(sum(weight * entry for weight, entry in zip(v, bent, strict=True)))
+    print(f"{word:5} sum {np.add(asks, answer)}  tanh {np.array(bent)}  score {fits[-1]:6.3f}")
+print("weights:", np.exp(fits) / np.exp(fits).sum())
+
+# %% [markdown]
+# ### Exercise 2: `additive_scores`
+#
+# All queries with all keys at once. The sum needs every pair, so there is an array with an axis for the queries, an axis for
+# the keys, and one for the features: (..., q_len, k_len, d_align). Broadcasting makes it: a column of queries plus a row of
+# keys is a table.
+
+# %% nbgrader={"grade": false, "grade_id": "additive_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def additive_scores(
+    query: np.ndarray, key: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, v: np.ndarray
+) -> np.ndarray:
+    """How well each query fits each key: tanh(q @ w_query + k @ w_key) · v (Bahdanau et al. 2015).
+
+    Args:
+        query: (..., q_len, d_query).
+        key: (..., k_len, d_key), with the same axes in front.
+        w_query: (d_query, d_align).
+        w_key: (d_key, d_align).
+        v: (d_align,).
+
+    Returns:
+        The scores, before any softmax, (..., q_len, k_len).
+    """
+    # 1. Query and key, brought to the same length: (..., q_len, d_align) and (..., k_len, d_align).
+    ### BEGIN SOLUTION
+    asked = query @ w_query
+    offered = key @ w_key
+    ### END SOLUTION
+    # 2. Every query with every key, through the tanh: (..., q_len, k_len, d_align).
+    ### BEGIN SOLUTION
+    pairs = np.tanh(asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :])
+    ### END SOLUTION
+    # 3. One number a pair: (..., q_len, k_len).
+    ### BEGIN SOLUTION
+    return pairs @ v
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: a table of sums</summary>
+#
+# For plain numbers: with `a` of shape (4,) and `b` of shape (6,), `a[:, np.newaxis] + b` has shape (4, 6) and holds every
+# sum. Where does the new axis go when there are features behind and perhaps a batch in front? Write the two shapes that you
+# want to add below each other.
+# </details>
+# <details><summary>Hint 2: from features to one number</summary>
+#
+# A matrix product with a vector sums over the last axis, whatever stands in front.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_additive_scores", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.additive_scores")
+
+# %% [markdown]
+# What is the tanh for? For small numbers tanh(*z*) is nearly *z*, as if it were not there. So shrink both matrices to a
+# thousandth, and stretch `v` by a thousand to make up for it. Two queries that are quite different:
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(35)
+two_queries, three_keys = rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
+w_q, w_k, v = rng.standard_normal((4, 5)), rng.standard_normal((4, 5)), rng.standard_normal(5)
+print("with the tanh, a row a query:\n", softmax(additive_scores(two_queries, three_keys, w_q, w_k, v)))
+nearly_linear = additive_scores(two_queries, three_keys, w_q / 1000, w_k / 1000, v * 1000)
+print("as good as without it:\n", softmax(nearly_linear))
+
+# %% [markdown]
+# Without it both queries get the same weights: asking has no effect! The score is then a number of the query plus a number of
+# the key, and the softmax ignores what is added to a whole row. The tanh makes query and key meet.
+#
+# ### Exercise 3: `dot_product_scores`
+#
+# Luong, Pham and Manning (2015) tried simpler scores. If query and key have the same length, multiply them entry by entry and
+# add up: the **dot** product. It is large when both point the same way. If not, a learned matrix in between makes them fit,
+# which they call **general**:
+#
+# $$\mathrm{score}(q, k) = q \cdot k \qquad\qquad \mathrm{score}(q, k) = q\,W \cdot k$$
+#
+# All queries with all keys are then one matrix product, and no array of pairs and features is needed. That is why the
+# Transformer took this one.
+
+# %% nbgrader={"grade": false, "grade_id": "dot_product_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def dot_product_scores(query: np.ndarray, key: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+    """How well each query fits each key: "dot" and "general" of Luong et al. 2015, section 3.1.
+
+    Args:
+        query: (..., q_len, d_query).
+        key: (..., k_len, d_key), with the same axes in front.
+        w: (d_query, d_key) for "general". None means "dot"; then d_query = d_key.
+
+    Returns:
+        The scores, neither scaled nor through a softmax, (..., q_len, k_len).
+    """
+    ### BEGIN SOLUTION
+    if w is not None:
+        query = query @ w
+    return query @ np.swapaxes(key, -1, -2)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: every query with every key</summary>
+#
+# (q_len, d) times (d, k_len) gives (q_len, k_len), and each entry is one dot product. Your keys have shape (k_len, d):
+# exchange their *last two* axes. `.T` exchanges all of them, which a batch does not survive.
+# </details>
+# <details><summary>Hint 2: where does w go?</summary>
+#
+# Look at its shape: (d_query, d_key). What can it be multiplied with from the left, and how long is the result?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_dot_product_scores", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.dot_product_scores")
+
+# %% [markdown]
+# How much does the simpler score save? Numbers in memory for a sentence of 1000 words that is compared with itself, 512
+# features each:
+
+# %% tags=["skip-grading"]
+n, d = 1000, 512
+print(f"additive:    {n:,} x {n:,} x {d} = {n * n * d:13,} numbers before v, {4 * n * n * d / 1e9:.3f} GB")
+print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           {4 * n * n / 1e9:.3f} GB")
+
+# %% [markdown]
+# ### Exercise 4: `attend`
+#
+# Now the whole of attention, with your dot-product scores: scores, shares, average. Each **query** shares out its attention
+# over the keys. (Why is nothing scaled here? Luong does not. Lab 02 shows what goes wrong with long vectors, and the small
+# correction that made it *scaled* dot-product attention.)
+
+# %% nbgrader={"grade": false, "grade_id": "attend", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attend(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Attention with plain dot-product scores: no matrix in between, no scaling.
+
+    Args:
+        query: (..., q_len, d_key).
+        key: (..., k_len, d_key).
+        value: (..., k_len, d_value).
+
+    Returns:
+        context (..., q_len, d_value): for each query, the average of the values by its weights;
+        weights (..., q_len, k_len): for each query, shares of the keys that sum to 1.
+    """
+    # 1. Scores, and from them the weights of each query.
+    ### BEGIN SOLUTION
+    weights = softmax(dot_product_scores(query, key))
+    ### END SOLUTION
+    # 2. The weighted averages.
+    ### BEGIN SOLUTION
+    context = weights @ value
+    ### END SOLUTION
+    return context, weights
+
+# %% [markdown]
+# <details><summary>Hint 1: along which axis is the softmax?</summary>
+#
+# The weights of *one query* sum to 1. The scores have a row for each query and a column for each key; `softmax` works along
+# the last axis unless you say otherwise.
+# </details>
+# <details><summary>Hint 2: an average as a matrix product</summary>
+#
+# A row of weights times the matrix of values adds up the *rows* of that matrix, each multiplied by its weight.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_attend", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.attend")
+
+# %% [markdown]
+# Three keys, three values that are easy to follow, and three queries: one like the first key, one between the first and the
+# second, one that is all zeros.
+
+# %% tags=["skip-grading"]
+some_keys = np.array([[3.0, 0.0], [0.0, 3.0], [-3.0, 0.0]])
+some_values = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8], "nothing": [0.0, 0.0]}.items():
+    context, weights = attend(np.array([asked]), some_keys, some_values)
+    print(f"{said:16} weights {weights[0]}  context {context[0]}")
+
+# %% [markdown]
+# Whoever asks for nothing in particular gets the plain average of everything. Keep that in mind for section 6.
+#
+# ## 5. The payoff: a translator that looks back
+#
+# The new translator is the old one with another `context`. In it you recognise your exercise 2, in PyTorch's words so that
+# gradients flow through it. (The scores are Bahdanau's. The wiring is Luong's: the decoder takes its step first and then
+# looks, which trains faster.)
+
+# %% tags=["skip-grading"]
+class LookingTranslator(Translator):
+    """The same, but at each word the decoder looks at all states of the encoder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(64, 32, bias=False)
+        self.w_key = nn.Linear(64, 32, bias=False)
+        self.v = nn.Linear(32, 1, bias=False)
+
+    def context(self, states, memory, summary):
+        compared = self.w_query(states).unsqueeze(2).add(self.w_key(memory).unsqueeze(1)).tanh()
+        self.seen = self.v(compared).squeeze(-1).softmax(dim=-1)  # (batch, q_len, k_len)
+        return self.seen.matmul(memory)
+
+
+torch.manual_seed(0)
+looking = LookingTranslator()
+started = time.perf_counter()
+train(looking)
+print(f"{time.perf_counter() - started:.0f} seconds")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import accuracy_by_length
+
+accuracy["looking back"] = [right(looking, phrases) for phrases in range(1, 7)]
+lengths = [4 * phrases - 1 for phrases in range(1, 7)]
+for place, length in enumerate(lengths):
+    found = (f"{name} {shares[place]:4.0%}" for name, shares in accuracy.items())
+    print(f"{length:2} words: " + ",  ".join(found))
+show_figure(
+    accuracy_by_length(lengths, accuracy, trained_up_to=19),
+    alt="Share of sentences without a mistake against their length: with one vector it falls to nothing; "
+    "the model that looks back stays high up to the longest sentences of the training, and falls beyond.",
+)
+
+# %% [markdown]
+# Same data, same number of steps, same encoder and decoder. The one vector fills up. The model that looks back does not get
+# tired as sentences grow, up to the lengths that it was trained on.
+#
+# Beyond those it stumbles too. Looking back gives it room, but *where to look next* has to be learned, and it never had to
+# find a sixth phrase.
+#
+# ### Where does it look?
+#
+# Take the trained states and the trained matrices out of PyTorch and give them to **your** functions. Queries are the
+# decoder's states while it writes, keys are the encoder's states. Your `additive_scores` and a softmax must give the weights
+# that the model used itself.
+
+# %% tags=["skip-grading"]
+@torch.no_grad()
+def states_while_translating(source: torch.Tensor) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
+    """Queries (batch, q_len, 64), keys (batch, k_len, 64), and the English words (batch, q_len)."""
+    memory, summary = looking.read(source)
+    words = translate(looking, source)
+    shown = looking.english_vectors(nn.functional.pad(words[:, :-1], (1, 0)))
+    queries, _ = looking.decoder(shown, looking.begin(summary))
+    looking.context(queries, memory, summary)  # leaves its weights in looking.seen
+    return queries.numpy(), memory.numpy(), words
+
+
+w_q, w_k = (part.weight.detach().numpy().T for part in (looking.w_query, looking.w_key))
+v = looking.v.weight.detach().numpy()[0]
+line = ["la", "maison", "blanche", "et", "le", "chat", "noir", "et", "la", "gare", "vide"]
+queries, keys, words = states_while_translating(ids(np.array([[*line, "et"]]), french))
+alignment = softmax(additive_scores(queries, keys, w_q, w_k, v))[0]
+difference = np.abs(alignment - looking.seen[0].numpy()).max()
+print(f"largest difference from the model's own weights: {difference:.1e}")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import alignment_heatmap
+
+written = [english[word] for word in words[0]]
+show_figure(
+    alignment_heatmap(alignment, written, line, "Where the translator looks, word by word"),
+    alt="Heat map of the trained alignment: each English adjective looks at its French adjective and each noun "
+    "at its French noun, in a zigzag about the diagonal, because the two change places.",
+)
+source, target = sentences(4, 300, np.random.default_rng(7))
+queries, keys, words = states_while_translating(source)
+looked_at = softmax(additive_scores(queries, keys, w_q, w_k, v)).argmax(axis=-1)
+place = np.arange(source.shape[1])
+partner = np.where(place % 4 == 1, place + 1, place - 1)  # English adjective 1 <- French 2, noun 2 <- French 1
+content = (place % 4 == 1) | (place % 4 == 2)
+found, straight = (looked_at == partner)[:, content].mean(), (place == partner)[content].mean()
+print(f"adjectives and nouns that look most at their French partner: {found:.1%}")
+print(f"... if each looked at the word in its own place:             {straight:.1%}")
+
+# %% [markdown]
+# Nobody told the model which words belong together. It found that *white* comes from *blanche*, one place further on, and
+# *house* from *maison*, one place back. Figure 3 of Bahdanau et al. (2015) shows the same zigzag for real French, in *zone
+# économique européenne*, *European Economic Area*.
+#
+# Now look at the rows *the* and *and*. They look somewhere as well, and it means little: these words follow from the ones
+# before, without any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is
+# another question, and much debated (Jain and Wallace 2019, Wiegreffe and Pinter 2019).
+#
+# ## 6. Attention without weights
+#
+# The translator had matrices to learn. How much of attention is left without any? Let each word of a sentence ask with its
+# own vector, let it be found by its own vector, and let it hand over its own vector:
+#
+# $$y_i = \sum_j w_{ij}\,x_j \qquad w_{ij} = \mathrm{softmax}_j(x_i \cdot x_j)$$
+#
+# Each word becomes an average of all words, in which words like itself weigh more. Nothing is learned, so nothing is hidden.
+# Three words with two features, by hand:
+
+# %% tags=["skip-grading"]
+three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
+for one, vector in three.items():
+    products = [sum(a * b for a, b in zip(vector, other, strict=True)) for other in three.values()]
+    parts = [math.exp(product) for product in products]
+    shares = [part / sum(parts) for part in parts]
+    mixed = [
+        sum(s * entry for s, entry in zip(shares, feature, strict=True))
+        for feature in zip(*three.values(), strict=True)
+    ]
+    print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  becomes {np.array(mixed)}")
+
+# %% [markdown]
+# ### Exercise 5: `reweight`
+#
+# You have written nearly all of it. Who is query here, who is key, who is value?
+
+# %% nbgrader={"grade": false, "grade_id": "reweight", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def reweight(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Attention of a sentence to itself without any learned weight.
+
+    Args:
+        x: words as rows, (..., seq_len, d).
+
+    Returns:
+        y (..., seq_len, d): y_i = Σ_j w_ij x_j;
+        weights (..., seq_len, seq_len): w_ij, the softmax over j of the dot products x_i · x_j.
+    """
+    ### BEGIN SOLUTION
+    return attend(x, x, x)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Compare the formula with what `attend` computes. The score of words *i* and *j* is a query times a key: which vector stands
+# in each place? And what is averaged?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_reweight", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.reweight")
+
+# %% [markdown]
+# ### The word *station*
+#
+# *The train left the station on time.* A station can be many things. Here the *train* tells you. Can `reweight` hear it? Take
+# real word vectors: the table of a pretrained encoder (MiniLM, Wang et al. 2020). It has one vector of 384 numbers for each
+# word, the same in every sentence.
+
+# %% tags=["skip-grading"]
+from course_utils.models.pretrained import load_encoder, load_tokenizer, read
+from course_utils.plots.attention import word_bars
+
+tokenizer = load_tokenizer()
+table = load_encoder().embeddings.word_embeddings.weight.detach().numpy()  # (30522, 384)
+
+
+def word_vectors(sentence: str) -> tuple[list[str], np.ndarray]:
+    """The pieces of a sentence, and a vector for each, (seq_len, 384)."""
+    pieces = tokenizer(sentence, add_special_tokens=False)["input_ids"]
+    return tokenizer.convert_ids_to_tokens(pieces), table[pieces]
+
+
+words, x = word_vectors("The train left the station on time")
+y, weights = reweight(x)
+station = words.index("station")
+fits = zip(words, x @ x[station], strict=True)
+print("station times each word:", "  ".join(f"{word} {fit:.2f}" for word, fit in fits))
+show_figure(
+    word_bars(words, weights[station], "What station looks at, without any learned weight"),
+    alt="Bar chart: station gives about half of its attention to itself, most of the rest to train, "
+    "then to time.",
+)
+
+# %% [markdown]
+# After itself, *station* looks most at *train*. The vectors were learned, but nobody trained this attention. It is there
+# because the two vectors point a similar way, and they do because the two words are found in the same texts.
+#
+# What has the average done to the word? Put *station* into five sentences, and measure how near its new vector comes to words
+# that belong to one of them (the cosine: 1 = the same direction, 0 = nothing in common):
+
+# %% tags=["skip-grading"]
+lines = {
+    "railway": "The train left the station on time",
+    "broadcast": "The radio station played the song again",
+    "orbit": "The space station circled the earth",
+    "crime": "The police station was full of thieves",
+    "electricity": "The power station burned coal and gas",
+}
+directions = table / np.linalg.norm(table, axis=1, keepdims=True)
+
+
+def station_in(sentence: str) -> np.ndarray:
+    """The direction of station's new vector, (384,)."""
+    words, x = word_vectors(sentence)
+    mixed = reweight(x)[0][words.index("station")]
+    return mixed / np.linalg.norm(mixed)
+
+
+probes = directions[tokenizer.convert_tokens_to_ids(list(lines))]  # (5, 384)
+alone = directions[tokenizer.convert_tokens_to_ids("station")]
+stations = np.array([station_in(line) for line in lines.values()])  # (5, 384)
+print(f"{'nearness to':42}" + "".join(f"{probe:>12}" for probe in lines))
+for name, direction in zip(["station, the word alone", *lines.values()], [alone, *stations], strict=True):
+    print(f"{name:42}" + "".join(f"{near:12.2f}" for near in probes @ direction))
+best = (probes @ stations.T).argmax(axis=1)
+print("nearest sentence of each probe:", ", ".join(list(lines)[winner] for winner in best))
+
+# %% [markdown]
+# Read a column from top to bottom. Each probe is nearest to *station* in its own sentence: one word, five meanings, and not
+# one learned attention weight. Which of the encoder's 30,522 words does each *station* move to, compared with the four
+# others?
+
+# %% tags=["skip-grading"]
+vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
+whole = np.array([piece.isalpha() and len(piece) > 2 for piece in vocabulary])
+nearness = directions @ stations.T  # (30522, 5)
+for column, line in enumerate(lines.values()):
+    gain = nearness[:, column] - nearness.mean(axis=1)
+    gain[~whole | np.isin(vocabulary, line.lower().split())] = -np.inf
+    print(f"{line:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
+
+# %% [markdown]
+# Look at the first line: *trained, training* is there as well. The table has only one vector for *train*, whatever it means,
+# and reweighting cannot take it apart. That needs several layers, and matrices that learn what to look for.
+#
+# ### What it does not know
+#
+# No weights, no secrets. Order has no influence, nor has distance, and any length will do. Try to prove each of these wrong:
+
+# %% tags=["skip-grading"]
+words, x = word_vectors("The train left the station on time")
+y, _ = reweight(x)
+backwards, _ = reweight(x[::-1])
+print("read backwards, the same vectors:         ", np.allclose(backwards[::-1], y, atol=1e-5))
+_, far = word_vectors("The station on time left the train")
+moved, _ = reweight(far)
+print("train at the other end, the same station: ", np.allclose(moved[1], y[station], atol=1e-5))
+twice, _ = reweight(np.concatenate([x, x]))
+print("said twice, the same station:             ", np.allclose(twice[station], y[station], atol=1e-5))
+_, long = word_vectors(" ".join(["The train left the station on time"] * 60))
+print("420 words, the same code:                 ", reweight(long)[0].shape)
+
+# %% [markdown]
+# The first two are serious gaps: *the dog bites the man* and *the man bites the dog* have the same words. Lab 04 closes them.
+# The third says that attention is an average: it sees *which* words there are and in what proportion.
+#
+# One more warning. Vectors that are longer have larger products. The vectors that enter the encoder's first layer have the
+# position mixed in, and are about eight times as long as those of the table:
+
+# %% tags=["skip-grading"]
+entering = read("The train left the station on time")
+x = entering.hidden[0]  # (9, 384), with [CLS] in front and [SEP] at the end
+place = entering.tokens.index("station")
+in_the_table = np.linalg.norm(table[tokenizer.convert_tokens_to_ids("station")])
+print(f"length of station: {in_the_table:.1f} in the table, {np.linalg.norm(x[place]):.1f} here")
+seen = zip(entering.tokens, reweight(x)[1][place], strict=True)
+print("what station looks at:", "  ".join(f"{token} {share:.3f}" for token, share in seen))
+
+# %% [markdown]
+# All of its attention lies on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 cures that,
+# with a division and with learned matrices.
+#
+# Type a sentence of your own and one of its words. Try *bank*, *spring*, *bat*.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import sentence_explorer
+
+
+def look(sentence: str, word: str) -> tuple[list[str], np.ndarray, str]:
+    """What one word of a sentence looks at, and which words its vector moves to most."""
+    pieces, x = word_vectors(sentence)
+    if word.lower() not in pieces:
+        raise ValueError(f"`{word}` is not among the pieces of this sentence: {', '.join(pieces)}")
+    place = pieces.index(word.lower())
+    y, weights = reweight(x)
+    content = whole & (np.char.str_len(vocabulary) > 4) & ~np.isin(vocabulary, pieces)
+    moves = directions @ (y[place] / np.linalg.norm(y[place]) - x[place] / np.linalg.norm(x[place]))
+    nearest = vocabulary[np.argsort(-np.where(content, moves, -np.inf))[:6]]
+    return pieces, weights[place], f"The word moves towards: {', '.join(nearest)}"
+
+
+sentence_explorer(look, [("The river bank was muddy", "bank"), ("The bank gave us the money", "bank")])
+
+# %% [markdown]
+# ### Attention's relatives
+#
+# One vector out of many: that is **pooling**, and attention is one kind of it among others. What differs is who sets the
+# weights.
+#
+# - **Mean pooling** gives every word the same weight.
+# - **TF-IDF** gives a word more weight if it occurs often here (term frequency, TF) and in few other texts (inverse document
+#   frequency, IDF). The weight is the word's own: it is the same for every question.
+# - **Max pooling** takes, feature by feature, the largest number. That is a weight of 1 for one word and 0 for all others,
+#   chosen for each feature by itself: hard attention without a query.
+# - **Attention** lets the query decide.
+#
+# Side by side on the same sentence. The texts for IDF are the five sentences above; a word that occurs twice here has two
+# bars, which is its TF. For max pooling a bar is the share of the 384 features that a word wins (of two equal words, the
+# first).
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import weights_in_panels
+
+texts = [set(line.lower().split()) for line in lines.values()]
+words, x = word_vectors("The train left the station on time")
+found_in = np.array([sum(word in text for text in texts) for word in words])
+tf_idf = np.log(len(texts) / found_in) + 1
+wins = np.bincount(x.argmax(axis=0), minlength=len(words))
+shares = {
+    "mean": np.full(len(words), 1 / len(words)),
+    "TF-IDF": tf_idf / tf_idf.sum(),
+    "max pooling": wins / wins.sum(),
+    "attention: station asks": reweight(x)[1][words.index("station")],
+    "attention: left asks": reweight(x)[1][words.index("left")],
+}
+show_figure(
+    weights_in_panels(words, shares),
+    alt="Five panels of weights for the words of one sentence: equal for the mean; lowest for the and station "
+    "with TF-IDF; largest for train with max pooling; attention gives most weight to the word that asks.",
+)
+steep = [softmax(sharpness * x[:, 0]) @ x[:, 0] for sharpness in (0, 10, 100, 1000)]
+print("feature 0, softmax of itself, ever sharper:", np.array(steep), " max:", x[:, 0].max().round(3))
+print("feature 0, mean:                           ", x[:, 0].mean().round(3))
+
+# %% [markdown]
+# TF-IDF thinks little of *station*, because that is in all five texts. Attention does, if *station* is what somebody asks
+# about.
+#
+# The lines below the figure show the family tie in numbers. A softmax of zeros is the mean. Make it sharper and sharper, and
+# it becomes the maximum. Attention lies in between, and it is the only one that changes its mind when another word asks.
+#
+# ## 7. Third problem: waiting, and what it costs not to
+#
+# A recurrent network cannot start with word 5 before it is done with word 4, however many cores you have. A **convolution**
+# can: it computes each position from the inputs around it, all positions at the same time. Give it a kernel of width 3 that
+# looks at a position and the two before it. Then no position waits for another. ByteNet (Kalchbrenner et al. 2016) and
+# ConvS2S (Gehring et al. 2017) translated that way, just before the Transformer.
+#
+# The catch is the range. One layer sees three words. Two layers see five, three see seven. To bring the first and the last
+# word of a long sentence together takes a tall stack. *Dilated* convolutions leave gaps, wider from layer to layer (1, 3, 9,
+# ... for kernel 3), and reach further. And attention? Here is what feeds the last output, and in orange the shortest way from
+# the first input to it, found by search:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import ways_figure
+
+kinds = ("recurrent", "convolutional", "dilated", "self-attention")
+show_figure(
+    ways_figure(kinds, n=10),
+    alt="Four networks over 10 positions. Recurrent: one chain of 10 steps. Convolutional with kernel 3: a stack "
+    "of 5 layers. Dilated: 3 layers. Self-attention: one step from every input.",
+)
+
+# %% [markdown]
+# *Path length* is the number of steps on that way. *Sequential steps* are those that have to wait for each other inside one
+# layer. *Operations* are the work. Count the work for a small case, with a counter in the innermost loop: the scores of
+# self-attention, n = 5 words of d = 4 features.
+
+# %% tags=["skip-grading"]
+n, d, multiplications = 5, 4, 0
+for _query in range(n):
+    for _key in range(n):
+        for _feature in range(d):
+            multiplications += 1
+print("self-attention, 5 words of 4 features:", multiplications, "multiplications for the scores")
+
+# %% [markdown]
+# ### Exercise 6: `layer_cost`
+#
+# Vaswani et al. (2017) compare layers by these three numbers in their table 1, with O(), which drops constants. Here you
+# write exact numbers, so the docstring says what is counted. Draw the loops in your mind, or on paper, and derive the
+# formulas; the figure above has n = 10 and kernel 3.
+
+# %% nbgrader={"grade": false, "grade_id": "layer_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, int]:
+    """What a layer costs for n positions of d features, counted after table 1 of Vaswani et al. 2017.
+
+    Args:
+        kind: "self-attention", "recurrent", "convolutional" or "dilated".
+        n: number of positions, at least 1.
+        d: number of features, of the input and of the output.
+        kernel: width of a convolution, at least 2: a position sees itself and the kernel - 1 places before it. In a
+            stack of "dilated" ones the layers see places that are 1, kernel, kernel**2, ... apart.
+
+    Returns:
+        Three whole numbers.
+        operations: multiplications in one layer. Self-attention: those of the scores, a dot product for each pair
+            of positions (the averaging costs the same again; O() hides that factor, and we leave it out).
+            Recurrent: the state times its (d, d) matrix, at each position. Convolutional and dilated: at each
+            position, one (d, d) matrix for each place of the kernel (places before the first word count too).
+        sequential_steps: how many steps of one layer must wait for each other.
+        path_length: steps from the first input to the last output. Self-attention and convolutions: the number of
+            layers to be stacked until the last output depends on the first input, at least 1. For a dilated
+            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: the number of states on the
+            way, both ends included.
+
+    Raises:
+        ValueError: the kind is none of the four; the message names it.
+    """
+    ### BEGIN SOLUTION
+    if kind == "self-attention":
+        return n * n * d, 1, 1
+    if kind == "recurrent":
+        return n * d * d, n, n
+    if kind == "convolutional":
+        return kernel * n * d * d, 1, max(1, -(-(n - 1) // (kernel - 1)))
+    if kind == "dilated":
+        layers = 1
+        while kernel**layers < n:
+            layers += 1
+        return kernel * n * d * d, 1, layers
+    raise ValueError(f"unknown kind of layer: {kind!r}")
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how far does a stack of convolutions see?</summary>
+#
+# Count in the figure. One layer of kernel 3 reaches 2 places back, two layers 4, three layers 6. How far back is the first of
+# n positions, seen from the last?
+# </details>
+# <details><summary>Hint 2: rounding up whole numbers</summary>
+#
+# Half a layer does not exist. `math.ceil(a / b)` rounds up. So does `-(-a // b)`, without leaving the whole numbers.
+# </details>
+# <details><summary>Hint 3: the logarithm of a dilated stack</summary>
+#
+# A loop that multiplies by `kernel` until it is large enough needs no logarithm. If you use one, mind its rounding:
+# `math.log(125, 5)` is a hair above 3, and rounded up it is 4.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_layer_cost", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("why_attention.layer_cost")
+
+# %% [markdown]
+# Your formulas against the search that drew the figure, and then table 1 with numbers. A sentence, a page, a book, for 512
+# features:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import way_through
+
+print("path lengths equal those of the search:", all(
+    layer_cost(kind, n, 8)[2] == len(way_through(kind, n)) - 1 for kind in kinds for n in range(1, 30)
+))
+for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
+    title = f"{what}, n = {n:,}, d = 512"
+    print(f"\n{title:34}{'operations':>18}{'sequential':>13}{'path':>9}")
+    for kind in kinds:
+        operations, sequential, path = layer_cost(kind, n, 512)
+        print(f"  {kind:18}{operations:>32,}{sequential:>13,}{path:>9,}")
+
+# %% [markdown]
+# For a sentence self-attention has the smallest numbers in all three columns. For a book it has by far the most operations.
+# n²·d against n·d²: they are equal where n = d.
+#
+# Two claims that you will meet, and that these numbers put right. *"Attention takes logarithmic time"*: its path has length
+# 1, and the logarithm belongs to dilated convolutions. The work grows with n². *"d is much larger than n, so attention is
+# cheaper"*: for sentences, yes. Long texts turn it round.
+#
+# ## 8. What the clock says
+#
+# Operations are one thing, time another: a core that waits does nothing. Now measure, on **your** machine: a forward pass of
+# PyTorch's RNN and LSTM, a convolution, and one attention product, 64 features each, one sentence at a time, from 16 words
+# to 8192.
+
+# %% tags=["skip-grading"]
+def milliseconds(work, *inputs) -> float:
+    """The best of 3 to 50 runs, as many as fit into 0.3 seconds: the least disturbed one."""
+    runs = []
+    while len(runs) < 3 or (len(runs) < 50 and sum(runs) < 0.3):
+        start = time.perf_counter()
+        work(*inputs)
+        runs.append(time.perf_counter() - start)
+    return 1000 * min(runs)
+
+
+@torch.no_grad()
+def measured(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, list[float]]:
+    """Name of a layer -> milliseconds for each length."""
+    rnn, lstm = nn.RNN(d, d, batch_first=True), nn.LSTM(d, d, batch_first=True)
+    convolution = nn.Conv1d(d, d, kernel_size=3, padding=1)
+    times = {"RNN": [], "LSTM": [], "convolution": [], "attention": []}
+    for n in lengths:
+        x = torch.randn(batch, n, d)
+        head = x[:, None]  # (batch, 1, n, d): PyTorch's function wants an axis for heads
+        times["RNN"].append(milliseconds(rnn, x))
+        times["LSTM"].append(milliseconds(lstm, x))
+        times["convolution"].append(milliseconds(convolution, x.transpose(1, 2).contiguous()))
+        times["attention"].append(milliseconds(nn.functional.scaled_dot_product_attention, head, head, head))
+    return times
+
+# %% [markdown]
+# The two grey curves are n²·d and n·d², your `layer_cost`, each moved so that it meets the measured time of the longest
+# sequence: only their *slope* can be compared. The crossing is where attention becomes slower than the RNN, read off between
+# the two measurements around it.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.sequences import times_against_length
+
+
+def crossing(lengths: list[int], slower_at_first: list[float], faster_at_first: list[float]) -> float | None:
+    """The last length at which two measured curves cross, between two measurements; None if they do not."""
+    lead = np.log(slower_at_first) - np.log(faster_at_first)
+    for i in reversed(range(1, len(lengths))):
+        if lead[i - 1] > 0 >= lead[i]:
+            part = lead[i - 1] / (lead[i - 1] - lead[i])
+            return float(lengths[i - 1] ** (1 - part) * lengths[i] ** part)
+    return None
+
+
+lengths = [2**power for power in range(4, 14)]
+measured(lengths[:2])  # a first run warms up
+times = measured(lengths)
+curves = {}
+for law, kind, layer in [("n²·d", "self-attention", "attention"), ("n·d²", "recurrent", "RNN")]:
+    operations = np.array([layer_cost(kind, n, 64)[0] for n in lengths])
+    curves[law] = operations * times[layer][-1] / operations[-1]
+meeting = crossing(lengths, times["RNN"], times["attention"])
+show_figure(
+    times_against_length(lengths, times, curves, meeting),
+    alt="Milliseconds against length, both logarithmic: RNN and LSTM rise in proportion to n; attention starts far "
+    "below, follows n squared for long sequences and overtakes them; the convolution is fastest for those.",
+)
+
+# %% tags=["skip-grading"]
+def told(place: float | None, longest: int) -> str:
+    return f"beyond n = {longest}" if place is None else f"near n = {place:.0f}, {place / 64:.1f} times d"
+
+
+with_lstm = crossing(lengths, times["LSTM"], times["attention"])
+print("by operations, attention and RNN are equal at n = d = 64")
+print("by the clock, attention becomes slower than the RNN ", told(meeting, lengths[-1]))
+print("by the clock, attention becomes slower than the LSTM", told(with_lstm, lengths[-1]))
+share, more = times["attention"][1] / times["RNN"][1], times["attention"][-1] / times["RNN"][-1]
+print(f"32 words:    attention takes {share:.2f} of the RNN's time")
+print(f"8,192 words: attention takes {more:.1f} times the RNN's time")
+ratio = times["LSTM"][-1] / times["RNN"][-1]
+print(f"an LSTM does 4 times the multiplications of an RNN; here it takes {ratio:.1f} times as long")
+fewer = lengths[:-3]
+batches = measured(fewer, batch=16)
+meeting = crossing(fewer, batches["RNN"], batches["attention"])
+print("16 sentences at a time: attention becomes slower than the RNN", told(meeting, fewer[-1]))
+
+# %% [markdown]
+# What to look for in your numbers:
+#
+# - The RNN's line has the slope of n·d², from the beginning: each further word costs one more step of waiting. Attention's
+#   has the slope of n²·d, but only for long sequences. Short ones cost next to nothing, because all their work is done at
+#   once.
+# - So the clock's crossing usually lies well beyond n = d, where counting operations would put it. The difference is the
+#   price of waiting. The more parallel a machine is, the further right it lies.
+# - The RNN against the LSTM shows it again: how long they take compares quite differently from how much they multiply. A
+#   library that prepares an LSTM's products in advance can even make it the faster one.
+# - With 16 sentences at a time the RNN's steps have more to do while they are at it, and less time is wasted: the crossing
+#   moves.
+#
+# And an attention *product* is not all of an attention layer, which has four projections besides, of n·d² multiplications
+# each (labs 02 and 03).
+#
+# Your own functions cross as well, though perhaps somewhere else: every library spends its time differently. Put
+# `rnn_forward` and `attend` on the clock:
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(3)
+matrices = [rng.standard_normal((64, 64)) / 8 for _ in range(2)]
+print(f"{'n':>6}{'rnn_forward':>16}{'attend':>16}   milliseconds")
+for n in (16, 64, 256, 1024, 2048):
+    x = rng.standard_normal((n, 64)) / 8
+    recurrent = milliseconds(rnn_forward, x, *matrices, np.zeros(64))
+    attention = milliseconds(attend, x, x, x)
+    faster = "attend" if attention < recurrent else "rnn_forward"
+    print(f"{n:6}{recurrent:16.2f}{attention:16.2f}   {faster} is faster")
+
+# %% [markdown]
+# ## 9. What you can say now
+#
+# | problem of the recurrent encoder-decoder | what you measured | what convolutions do about it | what attention does about it |
+# |---|---|---|---|
+# | one word after the other | time in proportion to n, however many cores | all positions at once | all positions at once |
+# | one vector for everything | long sentences fail | nothing by themselves | looks at every state |
+# | the gradient fades over distance | straight lines downwards | way of n or log n layers | way of one step |
+#
+# And four more claims that you can put right:
+#
+# | you may read | what is true |
+# |---|---|
+# | "Transformers do not suffer from vanishing gradients." | The way between two *positions* no longer grows with their distance. The way through the *layers* does grow with depth. Residual connections and normalisation take care of that (lab 05). |
+# | "A Transformer is a CNN plus attention." | It has no convolution. What it shares with a CNN is that all positions are computed at once. |
+# | "Keys and values are the same." | In `reweight` and in the translator of this lab, yes. From lab 02 on they have the same source, and projections of their own. |
+# | "Attention weights explain the decision." | They show where a layer looked. Think of the rows *the* and *and*. |
+#
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | each state depends on its own word only | the new state is not handed to the next step |
+# | right for one sentence, wrong or an error for a batch | a loop over the first axis, `.T`, or new axes counted from the front |
+# | one state too many, or all states one step late | the state before the first word is stored |
+# | `operands could not be broadcast together` | queries and keys added without a new axis each |
+# | every query gets the same weights | no tanh in the additive score |
+# | `matmul: Input operand 1 has a mismatch` | the keys are not transposed, or `w` stands on the wrong side |
+# | columns sum to 1, rows do not | softmax over the queries |
+# | contexts far outside the range of the values | raw scores as weights |
+# | NaN | exp of a large score, without subtracting the maximum |
+# | `reweight` gives back x | the sum runs over the wrong word: $x_i$ instead of $x_j$ |
+# | one layer too few, or path 0 | rounded down, or n = 1 forgotten |
+
+# %% [markdown]
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("why_attention")
+
+# %% [markdown]
+# ## Going further
+#
+# - **More room.** Train `one_vector` for 3000 steps, or give `Translator` an encoder of twice the width. How far does the
+#   fall move? What does that cost?
+# - **Other scores.** Replace the additive score of `LookingTranslator` by Luong's *general*. Does it learn faster? Does the
+#   alignment look different?
+# - **Order, cheaply.** Add the number of its place to one feature of each word before `reweight`. What happens to *train* and
+#   *station* when you move them apart? Lab 04 does it properly.
+# - **Where is the crossing?** Change `d` and `batch` in `measured`. Which of the two moves it more?
+# - Bahdanau, Cho and Bengio (2015), *Neural machine translation by jointly learning to align and translate*, and Luong, Pham
+#   and Manning (2015), *Effective approaches to attention-based neural machine translation*, are both short. You have built
+#   their main formulas.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -1,0 +1,1024 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 04: positional encoding
+#
+# *The dog bites the man.* That is no news. *The man bites the dog.* That is. The words are the same; the order makes the
+# difference. And attention, as you wrote it in lab 02, cannot see the order.
+#
+# So a Transformer must be **told** where each word stands. In this lab you write the three ways that matter: the waves of the
+# original paper, a table that is learned, and the rotations that today's language models use. At the end a small network has to
+# say which of two letters comes first. Without positions it can only guess.
+#
+# **After this lab you can**
+#
+# - show with numbers that attention treats a sentence as a bag of words;
+# - compute the sinusoidal encoding, and say why its wavelengths grow geometrically;
+# - prove, and check, that a shift of positions is a rotation of their encodings;
+# - add positions to words properly scaled, and say why adding is enough;
+# - write learned and rotary positions, and say what each can do on sentences that are longer than those in training.
+#
+# **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 75 minutes for you; the computer
+# needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `get_angles` | ●●○○○ | ●●●●○ | 8 | 3 |
+# | 2 | `positional_encoding` | ●●○○○ | ●●●●● | 10 | 4 |
+# | 3 | `shift_matrix` | ●●●●○ | ●●●○○ | 15 | 4 |
+# | 4 | `embed_tokens` | ●●○○○ | ●●●●● | 8 | 3 |
+# | 5 | `LearnedPositionalEmbedding` | ●●○○○ | ●●●●○ | 8 | 3 |
+# | 6 | `rotary_embedding` | ●●●○○ | ●●●●● | 15 | 4 |
+
+# %%
+import numpy as np
+import torch
+from torch import nn
+
+from course_utils import inputs_of
+from course_utils.maths import scaled_dot_product_attention  # gives what yours gave in lab 02
+
+np.set_printoptions(precision=3, suppress=True)
+
+# %% [markdown]
+# ## 1. Attention cannot see order
+#
+# Here is attention at work on both sentences. Each word is a vector of random numbers, and the projections are random too:
+# nothing about them is chosen. Look at the row of *dog* in both tables.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import numbers
+
+rng = np.random.default_rng(0)
+vectors = {word: rng.standard_normal(6) for word in ("the", "dog", "bites", "man")}
+w_query, w_key, w_value = (rng.standard_normal((6, size)) / 2 for size in (4, 4, 3))
+
+
+def look_around(x: np.ndarray) -> np.ndarray:
+    """Self-attention of one sentence, with the projections above."""
+    return scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value)[0]
+
+
+old_news, news = ["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]
+for sentence in (old_news, news):
+    numbers(" ".join(sentence), sentence, look_around(np.array([vectors[word] for word in sentence])))
+    print()
+
+# %% [markdown]
+# The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do both *the*, although one
+# belongs to the dog and one to the man.
+#
+# The reason is short. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
+# Shuffle the words, and the outputs are shuffled in the same way. One calls this **permutation equivariance**. More layers do not help:
+# if the outputs of one layer are merely shuffled, so are the inputs of the next.
+#
+# Is that only so for random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of sentences. Its vector for a sentence
+# is the average of its outputs. It knows positions: it adds a learned table. Set this table to zero, and ask again.
+
+# %% tags=["skip-grading"]
+from course_utils.models.pretrained import load_tokenizer, new_encoder
+
+tokenizer, encoder = load_tokenizer(), new_encoder().eval()
+table_of_positions = encoder.embeddings.position_embeddings.weight
+learned_table = table_of_positions.detach().numpy().copy()  # for section 6
+
+
+@torch.no_grad()
+def sentence_vector(sentence: str) -> torch.Tensor:
+    return encoder(**tokenizer(sentence, return_tensors="pt")).last_hidden_state[0].mean(dim=0)
+
+
+def compare(title: str, first: str, second: str) -> None:
+    one, other = sentence_vector(first), sentence_vector(second)
+    alike = torch.cosine_similarity(one, other, dim=0).item()
+    print(f"{title}: cosine similarity {alike:.4f}, largest difference {(one - other).abs().max():.1e}")
+
+
+compare("with its positions   ", " ".join(old_news), " ".join(news))
+with torch.no_grad():
+    table_of_positions.zero_()
+compare("without its positions", " ".join(old_news), " ".join(news))
+
+# %% [markdown]
+# Without positions the two sentences are one and the same, up to the rounding of float32. All that a trained model of six layers knows about
+# order comes in through that one table. (And even with it, the two are much alike: an average over the words keeps little of the order.
+# The classifier of section 8 shows that a network which is *trained* for order does better.)
+#
+# One remark for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about order,
+# and section 8 shows how far it goes.
+
+# %% [markdown]
+# ## 2. What should a position look like?
+#
+# Every position gets a vector of its own, and the vector is added to the word that stands there. Which vector? Three ideas come to mind.
+#
+# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns the word, and no network copes well with inputs of
+#   such different sizes.
+# - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of fifty get quite
+#   different values, and "one step further" means something else in every sentence.
+# - **Binary digits:** bounded, different for every position, and the same in every sentence. Look at them:
+
+# %%
+for pos in range(9):
+    print(f"position {pos}: {pos:04b}")
+
+# %% [markdown]
+# Read the columns. The last digit changes at every step, the one before at every second, then at every fourth, every eighth. Few columns tell very many
+# positions apart, because each column beats at a pace of its own, and the paces grow **geometrically**: 1, 2, 4, 8. The decimal system does the
+# same with 1, 10, 100.
+#
+# One thing is wrong with digits: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each digit by
+# something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et al. (2017, section 3.5):
+#
+# $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
+# PE_{(pos,\,2i+1)} = \cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
+#
+# The index $i$ counts **pairs** of features: 0 and 1 are pair 0, 2 and 3 are pair 1, and so on. Both features of a pair have the same angle;
+# one is its sine, the other its cosine. By hand, for $d_{model} = 4$, which has two pairs:
+
+# %%
+import math
+
+for pos in range(4):
+    fast = pos / 10000 ** (0 / 4)  # pair 0: 2i = 0
+    slow = pos / 10000 ** (2 / 4)  # pair 1: 2i = 2
+    waves = [math.sin(fast), math.cos(fast), math.sin(slow), math.cos(slow)]
+    print(f"position {pos}: angles {fast:.2f}, {slow:.2f}  ->  " + "".join(f"{wave:8.3f}" for wave in waves))
+
+# %% [markdown]
+# The first pair moves fast, the second hardly at all: it takes hundreds of positions to get round. Position 0 is 0, 1, 0, 1, whatever the size.
+#
+# ### Exercise 1: `get_angles`
+#
+# First the angles alone, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle for each position and
+# feature. Mind that the *feature* is called $k$ here, and runs over all columns; the formula wants the number of its *pair*.
+#
+# | feature k | 0 | 1 | 2 | 3 | 4 | 5 | ... |
+# |---|---|---|---|---|---|---|---|
+# | pair i | 0 | 0 | 1 | 1 | 2 | 2 | ... |
+
+# %% nbgrader={"grade": false, "grade_id": "get_angles", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def get_angles(positions: np.ndarray, features: np.ndarray, d_model: int) -> np.ndarray:
+    """The angle of each feature at each position (Vaswani et al. 2017, section 3.5).
+
+    Feature k belongs to pair i = k // 2, and its angle at position pos is pos / 10000^(2i / d_model), in radians.
+
+    Args:
+        positions: positions as a column, counted from 0, (n_positions, 1).
+        features: features k as a row, counted from 0, (1, n_features): all of them or some, in any order.
+        d_model: number of features of the whole encoding (n_features may be smaller).
+
+    Returns:
+        Angles, (n_positions, n_features).
+    """
+    # 1. The pair that each feature belongs to, (1, n_features).
+    ### BEGIN SOLUTION
+    pairs = features // 2
+    ### END SOLUTION
+    # 2. The angles.
+    ### BEGIN SOLUTION
+    angles = positions / 10000 ** (2 * pairs / d_model)
+    ### END SOLUTION
+    return angles
+
+# %% [markdown]
+# <details><summary>Hint 1: from k to i</summary>
+#
+# Features 0 and 1 both belong to pair 0. Python has a division that rounds down, and it works entry by entry on arrays.
+# </details>
+# <details><summary>Hint 2: powers</summary>
+#
+# `a ** b` is a power. It is computed before a division or a multiplication beside it: put the whole exponent in parentheses.
+# </details>
+# <details><summary>Hint 3: I keep getting angles that are nearly 0 from the third feature on</summary>
+#
+# Then the exponent is too large. It must lie between 0 and 1 for every feature. What divides it?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_get_angles", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.get_angles")
+
+# %% [markdown]
+# Your angles for eight features. Each column is a clock that runs at its own speed; two columns, one speed.
+
+# %% tags=["skip-grading"]
+print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
+
+# %% [markdown]
+# ### Exercise 2: `positional_encoding`
+#
+# Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**; in libraries you also meet all sines first and then
+# all cosines (tensor2tensor, Marian), which is the same up to the order of the features. Here, as in the paper's equations, they alternate.
+#
+# Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The first two lines, which are given, see to that.
+
+# %% nbgrader={"grade": false, "grade_id": "positional_encoding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
+    """The sinusoidal encoding of positions 0 to max_len - 1 (Vaswani et al. 2017, section 3.5).
+
+    Args:
+        max_len: number of positions, at least 1.
+        d_model: number of features, even.
+
+    Returns:
+        Floats, (max_len, d_model), one row a position. Feature 2i is the sine and feature 2i + 1 the cosine of
+        the angle of pair i.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model must be even, so that every sine has its cosine; it is {d_model}.")
+    # 1. The angle of every feature at every position, (max_len, d_model).
+    ### BEGIN SOLUTION
+    angles = get_angles(np.arange(max_len)[:, np.newaxis], np.arange(d_model)[np.newaxis, :], d_model)
+    ### END SOLUTION
+    # 2. Sines and cosines, in turns.
+    ### BEGIN SOLUTION
+    encoding = np.empty((max_len, d_model))
+    encoding[:, 0::2] = np.sin(angles[:, 0::2])
+    encoding[:, 1::2] = np.cos(angles[:, 1::2])
+    ### END SOLUTION
+    return encoding
+
+# %% [markdown]
+# <details><summary>Hint 1: a column and a row from an arange</summary>
+#
+# `np.arange(n)` has shape (n,). Indexed with `[:, np.newaxis]` it becomes a column, with `[np.newaxis, :]` a row.
+# </details>
+# <details><summary>Hint 2: every second column</summary>
+#
+# A slice has a start, a stop and a *step*. In `table[rows, columns]` the slice after the comma chooses columns. `np.where` with a condition on the feature's
+# number does it as well.
+# </details>
+# <details><summary>Hint 3: I keep getting cosines that are never below 0.5</summary>
+#
+# Then you take the cosine of a sine: the array had been overwritten before the cosines were computed.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_positional_encoding", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.positional_encoding")
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.positions import encoding_and_waves
+
+show_figure(
+    encoding_and_waves(positional_encoding(64, 32), features=[0, 1, 6, 12, 20]),
+    alt="Left: a table of colours, 64 positions by 32 features: the first features change at every step, "
+    "the last ones stay the same. Right: features 0 and 1 are fast waves a quarter of a wave apart; "
+    "6 and 12 are slower; 20 hardly rises over 64 positions.",
+)
+
+# %% [markdown]
+# On the left you see the binary counter again, made smooth: fast columns on the left, slow ones on the right. On the right are some of its columns as waves.
+#
+# There is another picture, and it is worth keeping. A sine and a cosine of the same angle are a point on a circle: the tip of a **clock hand**. Position 0 is twelve o'clock,
+# and each pair is a clock with a speed of its own. Move the slider, and read the position off the clocks: the fast one is a second hand, the slow ones are
+# for minutes and hours.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.positions import clocks
+
+clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
+
+# %% [markdown]
+# ## 3. Why are the wavelengths geometric?
+#
+# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by the same factor. Yours, for
+# $d_{model} = 512$ as in the paper:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.positions import wavelengths
+
+per_step = get_angles(np.array([[1]]), np.arange(512)[None, :], 512)[0, ::2]  # radians a position
+lengths = 2 * np.pi / per_step
+print("first wavelengths:", lengths[:4], " each", f"{lengths[1] / lengths[0]:.4f} times the one before")
+print(f"last wavelength:   {lengths[-1]:.0f} positions; 10000 * 2 pi would be {10000 * 2 * np.pi:.0f}")
+show_figure(
+    wavelengths({"geometric (the paper)": lengths, "equal steps": np.linspace(lengths[0], lengths[-1], 256)}),
+    alt="On a logarithmic scale the paper's wavelengths are a straight line from 6 to about 60000; "
+    "wavelengths in equal steps are nearly all above 1000.",
+)
+
+# %% [markdown]
+# (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
+#
+# What is gained by that? Compare five ways to choose four frequencies. Two things are wanted of an encoding of 1000 positions. **Neighbours** should be
+# clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions should be alike by accident. For every choice, the cell computes the
+# distance between neighbours, and that between the two positions that are hardest to tell apart. (All points lie on a sphere of radius 1.)
+
+# %% tags=["skip-grading"]
+choices = {
+    "all fast": np.linspace(1, 0.5, 4),
+    "all slow": np.linspace(0.002, 0.001, 4),
+    "equal steps of frequency": np.linspace(1, 0.001, 4),
+    "equal steps of wavelength": 1 / np.linspace(1, 1000, 4),
+    "geometric": 1000.0 ** -np.linspace(0, 1, 4),
+}
+far_apart = ~np.eye(1000, dtype=bool)
+print(f"{'':26} wavelengths in positions       neighbours   any two")
+for name, speeds in choices.items():
+    around = np.exp(1j * np.arange(1000)[:, None] * speeds) / 2  # a point on each of four clocks
+    distance = np.abs(around[:, None] - around[None, :]) ** 2
+    distance = np.sqrt(distance.sum(axis=-1))
+    neighbours, any_two = np.diag(distance, 1).min(), distance[far_apart].min()
+    print(f"{name:26}{np.array2string(2 * np.pi / speeds, precision=0):32}{neighbours:9.4f} {any_two:9.4f}")
+
+# %% [markdown]
+# Fast waves alone tell neighbours apart, but they repeat: after a few turns two far positions fall on nearly the same spot. Slow waves alone never repeat, and cannot
+# tell neighbours apart. Equal steps waste their clocks: nearly all of them run at a similar speed. Only the geometric choice is good at both, for the reason that numbers
+# are written with ones, tens and hundreds: each clock settles what the one before left open.
+#
+# ## 4. A step is a rotation
+#
+# How alike are two positions? Take the dot product of their rows. Each pair contributes
+#
+# $$\sin a \sin b + \cos a \cos b = \cos(a - b),$$
+#
+# and $a - b$ is the frequency times the *difference* of the positions. So $PE_p \cdot PE_q = \sum_i \cos(\omega_i\,(p - q))$: where the two stand does not matter, only how
+# far apart they are.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.positions import similarity_and_distance
+
+encoding = positional_encoding(100, 64)
+similarity = encoding @ encoding.T
+for p, q in ((10, 13), (40, 43), (96, 99), (43, 40)):
+    print(f"PE({p}) . PE({q}) = {similarity[p, q]:.6f}")
+same = all(np.allclose(np.diag(similarity, k), similarity[0, k]) for k in range(100))
+print("the same along every diagonal:", same)
+show_figure(
+    similarity_and_distance(similarity, starts=[10, 45, 80], title="PE(p) · PE(q)"),
+    alt="Left: the table of dot products is bright on the diagonal and constant along each parallel to it. "
+    "Right: the curves of positions 10, 45 and 80 over the distance lie exactly on each other, "
+    "symmetric, highest at distance 0.",
+)
+
+# %% [markdown]
+# Two things to see. The three curves on the right are one and the same: **only the distance counts**. And they are symmetric: the dot product of (40, 43) is that
+# of (43, 40). By itself it does not tell *before* from *after*. (Some notes say it does.) For that, something must stand between the two vectors: a matrix.
+#
+# Which matrix? Go $k$ steps on. The angle of a pair grows from $a$ to $a + b$, with $b = \omega k$, and school mathematics says
+#
+# $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b .$$
+#
+# The new sine and cosine are **linear** in the old ones, and the coefficients depend on $b$ alone: on the offset, not on the position. Every clock hand is turned by a fixed
+# angle. So there is one matrix $M_k$ with $PE_{pos+k} = M_k\,PE_{pos}$ for **every** position. Turn the clocks by hand: choose an offset, then move the
+# position. The hands go round; the angle between the two hands of a clock stays.
+
+# %% tags=["skip-grading"]
+clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], offset=4)
+
+# %% [markdown]
+# ### Exercise 3: `shift_matrix`
+#
+# Build $M_k$. Its columns meet the features of $PE_{pos}$, its rows make the features of $PE_{pos+k}$. A pair only needs itself, so all entries are 0 outside the 2 × 2
+# blocks on the diagonal. For one pair, from $(\sin a, \cos a)$ to $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In a textbook
+# the cosine usually comes first, and the minus stands in the other corner.)
+
+# %% nbgrader={"grade": false, "grade_id": "shift_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shift_matrix(offset: int, d_model: int) -> np.ndarray:
+    """The matrix M with PE(pos + offset) = M @ PE(pos) for every position (Vaswani et al. 2017, section 3.5).
+
+    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every pair. M does not
+    depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block a pair.
+
+    Args:
+        offset: how many positions further on; may be negative or 0.
+        d_model: number of features, even.
+
+    Returns:
+        Floats, (d_model, d_model).
+    """
+    # 1. The angle that each pair turns by, (d_model / 2,).
+    ### BEGIN SOLUTION
+    turns = get_angles(np.array([[offset]]), np.arange(d_model)[np.newaxis, ::2], d_model)[0]
+    ### END SOLUTION
+    # 2. The blocks in their places; zeros elsewhere.
+    ### BEGIN SOLUTION
+    matrix = np.zeros((d_model, d_model))
+    sine, cosine = np.arange(0, d_model, 2), np.arange(1, d_model, 2)
+    matrix[sine, sine] = matrix[cosine, cosine] = np.cos(turns)
+    matrix[sine, cosine] = np.sin(turns)
+    matrix[cosine, sine] = -np.sin(turns)
+    ### END SOLUTION
+    return matrix
+
+# %% [markdown]
+# <details><summary>Hint 1: the angles</summary>
+#
+# Your `get_angles` knows the angle of each feature at a position. The angle that a pair turns by in `offset` steps is its angle at the "position" `offset`. You need one angle for
+# each pair: ask for every second feature.
+# </details>
+# <details><summary>Hint 2: the blocks</summary>
+#
+# A loop over the pairs is fine. The block of pair i stands in rows and columns 2i and 2i + 1. Its first row makes the new *sine*: what does it take of the old
+# sine, and what of the old cosine?
+# </details>
+# <details><summary>Hint 3: it goes backwards</summary>
+#
+# Then the minus is in the wrong corner. Which of the two addition formulas has it?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_shift_matrix", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.shift_matrix")
+
+# %% [markdown]
+# Does your matrix do what it promises, with your encoding? One matrix for each offset, tried on all positions. And is it really a rotation? Then it is orthogonal, its determinant is 1 (a
+# reflection has −1), and two shifts in a row are one shift by the sum.
+
+# %% tags=["skip-grading"]
+encoding = positional_encoding(200, 64)
+for k in (1, 7, 50, -3):
+    here, there = (encoding[:150], encoding[k : 150 + k]) if k > 0 else (encoding[-k:150], encoding[: 150 + k])
+    moved = here @ shift_matrix(k, 64).T  # the rows are vectors: M PE(pos), all positions at once
+    print(f"offset {k:3}: largest error over {len(here)} positions {np.abs(moved - there).max():.1e}")
+three = shift_matrix(3, 64)
+print("orthogonal:          ", np.allclose(three.T @ three, np.eye(64)))
+print(f"determinant:          {np.linalg.det(three):.6f}")
+print("M(3) M(4) = M(7):    ", np.allclose(three @ shift_matrix(4, 64), shift_matrix(7, 64)))
+print("back = transposed:   ", np.allclose(shift_matrix(-3, 64), three.T))
+
+# %% [markdown]
+# What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of attention, so that a head can look at "the word before". Put the rotation in by hand, and
+# see: the query is the position's encoding, turned one step **back**; the keys are the encodings as they are. No word plays any part.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import attention_heatmap
+
+eight = ["the", "old", "dog", "bites", "the", "young", "man", "today"]
+places = positional_encoding(len(eight), 64)
+queries = 8 * places @ shift_matrix(-1, 64).T  # 8: the larger, the sharper
+_, weights = scaled_dot_product_attention(queries, places, places)
+show_figure(
+    attention_heatmap(weights, eight, eight, "A head that looks at the word before"),
+    alt="Heat map of 8 by 8 weights: every word from the second on gives most of its attention to the word before it.",
+)
+
+# %% [markdown]
+# Such heads are really found in trained models (Voita et al. 2019 call them *positional heads*). Also mind the direction: forwards and backwards are now different, which the bare dot
+# product could not do.
+
+# %% [markdown]
+# ## 5. Words and positions, added
+#
+# A word's vector comes from a table with a row for each word of the vocabulary. Such tables start with small entries, of size $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding?
+# Each pair has length 1, there are $d_{model}/2$ of them:
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(1)
+table = rng.standard_normal((1000, 512)) / np.sqrt(512)
+places = positional_encoding(60, 512)
+print(f"a word:              length {np.linalg.norm(table, axis=1).mean():5.2f}")
+print(f"a position:          length {np.linalg.norm(places, axis=1).mean():5.2f}  (the square root of 256)")
+print(f"a word times √512:   length {np.linalg.norm(table * 512**0.5, axis=1).mean():5.2f}")
+
+# %% [markdown]
+# Added as they are, the position would drown the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by $\sqrt{d_{model}}$, and both have a say. (The paper gives no reason; the sizes above are the usual
+# explanation. It has nothing to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
+#
+# ### Exercise 4: `embed_tokens`
+#
+# $$x_{pos} = \sqrt{d_{model}}\; E_{token(pos)} + PE_{pos}$$
+#
+# The positions run along a *sentence*. In a batch every sentence gets the same ones, whatever axes stand in front.
+
+# %% nbgrader={"grade": false, "grade_id": "embed_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Turns tokens into what the first layer of a Transformer gets (Vaswani et al. 2017, sections 3.4 and 3.5).
+
+    The token's row of the table, times the square root of d_model, plus the sinusoidal encoding of the token's
+    position. Positions are counted from 0 along the last axis of token_ids. The table itself stays as it is.
+
+    Args:
+        token_ids: integers, (..., seq_len).
+        table: one row a token of the vocabulary, (vocab_size, d_model); d_model is even.
+
+    Returns:
+        Floats, (..., seq_len, d_model).
+    """
+    # 1. The words, scaled, (..., seq_len, d_model).
+    ### BEGIN SOLUTION
+    seq_len, d_model = token_ids.shape[-1], table.shape[-1]
+    words = table[token_ids] * np.sqrt(d_model)
+    ### END SOLUTION
+    # 2. And where they stand.
+    ### BEGIN SOLUTION
+    x = words + positional_encoding(seq_len, d_model)
+    ### END SOLUTION
+    return x
+
+# %% [markdown]
+# <details><summary>Hint 1: looking up many rows at once</summary>
+#
+# An array of integers can be used as an index: `table[ids]` has the shape of `ids`, and a row of the table in each place.
+# </details>
+# <details><summary>Hint 2: a batch does not fit</summary>
+#
+# `len(ids)` and `ids.shape[0]` count sentences when there is a batch. Which axis counts tokens, always? Broadcasting does the rest: (seq_len, d_model) is added to every sentence.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_embed_tokens", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.embed_tokens")
+
+# %% [markdown]
+# The dog and the man again, with the same random projections as in section 1, and positions this time. Now every row differs.
+
+# %% tags=["skip-grading"]
+vocabulary = list(vectors)
+vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)
+for sentence in (old_news, news):
+    ids = np.array([vocabulary.index(word) for word in sentence])
+    numbers(" ".join(sentence), sentence, look_around(embed_tokens(ids, vector_table)))
+    print()
+
+# %% [markdown]
+# ### Why is adding enough?
+#
+# Adding looks rash: are word and position not mixed up for good? One could put the two side by side instead. But look at what the first layer does with them. It multiplies by a matrix, and
+#
+# $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 \qquad\text{against}\qquad (word + position)\,W = word\,W + position\,W .$$
+#
+# Putting them side by side is adding too, only with a second matrix. It costs more features in every layer. What adding costs is room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many
+# dimensions, vectors that have nothing to do with each other are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that
+# is to say, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of all 3200 combinations and tested on the other half.
+
+# %% tags=["skip-grading"]
+n_words, n_places = 80, 40
+word_of, place_of = (grid.ravel() for grid in np.mgrid[:n_words, :n_places])  # all 3200 combinations
+wanted = np.hstack([np.eye(n_words)[word_of], np.eye(n_places)[place_of]])
+known = np.random.default_rng(2).random(len(wanted)) < 0.5
+
+print("d_model   |cosine| of word and position   word right   position right")
+for d_model in (32, 64, 128, 256):
+    words = np.random.default_rng(3).standard_normal((n_words, d_model))
+    places = positional_encoding(n_places, d_model)
+    lengths = np.outer(np.linalg.norm(words, axis=1), np.linalg.norm(places, axis=1))
+    cosine = np.abs(words @ places.T / lengths).mean()
+    sums = words[word_of] + places[place_of]
+    sums = np.hstack([sums, np.ones((len(sums), 1))])  # so that the map can add a constant
+    reader = np.linalg.lstsq(sums[known], wanted[known], rcond=None)[0]
+    read = sums[~known] @ reader
+    word_right = read[:, :n_words].argmax(axis=1) == word_of[~known]
+    place_right = read[:, n_words:].argmax(axis=1) == place_of[~known]
+    print(f"{d_model:7}{cosine:31.3f}{word_right.mean():13.1%}{place_right.mean():17.1%}")
+
+# %% [markdown]
+# With enough features, both can be read from the sum without a mistake, also in combinations that the reader has never met. With few, the position suffers first: the rows of neighbours are so much alike. Real models have hundreds of
+# features or thousands, and they learn word vectors that keep out of the way.
+
+# %% [markdown]
+# ## 6. Or let the model learn them
+#
+# Instead of choosing vectors, one can learn them: a second table, with a row for each position, filled by gradient descent like any other parameter. GPT-2 and BERT do that. Vaswani et al. (2017, table 3, row E) tried both and found
+# nearly identical results.
+#
+# What is the price? `max_len · d_model` more parameters; and a table ends. Position `max_len` has no row, and a row that training never used is as random as on the first day.
+#
+# ### Exercise 5: `LearnedPositionalEmbedding`
+#
+# A PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own numbers into `self.table`. A sequence that is too long must not be cut silently and must not
+# end in an error from deep inside: say what is wrong.
+
+# %% nbgrader={"grade": false, "grade_id": "LearnedPositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LearnedPositionalEmbedding(nn.Module):
+    """Adds a learned vector for each position: row p of the table to whatever stands at position p.
+
+    Args:
+        max_len: number of positions that there are rows for.
+        d_model: number of features.
+
+    Attributes:
+        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an
+            nn.Embedding(max_len, d_model). How it starts is up to you.
+    """
+
+    def __init__(self, max_len: int, d_model: int):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.table = nn.Parameter(0.02 * torch.randn(max_len, d_model))
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Adds the first seq_len rows of the table to every sentence; x itself stays as it is.
+
+        Args:
+            x: (batch, seq_len, d_model).
+
+        Returns:
+            (batch, seq_len, d_model).
+
+        Raises:
+            ValueError: seq_len is greater than max_len.
+        """
+        # 1. Refuse what is too long.
+        ### BEGIN SOLUTION
+        seq_len, max_len = x.shape[1], self.table.shape[0]
+        if seq_len > max_len:
+            raise ValueError(f"The sequence has {seq_len} positions, but the table only has {max_len} rows.")
+        ### END SOLUTION
+        # 2. Words and positions.
+        ### BEGIN SOLUTION
+        return x + self.table[:seq_len]
+        ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: what makes a tensor a parameter?</summary>
+#
+# `nn.Parameter(tensor)`, set as an attribute of the module. Then `parameters()` finds it, the optimizer changes it, and `state_dict()` saves it. An `nn.Embedding` has such a parameter inside, its `weight`, and is called with
+# row numbers (`torch.arange`).
+# </details>
+# <details><summary>Hint 2: which axis?</summary>
+#
+# In (batch, seq_len, d_model), positions are counted along axis 1. Older tutorials of PyTorch put the sequence first; their `x.size(0)` is the batch here.
+# </details>
+# <details><summary>Hint 3: where do I know max_len from, in forward?</summary>
+#
+# From the table itself, or keep it as an attribute when the module is made.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_LearnedPositionalEmbedding", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.LearnedPositionalEmbedding")
+
+# %% [markdown]
+# What does such a table look like once it is learned? Here is that of the encoder of section 1: 512 positions with 384 features. Nobody told it about sines, or that 7 comes after 6. The average row is taken off, because it says
+# nothing about the differences; then the cosine similarity of any two of the first 128 positions:
+
+# %% tags=["skip-grading"]
+print("parameters of the table:", learned_table.size)
+different = learned_table[:128] - learned_table[:128].mean(axis=0)
+different /= np.linalg.norm(different, axis=1, keepdims=True)
+alike = different @ different.T
+for k in (1, 2, 4, 8, 16, 32):
+    print(f"distance {k:2}: mean similarity {np.diag(alike, k).mean():5.2f}")
+show_figure(
+    similarity_and_distance(
+        alike, starts=[30, 60, 90], title="A learned table", ylabel="cosine similarity", reach=30
+    ),
+    alt="Left: bright diagonal with fainter stripes parallel to it. Right: the curves of positions 30, 60 and 90 "
+    "fall steeply on both sides, with a few bumps, and are similar but not equal.",
+)
+
+# %% [markdown]
+# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient descent has found for itself what the sinusoids have by construction, only less neatly. It even has
+# found waves: look at the bumps.
+
+# %% [markdown]
+# ## 7. Turning instead of adding: rotary embeddings
+#
+# Added positions are in the words from then on, and every layer has to sort them out again. Attention wants to know the *distance*. Look at the score of a query at position $m$ and a key at position $n$, leaving out the projections:
+#
+# $$(q + p_m) \cdot (k + p_n) = q \cdot k + q \cdot p_n + p_m \cdot k + p_m \cdot p_n .$$
+#
+# Only the last term is a function of the distance. The two in the middle depend on where in the text the words stand. Su et al. (2021, *RoFormer*) turn this round. Leave the words alone, and in **every attention layer**, after the
+# projections, *turn* the query by its position and the key by its own. With $R_m$ for the turn at position $m$:
+#
+# $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
+#
+# You know the reason from exercise 3: turns compose, and the transposed one turns back. What is left is the words and the distance between them. Values are not turned. Llama, Mistral, Qwen, Gemma and most other language models of
+# today do this. In two dimensions, by hand: a query and a key that both point along the first axis, turned by one radian a position.
+
+# %%
+def turn(vector: list[float], angle: float) -> list[float]:
+    """A vector of the plane, turned anticlockwise."""
+    a, b = vector
+    return [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
+
+
+for m, n in ((0, 2), (5, 7), (40, 42), (5, 8)):
+    asks, answers = turn([1.0, 0.0], m), turn([1.0, 0.0], n)
+    fit = asks[0] * answers[0] + asks[1] * answers[1]
+    print(f"query at {m:2}, key at {n:2}: score {fit:6.3f}   cos({n - m}) = {math.cos(n - m):6.3f}")
+
+# %% [markdown]
+# ### Exercise 6: `rotary_embedding`
+#
+# The same for $d_k$ features: $d_k/2$ pairs, each with the angle that it has in the sinusoidal encoding, $\theta = pos / 10000^{2i/d_k}$ for pair $i$ (Su et al. 2021, equations 14, 15 and 34):
+#
+# $$\begin{aligned} x'_{2i} &= x_{2i} \cos\theta - x_{2i+1} \sin\theta \\ x'_{2i+1} &= x_{2i} \sin\theta + x_{2i+1} \cos\theta \end{aligned}$$
+#
+# **Neighbours are partners here**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the library transformers pairs feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is
+# fine for a model that is trained with it, and neither works with the other's weights. No error message tells you so.
+
+# %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
+    """Turns each pair of features (2i, 2i + 1) by the angle of its position (Su et al. 2021, equation 34).
+
+    The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the turn is anticlockwise: the
+    pair (1, 0) becomes (cos, sin) of the angle. x itself stays as it is.
+
+    Args:
+        x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any axes in front.
+        positions: integers, (seq_len,), the same for all axes in front; None means 0, 1, ..., seq_len - 1.
+
+    Returns:
+        Floats of the shape of x.
+    """
+    if positions is None:
+        positions = np.arange(x.shape[-2])
+    # 1. The angle of each pair at each position, (seq_len, d_k / 2).
+    ### BEGIN SOLUTION
+    d_k = x.shape[-1]
+    angles = get_angles(positions[:, np.newaxis], np.arange(d_k)[np.newaxis, ::2], d_k)
+    cos, sin = np.cos(angles), np.sin(angles)
+    ### END SOLUTION
+    # 2. The pairs, turned, and back in their places.
+    ### BEGIN SOLUTION
+    first, second = x[..., 0::2], x[..., 1::2]
+    rotated = np.empty(x.shape)
+    rotated[..., 0::2] = first * cos - second * sin
+    rotated[..., 1::2] = first * sin + second * cos
+    ### END SOLUTION
+    return rotated
+
+# %% [markdown]
+# <details><summary>Hint 1: shapes</summary>
+#
+# Angles of shape (seq_len, d_k / 2) broadcast against the first features of all pairs, (..., seq_len, d_k / 2), whatever stands in front. Three dots in an index stand for all axes in front: `x[..., 0::2]`.
+# </details>
+# <details><summary>Hint 2: I keep getting lengths that change</summary>
+#
+# Both new features need both *old* ones. If you overwrite the first one and then use it for the second, you use its new value.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_rotary_embedding", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("positional_encoding.rotary_embedding")
+
+# %% [markdown]
+# One query and one key, moved through a text at a fixed distance. With rotary embeddings the score stays; with added encodings it depends on the place.
+
+# %% tags=["skip-grading"]
+rng = np.random.default_rng(3)
+one_query, one_key = rng.standard_normal((2, 1, 64))
+everywhere = positional_encoding(400, 64)
+print("query at  key at    turned     added")
+for m in (0, 10, 100, 300):
+    n = m + 4
+    turned = rotary_embedding(one_query, np.array([m])) @ rotary_embedding(one_key, np.array([n])).T
+    added = (one_query + everywhere[m]) @ (one_key + everywhere[n]).T
+    print(f"{m:8} {n:7} {turned.item():9.4f} {added.item():9.4f}")
+
+# %% tags=["skip-grading"]
+copies = np.repeat(one_query, 60, axis=0)  # the same vector at 60 positions
+turned_copies = rotary_embedding(copies)
+show_figure(
+    similarity_and_distance(turned_copies @ turned_copies.T, starts=[10, 30, 50], title="Scores of one vector, turned"),
+    alt="Left: a table that is constant along each diagonal. Right: the curves of positions 10, 30 and 50 over the "
+    "distance lie exactly on each other.",
+)
+print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1), np.linalg.norm(one_query)))
+
+# %% [markdown]
+# ### The same as everybody's
+#
+# GPT-J pairs neighbours as you do; Llama pairs halves. With the features reordered, your function gives Llama's numbers too.
+
+# %% tags=["skip-grading"]
+from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as turned_by_gptj
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as turned_by_llama
+
+rng = np.random.default_rng(4)
+heads = rng.standard_normal((2, 3, 5, 8))  # (batch, heads, seq_len, d_k)
+tensor, ours = torch.tensor(heads), rotary_embedding(heads)
+angles = torch.tensor(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8)[:, ::2])
+
+theirs = turned_by_gptj(tensor.transpose(1, 2), angles.sin()[None], angles.cos()[None]).transpose(1, 2)
+print(f"largest difference from GPT-J's code:             {np.abs(theirs.numpy() - ours).max():.1e}")
+
+to_halves = np.r_[0:8:2, 1:8:2]  # first the first features of all pairs, then the second ones
+both = torch.cat([angles, angles], dim=-1)[None]
+theirs = turned_by_llama(tensor[..., to_halves], tensor[..., to_halves], both.cos(), both.sin())[0]
+print(f"from Llama's code, features reordered:            {np.abs(theirs.numpy() - ours[..., to_halves]).max():.1e}")
+theirs = turned_by_llama(tensor, tensor, both.cos(), both.sin())[0]
+print(f"from Llama's code, features as they are:          {np.abs(theirs.numpy() - ours).max():.1e}")
+
+# %% [markdown]
+# ## 8. The payoff: does *a* come before *b*?
+#
+# A sentence of random letters, with one *a* and one *b* among them. Which comes first? For you that is a glance. For a network it is nothing but order: the letters themselves say nothing about the answer.
+#
+# For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers of twins are opposite, so exactly half of all answers are *yes*, and whoever cannot see order must give both twins the same answer:
+# one right, one wrong. Chance is 50 %, to the digit.
+
+# %% tags=["skip-grading"]
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def letter_sentences(count: int, length: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """ids (count, length) with one a (0) and one b (1) each; whether a comes first, (count,)."""
+    ids = rng.integers(2, len(LETTERS), (count, length))
+    places = rng.random((count, length)).argsort(axis=1)[:, :2]
+    np.put_along_axis(ids, places, np.array([[0, 1]]), axis=1)
+    return torch.tensor(ids), torch.tensor(places[:, 0] < places[:, 1])
+
+
+def twins(ids: torch.Tensor) -> torch.Tensor:
+    """The same sentences with a and b exchanged."""
+    return torch.where(ids < 2, 1 - ids, ids)
+
+
+ids, a_first = letter_sentences(3, 12, np.random.default_rng(5))
+for sentence, twin, answer in zip(ids, twins(ids), a_first, strict=True):
+    written, other = ("".join(LETTERS[i] for i in each) for each in (sentence, twin))
+    print(f"{written}  {'yes' if answer else 'no ':3}      its twin: {other}  {'no' if answer else 'yes'}")
+
+# %% [markdown]
+# The network is small: an embedding, **one** attention layer, a small network at each position, and the average over the positions. The attention is PyTorch's; the positions are **yours**. Your rotary function is made for NumPy, but turning is linear, so it is
+# enough to know what it does to unit vectors: that gives a matrix for each position.
+
+# %% tags=["skip-grading"]
+class OrderClassifier(nn.Module):
+    """One attention layer with a kind of positions; a positive output says that a comes first."""
+
+    def __init__(self, kind: str, d_model: int = 32, max_len: int = 64):
+        super().__init__()
+        self.kind = kind
+        self.embed = nn.Embedding(len(LETTERS), d_model)
+        self.project = nn.Linear(d_model, 3 * d_model, bias=False)
+        self.mix = nn.Linear(d_model, d_model)
+        self.read = nn.Sequential(nn.Linear(d_model, 64), nn.ReLU(), nn.Linear(64, 1))
+        if kind == "sinusoidal":
+            self.sinusoids = torch.tensor(positional_encoding(max_len, d_model)).float()
+        elif kind == "learned":
+            self.learned = LearnedPositionalEmbedding(max_len, d_model)
+            nn.init.normal_(next(self.learned.parameters()), std=0.7)  # as large as sines and cosines
+        elif kind == "rotary":
+            units = np.repeat(np.eye(d_model)[:, None], max_len, axis=1)  # each unit vector at each position
+            self.turns = torch.tensor(rotary_embedding(units)).float()  # (d_model, max_len, d_model)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x, length = self.embed(ids), ids.shape[1]
+        if self.kind == "sinusoidal":
+            x = x + self.sinusoids[:length]
+        elif self.kind == "learned":
+            x = self.learned(x)
+        query, key, value = self.project(x).chunk(3, dim=-1)
+        if self.kind == "rotary":
+            query, key = (torch.einsum("bsj,jsd->bsd", each, self.turns[:, :length]) for each in (query, key))
+        attend = nn.functional.scaled_dot_product_attention
+        seen = attend(query, key, value, is_causal=self.kind == "causal mask only")
+        return self.read(x + self.mix(seen)).mean(dim=1)[:, 0]
+
+# %% [markdown]
+# Five networks, trained in the same way on sentences of 12 letters, new ones in every step. The fifth has no positions at all, but a causal mask: every letter sees only those before it.
+
+# %% tags=["skip-grading"]
+import time
+
+torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
+KINDS = ["none", "sinusoidal", "learned", "rotary", "causal mask only"]
+TRAINED_LENGTH = 12
+
+
+def trained(kind: str, steps: int = 600) -> OrderClassifier:
+    torch.manual_seed(0)
+    rng = np.random.default_rng(6)
+    model = OrderClassifier(kind)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    print(f"{kind:17}", end="")
+    for step in range(steps + 1):
+        ids, a_first = letter_sentences(128, TRAINED_LENGTH, rng)
+        loss = nn.functional.binary_cross_entropy_with_logits(model(ids), a_first.float())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step in (0, 50, 100, 200, 400, 600):
+            print(f"  step {step}: {loss.item():.3f}", end="")
+    print()
+    return model
+
+
+start = time.perf_counter()
+models = {kind: trained(kind) for kind in KINDS}
+print(f"\nall five: {time.perf_counter() - start:.0f} seconds")
+
+# %% [markdown]
+# The loss of *none* stays where a coin would have it, at $\ln 2 \approx 0.693$. Now 2000 sentences that nobody has seen, and their twins:
+
+# %% tags=["skip-grading"]
+@torch.no_grad()
+def share_right(model: OrderClassifier, length: int, count: int = 2000) -> float:
+    """Right answers on new sentences and their twins; batches keep long sentences within memory."""
+    ids, a_first = letter_sentences(count, length, np.random.default_rng(1000 + length))
+    ids, answers = torch.cat([ids, twins(ids)]), torch.cat([a_first, ~a_first])
+    said = torch.cat([model(part) > 0 for part in ids.split(500)])
+    return (said == answers).float().mean().item()
+
+
+for kind, model in models.items():
+    print(f"{kind:17} {share_right(model, TRAINED_LENGTH):7.2%} right on new sentences of {TRAINED_LENGTH} letters")
+
+# %% [markdown]
+# Without positions: exactly one half, as section 1 says it must be, after as much training as the others had. With positions of any kind, the same network learns it all but perfectly.
+#
+# And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter, the second two, and so on: *how many* it sees tells a letter where it stands. So "a Transformer cannot see order without positions" is true of
+# encoders, and not of causal language models, some of which are trained without any (Haviv et al. 2022; Kazemnejad et al. 2023).
+#
+# ### Longer than in training
+#
+# The sinusoids were chosen because "it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Ask the five networks, which have only ever seen 12 letters:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.positions import accuracy_by_length
+
+lengths = [12, 16, 24, 32, 48, 64]
+accuracies = {kind: [share_right(model, length) for length in lengths] for kind, model in models.items()}
+print(f"{'letters':17}" + "".join(f"{length:8}" for length in lengths))
+for kind, shares in accuracies.items():
+    print(f"{kind:17}" + "".join(f"{share:8.1%}" for share in shares))
+show_figure(
+    accuracy_by_length(lengths, accuracies, TRAINED_LENGTH),
+    alt="Share of right answers for sentences of 12 to 64 letters. None stays at one half. Sinusoidal, learned and "
+    "rotary begin near 100 % at 12 letters and fall towards one half; rotary holds out longest of the three. "
+    "The causal mask without positions holds best.",
+)
+
+# %% [markdown]
+# Up to a third more letters, and then it goes downhill with all three. Why? Look closer, at 24 letters: where do *a* and *b* stand, and how far are they apart? Training has seen positions 0 to 11 and distances up to 11.
+
+# %% tags=["skip-grading"]
+ids, a_first = letter_sentences(8000, 24, np.random.default_rng(7))
+places = torch.stack([(ids == letter).int().argmax(dim=1) for letter in (0, 1)])
+known, distance = (places < TRAINED_LENGTH).sum(dim=0), (places[0] - places[1]).abs()
+groups = {
+    "both known": known == 2,
+    "one": known == 1,
+    "none": known == 0,
+    "near": distance < TRAINED_LENGTH,
+    "far": distance >= TRAINED_LENGTH,
+}
+print(f"{'24 letters:':12}" + "".join(f"{name:>12}" for name in groups) + "   says yes (48 letters)")
+for kind in ("sinusoidal", "learned", "rotary"):
+    with torch.no_grad():
+        right = (models[kind](ids) > 0) == a_first
+        yes = models[kind](letter_sentences(2000, 48, np.random.default_rng(8))[0]) > 0
+    shares = "".join(f"{right[group].float().mean():12.1%}" for group in groups.values())
+    print(f"{kind:12}{shares}{yes.float().mean():12.1%}")
+
+# %% [markdown]
+# - **Learned and sinusoidal:** as long as both letters stand on positions *known* from training, nearly all is well. Beyond, the table holds the random numbers it started with. The waves do go on, but a formula that continues does not make a network that does: what it has
+#   learned about 12 positions says something about the others too, and that is wrong, and not even by chance: look at the column *none*.
+# - **Rotary:** here it is not the position, nor even the distance: *near* and *far* do not differ as the other columns do. It is the length as such. The same attention is shared by more letters, the average runs over more letters, and in the end their sum decides: in long sentences it
+#   says the same to nearly everything (last column; right would be about half).
+# - The **causal mask** alone comes off best, on this task.
+#
+# The digits depend on the seed (change it and see: on long sentences they move by ten points and more) and on the task. What stays is that no scheme makes a model work on lengths it has never seen. Models that read long texts are trained on long texts, and rotary angles are often
+# rescaled before that (Chen et al. 2023, *position interpolation*).
+#
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | angles nearly 0 from the third feature on | exponent not divided by d_model, or parentheses missing |
+# | even features right, odd ones slightly off | `/` for `//`: k / 2 instead of k // 2 |
+# | the last waves are far too fast | base 1000, or the factor 2 missing in the exponent |
+# | every second row looks wrong | sine and cosine alternate along the positions, not along the features |
+# | row 0 is 1, 0, 1, 0 | sine and cosine swapped |
+# | odd features lie between 0.5 and 1 | the cosine of a sine: the angles were overwritten |
+# | M moves the encoding backwards | the minus in the wrong corner |
+# | right for one sentence, an error for a batch | `len(x)` or `shape[0]` taken for the number of positions |
+# | the model reads every sentence of a batch differently | positions chosen by the place in the batch |
+# | the positions do not train | a plain tensor, or `.detach()`: no `nn.Parameter` |
+# | `index out of range in self` | a sequence longer than the table |
+# | loaded weights give nonsense, all shapes fit | pairs (2i, 2i+1) against (i, i + d_k/2) |
+# | chance on anything that depends on order | positions forgotten, or added after the attention |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("positional_encoding")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Nothing but the distance.** Shaw et al. (2018) and T5 (Raffel et al. 2020) add a learned number for each distance to the scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
+#   sees no difference between left and right. What does that do to "a before b"?
+# - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again. Which half does this task need?
+# - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it better at once, or only after some more training?
+# - **Several heads.** Lab 03 gives each head its own subspace; rotary embeddings are then applied in each head, with $d_k = d_{model} / heads$. Lab 05 puts your encoding under a whole Transformer.
+# - Vaswani et al. (2017), sections 3.4 and 3.5, and Su et al. (2021), section 3, are short and now readable for you.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -1,0 +1,663 @@
+"""Lab 03: its reference computes what torch, Keras and the pretrained encoder compute; its figures, browser and words hold.
+
+Comparisons with the libraries are in float64. No query row is fully blocked there: what comes of one is a
+convention (NaN, or equal weights, in the libraries). Lab 03's own checks fix the course's.
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType, SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import plots
+from course_utils.comparison import compare
+from course_utils.exercise import PUBLIC_SEED
+from course_utils.maths import scaled_dot_product_attention
+from course_utils.plots import heads as head_plots
+from grader.lab import Lab
+
+LAB = "03_multi_head_attention"
+BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 4, 6, 12
+# D_K is a square because Keras rounds 1 / √D_K to float32, whatever the layer's own dtype is.
+
+
+@pytest.fixture(scope="module")
+def lab(labs) -> Lab:
+    return labs[LAB]
+
+
+@pytest.fixture(scope="module")
+def reference(lab) -> SimpleNamespace:
+    """The exercises of lab 03 as its solution defines them."""
+    return SimpleNamespace(
+        **{exercise.name: lab.reference[exercise.name] for exercise in lab.exercises.values()}
+    )
+
+
+@pytest.fixture(params=range(3))
+def rng(request) -> np.random.Generator:
+    return np.random.default_rng(request.param)
+
+
+def some_mask(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """True = may attend. Every row blocks a key and allows one."""
+    mask = rng.random(shape) < 0.5
+    mask[..., 0], mask[..., -1] = True, False
+    return rng.permuted(mask, axis=-1)
+
+
+def sentences(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.standard_normal((BATCH, Q_LEN, D_MODEL)), rng.standard_normal((BATCH, K_LEN, D_MODEL))
+
+
+def matrices(rng: np.random.Generator, d_k: int, d_v: int, num_heads: int = HEADS) -> list[np.ndarray]:
+    widths = [num_heads * d_k, num_heads * d_k, num_heads * d_v]
+    return [
+        *(rng.standard_normal((D_MODEL, width)) / np.sqrt(D_MODEL) for width in widths),
+        rng.standard_normal((num_heads * d_v, D_MODEL)) / np.sqrt(D_MODEL),
+    ]
+
+
+def assert_same(ours: tuple, theirs: tuple) -> None:
+    """The same outputs and the same weights, shapes included."""
+    for name, our, their in zip(("output", "weights"), ours, theirs, strict=True):
+        np.testing.assert_allclose(our, their, rtol=1e-9, atol=1e-12, err_msg=name, strict=True)
+
+
+MASKS = pytest.mark.parametrize(
+    "mask_shape", [None, (Q_LEN, K_LEN), (BATCH, 1, K_LEN), (BATCH, Q_LEN, K_LEN)], ids=str
+)
+
+
+# ---------------------------------------------------------------------------------- the mathematics
+
+
+def test_the_courses_ready_attention_is_what_lab_02_builds(labs, rng):
+    query, key, value = (rng.standard_normal((BATCH, HEADS, n, D_K)) for n in (Q_LEN, K_LEN, K_LEN))
+    mask = some_mask(rng, BATCH, 1, Q_LEN, K_LEN)
+    mask[1, 0, 2] = False  # a query that may look at nothing
+    lab_02 = labs["02_self_attention"].reference["scaled_dot_product_attention"]
+    for allowed in (None, mask):
+        ours = scaled_dot_product_attention(query, key, value, allowed)
+        assert_same(ours, lab_02(query, key, value, allowed))
+        if allowed is not None:
+            assert not ours[1][~np.broadcast_to(mask, ours[1].shape)].any()
+
+
+@MASKS
+def test_the_loop_over_heads_equals_all_heads_at_once(reference, rng, mask_shape):
+    mask = some_mask(rng, *mask_shape) if mask_shape else None
+    given_ = (*sentences(rng), *matrices(rng, D_K, D_V), HEADS, mask)
+    assert_same(reference.multi_head_attention_loop(*given_), reference.multi_head_attention(*given_))
+
+
+@pytest.mark.parametrize("function", ["multi_head_attention_loop", "multi_head_attention"])
+def test_one_head_is_single_attention_followed_by_the_output_matrix(reference, rng, function):
+    x, memory = sentences(rng)
+    w_query, w_key, w_value, w_output = matrices(rng, D_K, D_V, num_heads=1)
+    mask = some_mask(rng, BATCH, 1, K_LEN)
+    output, weights = scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, mask)
+    ours = getattr(reference, function)(x, memory, w_query, w_key, w_value, w_output, 1, mask)
+    assert_same(ours, (output @ w_output, weights[:, None]))
+
+
+def test_the_output_is_the_sum_of_what_each_head_adds_through_its_rows_of_the_output_matrix(reference, rng):
+    x, memory = sentences(rng)
+    *inputs, w_output = matrices(rng, D_K, D_V)
+    parts = []
+    for head in range(HEADS):
+        only = np.zeros_like(w_output)
+        only[head * D_V : (head + 1) * D_V] = w_output[head * D_V : (head + 1) * D_V]
+        parts.append(reference.multi_head_attention(x, memory, *inputs, only, HEADS)[0])
+    whole, _ = reference.multi_head_attention(x, memory, *inputs, w_output, HEADS)
+    np.testing.assert_allclose(sum(parts), whole, rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 3), st.lists(st.integers(1, 3), max_size=2))
+def test_merging_what_was_split_gives_it_back(labs, num_heads, seq_len, d_k, lead):
+    names = labs[LAB].reference
+    x = np.random.default_rng(0).standard_normal((*lead, seq_len, num_heads * d_k))
+    split = names["split_heads"](x, num_heads)
+    assert split.shape == (*lead, num_heads, seq_len, d_k)
+    assert np.array_equal(names["merge_heads"](split), x)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
+def test_the_formula_counts_the_parameters_of_the_module_which_do_not_depend_on_the_heads(
+    reference, num_heads, bias
+):
+    module = reference.MultiHeadAttention(D_MODEL, num_heads, bias=bias)
+    really = sum(parameter.numel() for parameter in module.parameters())
+    share = D_MODEL // num_heads
+    assert really == reference.count_parameters(D_MODEL, num_heads, share, share, bias)
+    assert really == reference.count_parameters(D_MODEL, 1, D_MODEL, D_MODEL, bias)
+
+
+def test_the_bias_of_the_keys_changes_nothing(reference, rng):
+    """As "Going further" says: it adds the same number to all scores of a query."""
+    import torch
+
+    torch.manual_seed(0)
+    module = reference.MultiHeadAttention(D_MODEL, HEADS).double()
+    x, memory = map(torch.tensor, sentences(rng))
+    with torch.no_grad():
+        before = module(x, memory, memory)
+        module.w_key.bias.copy_(torch.tensor(rng.standard_normal(D_MODEL)))
+        after = module(x, memory, memory)
+    assert_same(before, after)
+
+
+# ---------------------------------------------------------------------------------- torch's layer
+
+
+def module_with(reference, weights: list[np.ndarray], biases: list[np.ndarray] | None = None):
+    """The reference's module in float64 with the given matrices (in, out) and biases."""
+    import torch
+
+    module = reference.MultiHeadAttention(D_MODEL, HEADS, bias=biases is not None).double()
+    layers = (module.w_query, module.w_key, module.w_value, module.w_output)
+    with torch.no_grad():
+        for layer, weight in zip(layers, weights, strict=True):
+            layer.weight.copy_(torch.tensor(weight.T))
+        for layer, bias in zip(layers, biases or [], strict=False):
+            layer.bias.copy_(torch.tensor(bias))
+    return module
+
+
+def called(module, *arrays: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    import torch
+
+    with torch.no_grad():
+        found = module(*(None if array is None else torch.tensor(array) for array in arrays))
+    return tuple(tensor.numpy() for tensor in found)
+
+
+def torch_layer(query, key, value, weights, biases=None, mask=None) -> tuple[np.ndarray, np.ndarray]:
+    """Output and weights of torch's layer with copied weights. Its masks are True where nobody may attend."""
+    import torch
+
+    layer = torch.nn.MultiheadAttention(
+        D_MODEL, HEADS, bias=biases is not None, batch_first=True, dtype=torch.float64
+    )
+    *inputs, output = weights
+    if mask is not None:  # one table for each sentence and head
+        blocked = ~np.broadcast_to(mask, (BATCH, Q_LEN, K_LEN))
+        mask = torch.tensor(np.repeat(blocked, HEADS, axis=0))
+    with torch.no_grad():
+        layer.in_proj_weight.copy_(torch.tensor(np.concatenate([weight.T for weight in inputs])))
+        layer.out_proj.weight.copy_(torch.tensor(output.T))
+        if biases is not None:
+            layer.in_proj_bias.copy_(torch.tensor(np.concatenate(biases[:3])))
+            layer.out_proj.bias.copy_(torch.tensor(biases[3]))
+        found = layer(*map(torch.tensor, (query, key, value)), attn_mask=mask, average_attn_weights=False)
+    return tuple(tensor.numpy() for tensor in found)
+
+
+@MASKS
+def test_the_numpy_functions_equal_torchs_layer(reference, rng, mask_shape):
+    x, memory = sentences(rng)
+    weights = matrices(rng, D_MODEL // HEADS, D_MODEL // HEADS)
+    mask = some_mask(rng, *mask_shape) if mask_shape else None
+    theirs = torch_layer(x, memory, memory, weights, mask=mask)
+    for ours in (reference.multi_head_attention_loop, reference.multi_head_attention):
+        assert_same(ours(x, memory, *weights, HEADS, mask), theirs)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@MASKS
+def test_the_module_equals_torchs_layer_for_any_query_key_and_value(reference, rng, mask_shape, bias):
+    query, key = sentences(rng)
+    value = rng.standard_normal(key.shape)
+    weights = matrices(rng, D_MODEL // HEADS, D_MODEL // HEADS)
+    biases = [rng.standard_normal(D_MODEL) for _ in weights] if bias else None
+    mask = some_mask(rng, *mask_shape) if mask_shape else None
+    ours = called(module_with(reference, weights, biases), query, key, value, mask)
+    assert_same(ours, torch_layer(query, key, value, weights, biases, mask))
+
+
+# ---------------------------------------------------------------------------------- Keras' layer
+
+
+@pytest.fixture
+def keras() -> ModuleType:
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import keras
+
+    assert keras.backend.backend() == "tensorflow"
+    return keras
+
+
+def keras_layer(keras, query, key, value, weights, biases=None, mask=None, d_k=D_K, d_v=D_V):
+    """Output and weights of Keras' layer with copied weights: it gives the heads an axis of their own."""
+    layer = keras.layers.MultiHeadAttention(
+        num_heads=HEADS, key_dim=d_k, value_dim=d_v, use_bias=biases is not None, dtype="float64"
+    )
+    layer.build(query.shape, value.shape, key.shape)
+    *inputs, output = weights
+    kernels = [weight.reshape(D_MODEL, HEADS, -1) for weight in inputs] + [
+        output.reshape(HEADS, d_v, D_MODEL)
+    ]
+    if biases is None:
+        layer.set_weights(kernels)
+    else:
+        shaped = [bias.reshape(HEADS, -1) for bias in biases[:3]] + [biases[3]]
+        layer.set_weights([array for pair in zip(kernels, shaped, strict=True) for array in pair])
+    found = layer(query, value, key, attention_mask=mask, return_attention_scores=True)
+    return tuple(map(keras.ops.convert_to_numpy, found))
+
+
+@pytest.mark.slow
+@MASKS
+def test_the_numpy_functions_equal_keras_layer_also_where_heads_do_not_fit_into_d_model(
+    reference, keras, rng, mask_shape
+):
+    x, memory = sentences(rng)
+    weights = matrices(rng, D_K, D_V)
+    mask = some_mask(rng, *mask_shape) if mask_shape else None
+    theirs = keras_layer(keras, x, memory, memory, weights, mask=mask)
+    for ours in (reference.multi_head_attention_loop, reference.multi_head_attention):
+        assert_same(ours(x, memory, *weights, HEADS, mask), theirs)
+
+
+@pytest.mark.slow
+@MASKS
+def test_the_module_equals_keras_layer_for_any_query_key_and_value(reference, keras, rng, mask_shape):
+    query, key = sentences(rng)
+    value = rng.standard_normal(key.shape)
+    weights = matrices(rng, D_K, D_K)
+    biases = [rng.standard_normal(D_MODEL) for _ in weights]
+    mask = some_mask(rng, *mask_shape) if mask_shape else None
+    theirs = keras_layer(keras, query, key, value, weights, biases, mask, d_v=D_K)
+    assert_same(called(module_with(reference, weights, biases), query, key, value, mask), theirs)
+
+
+# ---------------------------------------------------------------------------------- the pretrained encoder
+
+TEXTS = (
+    "Jane visits Africa in September.",
+    "The cat sat on the mat because the mat was warm.",
+    "The doctor told the nurse that the doctor would be late.",
+)
+
+
+@pytest.fixture(scope="module")
+def readings():
+    from course_utils.models.pretrained import read
+
+    return [read(text) for text in TEXTS]
+
+
+def learned_module(reference, layer: int):
+    import torch
+
+    from course_utils.models.pretrained import attention_weights
+
+    module = reference.MultiHeadAttention(384, 12)
+    learned = attention_weights(layer)
+    with torch.no_grad():
+        for name in ("query", "key", "value", "output"):
+            getattr(module, f"w_{name}").weight.copy_(torch.tensor(learned[f"w_{name}"].T))
+            getattr(module, f"w_{name}").bias.copy_(torch.tensor(learned[f"b_{name}"]))
+    return module
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", range(1, 7))
+def test_the_module_with_a_pretrained_layers_weights_gives_that_layers_output_to_1e_5(reference, layer):
+    import torch
+
+    from course_utils.models.pretrained import load_encoder, load_tokenizer
+
+    batch, encoder, theirs = (
+        load_tokenizer()(list(TEXTS), padding=True, return_tensors="pt"),
+        load_encoder(),
+        [],
+    )
+    dense = encoder.encoder.layer[layer - 1].attention.output.dense
+    hook = dense.register_forward_hook(lambda _, inputs, output: theirs.append(output))
+    with torch.no_grad():
+        seen = encoder(**batch, output_hidden_states=True, output_attentions=True)
+        hook.remove()
+        words, real = seen.hidden_states[layer - 1], batch["attention_mask"].bool()
+        output, weights = learned_module(reference, layer)(words, words, words, real[:, None, :])
+    assert (output - theirs[0]).abs().max() < 1e-5
+    assert (weights - seen.attentions[layer - 1]).abs().max() < 1e-5
+
+
+@pytest.mark.slow
+def test_the_heads_that_the_lab_names_look_where_it_says(readings):
+    shares = head_plots.mean_patterns(readings)
+    assert head_plots.strongest(shares["previous token"]) == (1, 3)
+    assert shares["previous token"][0, 2] > 0.95
+    assert head_plots.strongest(shares["next token"]) == (2, 9) and shares["next token"][1, 8] > 0.5
+    assert {(1, 9), (3, 10)} <= {tuple(place + 1) for place in np.argwhere(shares["same word"] > 0.25)}
+    assert shares["[CLS]"][1:].mean() > 0.4 > 0.1 > shares["[SEP]"].mean()
+
+
+@pytest.mark.slow
+def test_from_layer_2_on_values_at_cls_are_short_except_in_the_one_head_that_does_not_look_there(
+    reference, readings
+):
+    import torch
+
+    for layer in range(2, 7):
+        values = learned_module(reference, layer).w_value(torch.tensor(readings[1].hidden[layer - 1]))
+        lengths = np.linalg.norm(reference.split_heads(values.detach().numpy(), 12), axis=-1)
+        relative = lengths[:, 0] / lengths[:, 1:-1].mean(axis=1)
+        short = relative < 0.22
+        assert short.all() if layer != 4 else (~short).nonzero()[0].tolist() == [11]
+        assert np.median(relative) < 0.12
+    assert head_plots.pattern_shares(readings[1].tokens, readings[1].attention)["[CLS]"][3, 11] < 0.15
+
+
+@pytest.mark.slow
+def test_two_heads_learn_two_questions_and_one_head_with_as_many_parameters_does_not(lab):
+    """The two cells of section 7, as they are."""
+    names = dict(lab.reference)
+    for cell in lab.source().cells:
+        if "def telephone_books" in cell.source or "def train(" in cell.source:
+            exec(cell.source.partition("\ntrained = ")[0], names)
+    import torch
+
+    question, pairs, digits = names["telephone_books"](2000, torch.Generator().manual_seed(2))
+    both, sizes = {}, set()
+    for heads in (1, 2):
+        attention, answer = names["train"](heads)
+        output, _ = attention(question, pairs, pairs)
+        right = answer(output).view(-1, 2, names["DIGITS"]).argmax(-1) == digits
+        both[heads] = right.all(1).float().mean().item()
+        sizes.add(sum(parameter.numel() for parameter in attention.parameters()))
+    assert both[1] < 0.5 and both[2] > 0.95 and len(sizes) == 1
+
+
+# ---------------------------------------------------------------------------------- what the check says
+
+CLASS = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        self.h = num_heads
+{init}
+
+    def forward(self, query, key, value, mask=None):
+        import math
+        batch = query.shape[0]
+        heads = lambda t: {heads}
+        q, k, v = heads(self.w_query(query)), heads(self.w_key(key)), heads(self.w_value({values}))
+        logits = torch.einsum("bhqd,bhkd->bhqk", q, k) * {scale}
+        if mask is not None:
+            mask = {mask}
+            logits = {masked}
+        weights = torch.softmax(logits, dim={dim})
+        weights = torch.nan_to_num(weights)
+        if mask is not None:
+            weights = weights * {kept}
+        context = torch.einsum("bhqk,bhkd->b{order}", weights, v).reshape(batch, query.shape[1], -1)
+        return {returned}
+"""
+RIGHT = {
+    "init": "        for name in ('w_query', 'w_key', 'w_value', 'w_output'):\n"
+    "            setattr(self, name, nn.Linear(d_model, d_model, bias))",
+    "heads": "torch.stack(t.chunk(self.h, dim=-1), dim=1)",
+    "values": "value",
+    "scale": "(key.shape[-1] // self.h) ** -0.5",
+    "mask": "mask[(None,) * (3 - mask.ndim)][:, None]",
+    "masked": "logits.masked_fill(mask.logical_not(), float('-inf'))",
+    "dim": "3",
+    "kept": "mask",
+    "order": "qhd",
+    "returned": "self.w_output(context), weights",
+}
+WRITTEN_DIFFERENTLY = {
+    "ViewWithoutTranspose": {"heads": "t.reshape(batch, self.h, t.shape[1], -1)"},
+    "MergedWithoutTranspose": {"order": "hqd"},
+    "ValueFromKey": {"values": "key"},
+    "ScaledByDModel": {"scale": "1 / math.sqrt(key.shape[-1])"},
+    "ScaledByNumberOfHeads": {"scale": "1 / math.sqrt(self.h)"},
+    "SoftmaxOverHeads": {"dim": "-3"},
+    "MaskInverted": {"masked": "logits.masked_fill(mask, float('-inf'))", "kept": "~mask"},
+    "MaskWithoutEffect": {"masked": "logits", "kept": "1"},
+    "OutputLayerNeverUsed": {"returned": "context, weights"},
+    "WeightsAveraged": {"returned": "self.w_output(context), weights.mean(dim=1)"},
+    "BiasIgnored": {"init": RIGHT["init"].replace(", bias)", ")")},
+    "LinearMadeInForward": {
+        "init": "        self.layers = [nn.Linear(d_model, d_model, bias) for _ in range(4)]"
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def verdict(lab):
+    """Judges a module's source at the public seed. What is expected is computed once."""
+    key = f"{lab.slug}.MultiHeadAttention"
+    expected = lab.expected(PUBLIC_SEED)[key]
+
+    def judged(source: str):
+        names = dict(lab.reference)
+        exec(source, names)
+        return compare(
+            lab.exercises[key], lab.outcomes(key, names["MultiHeadAttention"], PUBLIC_SEED), expected
+        )
+
+    return judged
+
+
+def test_a_module_written_in_quite_another_style_earns_everything(verdict):
+    found = verdict(CLASS.format(**RIGHT))
+    assert found.score == 1, [check for check in found.checks if not check.passed]
+
+
+@pytest.mark.parametrize("mistake", WRITTEN_DIFFERENTLY)
+def test_a_mistake_in_another_style_is_recognised(verdict, mistake):
+    found = verdict(CLASS.format(**RIGHT | WRITTEN_DIFFERENTLY[mistake]))
+    assert [diagnosis.name for diagnosis in found.diagnoses] == [mistake]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (WRITTEN_DIFFERENTLY["LinearMadeInForward"], "no parameter `w_query.weight` (it has: none)"),
+        ({"init": RIGHT["init"].replace("d_model, d_model", "d_model // num_heads, d_model")}, "has shape (12, 4)"),
+        ({"values": "value + torch.rand(1)"}, "two different outputs"),
+        ({"returned": "self.w_output(context).detach(), weights"}, "has no gradient"),
+        ({"returned": "self.w_output(context.detach()), weights"}, "No gradient reaches `w_query.weight`"),
+        ({"init": WRITTEN_DIFFERENTLY["BiasIgnored"]["init"]}, "there must be no `w_query.bias`"),
+    ],
+    ids=["in forward", "another shape", "random", "no gradient", "cut off", "bias ignored"],
+)  # fmt: skip
+def test_a_module_that_is_not_built_as_asked_is_told_what_is_wrong(verdict, change, words):
+    details = [check.detail for check in verdict(CLASS.format(**RIGHT | change)).checks]
+    assert any(words in detail for detail in details), details
+
+
+def test_a_class_that_is_no_module_is_told_so(verdict):
+    found = verdict("class MultiHeadAttention:\n    def __init__(self, *args, **more): pass")
+    assert found.score == 0 and "is no nn.Module" in found.checks[0].detail
+
+
+def test_a_tensor_changed_in_place_is_noticed(verdict):
+    found = verdict(CLASS.format(**RIGHT | {"values": "value.add_(0.1)"}))
+    assert not next(check for check in found.checks if "left unchanged" in check.title).passed
+
+
+# ---------------------------------------------------------------------------------- measuring patterns
+
+TOKENS = ("[CLS]", "a", "b", "a", "[SEP]")
+
+
+def test_a_head_that_looks_at_one_pattern_only_has_share_one_there():
+    previous = np.eye(5, k=-1)
+    previous[0, 0] = 1
+    shares = head_plots.pattern_shares(TOKENS, previous)
+    assert shares["previous token"] == 1 and shares["next token"] == 0 and shares["itself"] == 0
+    assert shares["[CLS]"] == pytest.approx(1 / 3)  # the first word's previous token
+    same_word = np.eye(5)[[0, 3, 2, 1, 4]]
+    assert head_plots.pattern_shares(TOKENS, same_word)["same word"] == 1
+
+
+def test_even_attention_has_even_shares_and_each_layer_and_head_its_own():
+    attention = np.full((2, 3, 5, 5), 1 / 5)
+    attention[1, 2] = np.eye(5)[[4] * 5]
+    shares = head_plots.pattern_shares(TOKENS, attention)
+    assert all(share.shape == (2, 3) and np.allclose(share[0], 1 / 5) for share in shares.values())
+    assert shares["[SEP]"][1, 2] == 1 and head_plots.strongest(shares["[SEP]"]) == (2, 3)
+
+
+def test_a_pattern_that_a_sentence_does_not_have_is_no_number_and_left_out_of_the_mean():
+    without = SimpleNamespace(tokens=("[CLS]", "a", "b", "[SEP]"), attention=np.full((2, 3, 4, 4), 1 / 4))
+    with_it = SimpleNamespace(tokens=TOKENS, attention=np.full((2, 3, 5, 5), 1 / 5))
+    assert np.isnan(head_plots.pattern_shares(without.tokens, without.attention)["same word"]).all()
+    means = head_plots.mean_patterns([without, with_it])
+    assert np.allclose(means["same word"], 1 / 5) and np.allclose(means["itself"], (1 / 4 + 1 / 5) / 2)
+
+
+# ---------------------------------------------------------------------------------- figures and the browser
+
+
+@pytest.fixture
+def published(monkeypatch) -> list[dict]:
+    bundles: list[dict] = []
+    monkeypatch.setattr(plots, "publish", bundles.append)
+    return bundles
+
+
+def made_up(sentence: str) -> SimpleNamespace:
+    """As `read` does for a sentence, with 2 layers of 3 heads; layer 2, head 3 looks at the previous token."""
+    tokens = ("[CLS]", *sentence.split(), "[SEP]")
+    attention = np.random.default_rng(len(tokens)).dirichlet(np.ones(len(tokens)), (2, 3, len(tokens)))
+    attention[1, 2] = np.eye(len(tokens), k=-1)
+    attention[1, 2, 0, 0] = 1
+    return SimpleNamespace(tokens=tokens, attention=attention)
+
+
+def live(bundle: dict) -> ipywidgets.Widget:
+    """The widget behind a published output."""
+    return ipywidgets.widgets.widget._instances[
+        bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
+    ]
+
+
+@pytest.fixture
+def browser(published) -> SimpleNamespace:
+    """The controls of a head browser over made-up attention, by name, and what was published."""
+    head_plots.head_browser(made_up, "the cat <b> the mat", layer=1, head=2)
+    (bundle,) = published
+    sentence, layer, head, jump, who, said, picture = live(bundle).children
+    return SimpleNamespace(
+        sentence=sentence,
+        layer=layer,
+        head=head,
+        jump=jump,
+        who=who,
+        said=said,
+        picture=picture,
+        bundle=bundle,
+    )
+
+
+def test_the_figures_of_the_lab_can_be_drawn(published):
+    plots.show_figure(head_plots.split_figure(3, 2, 4), alt="Split.")
+    plots.show_figure(
+        head_plots.pattern_grid(head_plots.mean_patterns([made_up("a b a"), made_up("b a b c")])), alt="Grid."
+    )
+    assert len(published) == 2
+
+
+def test_without_a_kernel_the_browser_shows_its_first_head_in_html_and_in_text(browser):
+    html, text = browser.bundle["text/html"], browser.bundle["text/plain"]
+    assert "<svg" in html and "aria-label=" in html and "&lt;b&gt;" in html and "<b> the" not in html
+    assert "Layer 1, head 2" in html and "Layer 1, head 2" in text and "same word" in text
+    assert text.count("\n") == 2 + 7  # the sentence, the summary, and a table with a line a token
+
+
+def test_the_browser_follows_layer_head_token_and_a_sentence_that_is_typed(browser):
+    seen = [browser.picture.value]
+    for change in (
+        lambda: setattr(browser.layer, "value", 2),
+        lambda: setattr(browser.head, "value", 3),
+        lambda: setattr(browser.who, "value", 2),
+        lambda: setattr(browser.sentence, "value", "quite another one"),
+    ):
+        change()
+        assert browser.picture.value not in seen
+        seen.append(browser.picture.value)
+    assert "quite" in seen[-1] and "cat" not in seen[-1] and browser.who.label == "all tokens"
+    assert [label for label, _ in browser.who.options] == [
+        "all tokens",
+        "0: [CLS]",
+        "1: quite",
+        "2: another",
+        "3: one",
+        "4: [SEP]",
+    ]
+
+
+def test_the_browser_goes_to_the_head_that_looks_most_at_something(browser):
+    browser.jump.value = "previous token"
+    assert (browser.layer.value, browser.head.value) == (2, 3) and "Layer 2, head 3" in browser.picture.value
+    assert browser.jump.value == ""
+
+
+def test_the_browser_says_what_it_cannot_show_and_keeps_what_it_showed(browser):
+    before = browser.picture.value
+    browser.sentence.value = ""
+    assert "Type a word" in browser.said.value and browser.picture.value == before
+    browser.sentence.value = "no word twice"
+    browser.jump.value = "same word"
+    assert "No token of this sentence" in browser.said.value
+
+
+def test_the_browser_shows_the_message_of_an_encoder_that_is_not_there(published):
+    def read(sentence: str) -> SimpleNamespace:
+        if sentence == "first":
+            return made_up(sentence)
+        raise RuntimeError("The pretrained encoder is not installed <here>.")
+
+    head_plots.head_browser(read, "first")
+    (bundle,) = published
+    sentence, *_, said, _ = live(bundle).children
+    sentence.value = "second"
+    assert said.value == "The pretrained encoder is not installed &lt;here&gt;."
+
+
+def test_a_long_sentence_is_cut_and_says_so(published):
+    head_plots.head_browser(made_up, " ".join(["word"] * 50))
+    html = published[0]["text/html"]
+    assert html.count('text-anchor="end"') == head_plots.LONGEST and "12 more are not drawn" in html
+
+
+# ---------------------------------------------------------------------------------- the lab's text
+
+
+def test_the_module_of_this_lab_may_stand_where_later_labs_need_one(reference):
+    """Constructor, names of the layers, and the order of what `forward` takes and gives, as lab 05 uses them."""
+    import torch
+
+    module = reference.MultiHeadAttention(D_MODEL, HEADS, bias=False)
+    assert {name for name, _ in module.named_parameters()} == {
+        f"w_{role}.weight" for role in ("query", "key", "value", "output")
+    }
+    x, memory = torch.zeros(BATCH, Q_LEN, D_MODEL), torch.zeros(BATCH, K_LEN, D_MODEL)
+    output, weights = module(x, memory, memory, torch.ones(BATCH, 1, K_LEN, dtype=torch.bool))
+    assert output.shape == (BATCH, Q_LEN, D_MODEL) and weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
+    with pytest.raises(ValueError, match="cannot be shared out evenly"):
+        reference.MultiHeadAttention(10, 3)
+
+
+def test_the_numbers_that_the_prose_says_about_jane_are_those_that_its_cells_compute(lab):
+    names = lab.reference
+    assert np.round(names["found"][1], 2).tolist() == [0.37, 0.16, 0.43]
+    assert np.round(names["weights"][1, [0, 4]], 2).tolist() == [0.36, 0.41]
+    _, by_head = names["multi_head_attention_loop"](
+        names["jane"], names["jane"], names["w_query"], names["w_key"], names["w_value"], np.eye(3, 4), 3
+    )
+    assert round(float(by_head[0, 1, 0]), 2) == 0.93 and round(float(by_head[2, 1, 4]), 2) == 0.92
+    assert np.round(names["output"][2, [1, 3]], 2).tolist() == [0.99, 0.93]
