@@ -400,12 +400,13 @@ def test_in_a_pipe_there_are_no_control_characters(command):
 
 
 PROGRAM = f"""
-import sys
+import signal, sys
 from pathlib import Path
 from classroom import KernelFree
 from grader import autograde, cli
 autograde.choose_runner = lambda *_, **__: KernelFree(Path("runs"), nap=0.2)
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the suite runs in the background
     cli.app(["autograde", "{START}", "--jobs", "2"])
 """
 

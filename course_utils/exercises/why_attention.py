@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal, output_is_finite, weights_are_probabilities
+from course_utils.exercises.properties import normal, output_is_finite
 from course_utils.exercises.self_attention import READY_MADE
 from course_utils.quiz import Option, Question
 
@@ -219,6 +219,12 @@ def order_of_keys_is_free(runs: list[Run]) -> np.ndarray:
     return np.isclose(runs[0][1]["context"], runs[1][1]["context"], atol=1e-4)
 
 
+def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each row of the weights sums to 1, and no weight is negative."""
+    weights = outputs["weights"]
+    return np.isclose(weights.sum(axis=-1), 1, atol=1e-4) & (weights >= 0).all(axis=-1)
+
+
 def contexts_are_averages(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Each context lies between the smallest and the largest value, feature by feature."""
     value, context = inputs["value"], outputs["context"]
@@ -238,7 +244,7 @@ attend = Exercise(
         Case("very large scores", _large_scores),
         Case("keys and values in another order", _permuted, order_of_keys_is_free),
     ),
-    properties=(weights_are_probabilities, contexts_are_averages, output_is_finite),
+    properties=(rows_are_shares, contexts_are_averages, output_is_finite),
     bypasses=(*READY_MADE, "keras.layers.AdditiveAttention"),
 )
 
@@ -300,7 +306,7 @@ reweight = Exercise(
         Case("the words in another order", _shuffled_words, outputs_follow_their_words),
         Case("the sentence said twice", _said_twice, saying_it_twice_changes_nothing),
     ),
-    properties=(weights_are_probabilities, outputs_are_averages),
+    properties=(rows_are_shares, outputs_are_averages),
     bypasses=READY_MADE,
 )
 

@@ -977,8 +977,8 @@ print("feature 0, softmax of itself, ever sharper:", np.array(steep), " max:", x
 print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 
 # %% [markdown]
-# TF-IDF thinks little of *station*, because that is in all five texts. Attention does, if *station* is what somebody asks
-# about.
+# TF-IDF thinks little of *station*, because it is in all five texts. Attention thinks highly of it, if *station* is what
+# asks.
 #
 # The lines below the figure show the family tie in numbers. A softmax of zeros is the mean. Make it sharper and sharper, and
 # it becomes the maximum. Attention lies in between, and it is the only one that changes its mind when another word asks.
@@ -1203,7 +1203,7 @@ print("16 sentences at a time: attention becomes slower than the RNN", told(meet
 #   has the slope of n²·d, but only for long sequences. Short ones cost next to nothing, because all their work is done at
 #   once.
 # - So the clock's crossing usually lies well beyond n = d, where counting operations would put it. The difference is the
-#   price of waiting. The more parallel a machine is, the further right it lies.
+#   price of waiting. The more a machine does in parallel, the further right the crossing tends to lie.
 # - The RNN against the LSTM shows it again: how long they take compares quite differently from how much they multiply. A
 #   library that prepares an LSTM's products in advance can even make it the faster one.
 # - With 16 sentences at a time the RNN's steps have more to do while they are at it, and less time is wasted: the crossing
@@ -1259,8 +1259,7 @@ for n in (16, 64, 256, 1024, 2048):
 # | NaN | exp of a large score, without subtracting the maximum |
 # | `reweight` gives back x | the sum runs over the wrong word: $x_i$ instead of $x_j$ |
 # | one layer too few, or path 0 | rounded down, or n = 1 forgotten |
-
-# %% [markdown]
+#
 # ## Review quiz
 
 # %% tags=["skip-grading"]
