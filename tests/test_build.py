@@ -261,6 +261,7 @@ def test_a_folder_outside_a_course_is_told_so(tmp_path):
         Course.find(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_committed_notebooks_are_what_the_sources_give(course):
     build(course, [], check=True, say=lambda line: None)
 

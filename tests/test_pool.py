@@ -185,10 +185,11 @@ def test_a_pool_can_be_used_from_any_thread(tmp_path):
 # ---------------------------------------------------------------------------------- the main process ends
 
 PROGRAM = """
-import sys
+import signal, sys
 from pathlib import Path
 from made_up_work import Deeds
 from grader import pool
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the suite runs in the background
 print("imported", flush=True)
 pool.prepare(["grader.pool"])
 with pool.Pool(Deeds(Path(sys.argv[1])), 2, 600) as workers:

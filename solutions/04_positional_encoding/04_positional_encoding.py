@@ -80,11 +80,12 @@ for sentence in (old_news, news):
 # belongs to the dog and one to the man.
 #
 # The reason is short. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
-# Shuffle the words, and the outputs are shuffled in the same way. One calls this **permutation equivariance**. More layers do not help:
-# if the outputs of one layer are merely shuffled, so are the inputs of the next.
+# Shuffle the words, and the outputs are shuffled in the same way. One calls this **permutation equivariance**. More layers do not
+# help: if the outputs of one layer are merely shuffled, so are the inputs of the next.
 #
-# Is that only so for random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of sentences. Its vector for a sentence
-# is the average of its outputs. It knows positions: it adds a learned table. Set this table to zero, and ask again.
+# Is that only so for random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of
+# sentences. Its vector for a sentence is the average of its outputs. It knows positions: it adds a learned table. Set this table
+# to zero, and ask again.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -111,22 +112,23 @@ with torch.no_grad():
 compare("without its positions", " ".join(old_news), " ".join(news))
 
 # %% [markdown]
-# Without positions the two sentences are one and the same, up to the rounding of float32. All that a trained model of six layers knows about
-# order comes in through that one table. (And even with it, the two are much alike: an average over the words keeps little of the order.
-# The classifier of section 8 shows that a network which is *trained* for order does better.)
+# Without positions the two sentences are one and the same, up to the rounding of float32. All that a trained model of six layers
+# knows about order comes in through that one table. (And even with it, the two are much alike: an average over the words keeps
+# little of the order. The classifier of section 8 shows that a network which is *trained* for order does better.)
 #
-# One remark for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about order,
-# and section 8 shows how far it goes.
+# One remark for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about
+# order, and section 8 shows how far it goes.
 
 # %% [markdown]
 # ## 2. What should a position look like?
 #
-# Every position gets a vector of its own, and the vector is added to the word that stands there. Which vector? Three ideas come to mind.
+# Every position gets a vector of its own, and the vector is added to the word that stands there. Which vector? Three ideas come
+# to mind.
 #
-# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns the word, and no network copes well with inputs of
-#   such different sizes.
-# - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of fifty get quite
-#   different values, and "one step further" means something else in every sentence.
+# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns the word, and no network copes well
+#   with inputs of such different sizes.
+# - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of
+#   fifty get quite different values, and "one step further" means something else in every sentence.
 # - **Binary digits:** bounded, different for every position, and the same in every sentence. Look at them:
 
 # %%
@@ -134,18 +136,19 @@ for pos in range(9):
     print(f"position {pos}: {pos:04b}")
 
 # %% [markdown]
-# Read the columns. The last digit changes at every step, the one before at every second, then at every fourth, every eighth. Few columns tell very many
-# positions apart, because each column beats at a pace of its own, and the paces grow **geometrically**: 1, 2, 4, 8. The decimal system does the
-# same with 1, 10, 100.
+# Read the columns. The last digit changes at every step, the one before at every second, then at every fourth, every eighth. Few
+# columns tell very many positions apart, because each column beats at a pace of its own, and the paces grow **geometrically**: 1,
+# 2, 4, 8. The decimal system does the same with 1, 10, 100.
 #
-# One thing is wrong with digits: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each digit by
-# something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et al. (2017, section 3.5):
+# One thing is wrong with digits: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be
+# alike. So replace each digit by something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
+# al. (2017, section 3.5):
 #
 # $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
 # PE_{(pos,\,2i+1)} = \cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
 #
-# The index $i$ counts **pairs** of features: 0 and 1 are pair 0, 2 and 3 are pair 1, and so on. Both features of a pair have the same angle;
-# one is its sine, the other its cosine. By hand, for $d_{model} = 4$, which has two pairs:
+# The index $i$ counts **pairs** of features: 0 and 1 are pair 0, 2 and 3 are pair 1, and so on. Both features of a pair have the
+# same angle; one is its sine, the other its cosine. By hand, for $d_{model} = 4$, which has two pairs:
 
 # %%
 import math
@@ -157,12 +160,14 @@ for pos in range(4):
     print(f"position {pos}: angles {fast:.2f}, {slow:.2f}  ->  " + "".join(f"{wave:8.3f}" for wave in waves))
 
 # %% [markdown]
-# The first pair moves fast, the second hardly at all: it takes hundreds of positions to get round. Position 0 is 0, 1, 0, 1, whatever the size.
+# The first pair moves fast, the second hardly at all: it takes hundreds of positions to get round. Position 0 is 0, 1, 0, 1,
+# whatever the size.
 #
 # ### Exercise 1: `get_angles`
 #
-# First the angles alone, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle for each position and
-# feature. Mind that the *feature* is called $k$ here, and runs over all columns; the formula wants the number of its *pair*.
+# First the angles alone, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle
+# for each position and feature. Mind that the *feature* is called $k$ here, and runs over all columns; the formula wants the
+# number of its *pair*.
 #
 # | feature k | 0 | 1 | 2 | 3 | 4 | 5 | ... |
 # |---|---|---|---|---|---|---|---|
@@ -220,8 +225,9 @@ print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
 # %% [markdown]
 # ### Exercise 2: `positional_encoding`
 #
-# Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**; in libraries you also meet all sines first and then
-# all cosines (tensor2tensor, Marian), which is the same up to the order of the features. Here, as in the paper's equations, they alternate.
+# Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**; in libraries you also
+# meet all sines first and then all cosines (tensor2tensor, Marian), which is the same up to the order of the features. Here, as
+# in the paper's equations, they alternate.
 #
 # Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The first two lines, which are given, see to that.
 
@@ -258,8 +264,8 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
 # </details>
 # <details><summary>Hint 2: every second column</summary>
 #
-# A slice has a start, a stop and a *step*. In `table[rows, columns]` the slice after the comma chooses columns. `np.where` with a condition on the feature's
-# number does it as well.
+# A slice has a start, a stop and a *step*. In `table[rows, columns]` the slice after the comma chooses columns. `np.where` with a
+# condition on the feature's number does it as well.
 # </details>
 # <details><summary>Hint 3: I keep getting cosines that are never below 0.5</summary>
 #
@@ -283,11 +289,12 @@ show_figure(
 )
 
 # %% [markdown]
-# On the left you see the binary counter again, made smooth: fast columns on the left, slow ones on the right. On the right are some of its columns as waves.
+# On the left you see the binary counter again, made smooth: fast columns on the left, slow ones on the right. On the right are
+# some of its columns as waves.
 #
-# There is another picture, and it is worth keeping. A sine and a cosine of the same angle are a point on a circle: the tip of a **clock hand**. Position 0 is twelve o'clock,
-# and each pair is a clock with a speed of its own. Move the slider, and read the position off the clocks: the fast one is a second hand, the slow ones are
-# for minutes and hours.
+# There is another picture, and it is worth keeping. A sine and a cosine of the same angle are a point on a circle: the tip of a
+# **clock hand**. Position 0 is twelve o'clock, and each pair is a clock with a speed of its own. Move the slider, and read the
+# position off the clocks: the fast one is a second hand, the slow ones are for minutes and hours.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import clocks
@@ -297,8 +304,8 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 # %% [markdown]
 # ## 3. Why are the wavelengths geometric?
 #
-# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by the same factor. Yours, for
-# $d_{model} = 512$ as in the paper:
+# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next
+# it grows by the same factor. Yours, for $d_{model} = 512$ as in the paper:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import wavelengths
@@ -316,9 +323,10 @@ show_figure(
 # %% [markdown]
 # (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
 #
-# What is gained by that? Compare five ways to choose four frequencies. Two things are wanted of an encoding of 1000 positions. **Neighbours** should be
-# clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions should be alike by accident. For every choice, the cell computes the
-# distance between neighbours, and that between the two positions that are hardest to tell apart. (All points lie on a sphere of radius 1.)
+# What is gained by that? Compare five ways to choose four frequencies. Two things are wanted of an encoding of 1000 positions.
+# **Neighbours** should be clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions
+# should be alike by accident. For every choice, the cell computes the distance between neighbours, and that between the two
+# positions that are hardest to tell apart. (All points lie on a sphere of radius 1.)
 
 # %% tags=["skip-grading"]
 choices = {
@@ -338,9 +346,10 @@ for name, speeds in choices.items():
     print(f"{name:26}{np.array2string(2 * np.pi / speeds, precision=0):32}{neighbours:9.4f} {any_two:9.4f}")
 
 # %% [markdown]
-# Fast waves alone tell neighbours apart, but they repeat: after a few turns two far positions fall on nearly the same spot. Slow waves alone never repeat, and cannot
-# tell neighbours apart. Equal steps waste their clocks: nearly all of them run at a similar speed. Only the geometric choice is good at both, for the reason that numbers
-# are written with ones, tens and hundreds: each clock settles what the one before left open.
+# Fast waves alone tell neighbours apart, but they repeat: after a few turns two far positions fall on nearly the same spot. Slow
+# waves alone never repeat, and cannot tell neighbours apart. Equal steps waste their clocks: nearly all of them run at a similar
+# speed. Only the geometric choice is good at both, for the reason that numbers are written with ones, tens and hundreds: each
+# clock settles what the one before left open.
 #
 # ## 4. A step is a rotation
 #
@@ -348,8 +357,8 @@ for name, speeds in choices.items():
 #
 # $$\sin a \sin b + \cos a \cos b = \cos(a - b),$$
 #
-# and $a - b$ is the frequency times the *difference* of the positions. So $PE_p \cdot PE_q = \sum_i \cos(\omega_i\,(p - q))$: where the two stand does not matter, only how
-# far apart they are.
+# and $a - b$ is the frequency times the *difference* of the positions. So $PE_p \cdot PE_q = \sum_i \cos(\omega_i\,(p - q))$:
+# where the two stand does not matter, only how far apart they are.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import similarity_and_distance
@@ -368,16 +377,18 @@ show_figure(
 )
 
 # %% [markdown]
-# Two things to see. The three curves on the right are one and the same: **only the distance counts**. And they are symmetric: the dot product of (40, 43) is that
-# of (43, 40). By itself it does not tell *before* from *after*. (Some notes say it does.) For that, something must stand between the two vectors: a matrix.
+# Two things to see. The three curves on the right are one and the same: **only the distance counts**. And they are symmetric: the
+# dot product of (40, 43) is that of (43, 40). By itself it does not tell *before* from *after*. (Some notes say it does.) For
+# that, something must stand between the two vectors: a matrix.
 #
 # Which matrix? Go $k$ steps on. The angle of a pair grows from $a$ to $a + b$, with $b = \omega k$, and school mathematics says
 #
 # $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b .$$
 #
-# The new sine and cosine are **linear** in the old ones, and the coefficients depend on $b$ alone: on the offset, not on the position. Every clock hand is turned by a fixed
-# angle. So there is one matrix $M_k$ with $PE_{pos+k} = M_k\,PE_{pos}$ for **every** position. Turn the clocks by hand: choose an offset, then move the
-# position. The hands go round; the angle between the two hands of a clock stays.
+# The new sine and cosine are **linear** in the old ones, and the coefficients depend on $b$ alone: on the offset, not on the
+# position. Every clock hand is turned by a fixed angle. So there is one matrix $M_k$ with $PE_{pos+k} = M_k\,PE_{pos}$ for
+# **every** position. Turn the clocks by hand: choose an offset, then move the position. The hands go round; the angle between the
+# two hands of a clock stays.
 
 # %% tags=["skip-grading"]
 clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], offset=4)
@@ -385,9 +396,10 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 # %% [markdown]
 # ### Exercise 3: `shift_matrix`
 #
-# Build $M_k$. Its columns meet the features of $PE_{pos}$, its rows make the features of $PE_{pos+k}$. A pair only needs itself, so all entries are 0 outside the 2 × 2
-# blocks on the diagonal. For one pair, from $(\sin a, \cos a)$ to $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In a textbook
-# the cosine usually comes first, and the minus stands in the other corner.)
+# Build $M_k$. Its columns meet the features of $PE_{pos}$, its rows make the features of $PE_{pos+k}$. A pair only needs itself,
+# so all entries are 0 outside the 2 × 2 blocks on the diagonal. For one pair, from $(\sin a, \cos a)$ to
+# $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In a textbook the cosine
+# usually comes first, and the minus stands in the other corner.)
 
 # %% nbgrader={"grade": false, "grade_id": "shift_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_matrix(offset: int, d_model: int) -> np.ndarray:
@@ -420,13 +432,13 @@ def shift_matrix(offset: int, d_model: int) -> np.ndarray:
 # %% [markdown]
 # <details><summary>Hint 1: the angles</summary>
 #
-# Your `get_angles` knows the angle of each feature at a position. The angle that a pair turns by in `offset` steps is its angle at the "position" `offset`. You need one angle for
-# each pair: ask for every second feature.
+# Your `get_angles` knows the angle of each feature at a position. The angle that a pair turns by in `offset` steps is its angle
+# at the "position" `offset`. You need one angle for each pair: ask for every second feature.
 # </details>
 # <details><summary>Hint 2: the blocks</summary>
 #
-# A loop over the pairs is fine. The block of pair i stands in rows and columns 2i and 2i + 1. Its first row makes the new *sine*: what does it take of the old
-# sine, and what of the old cosine?
+# A loop over the pairs is fine. The block of pair i stands in rows and columns 2i and 2i + 1. Its first row makes the new *sine*:
+# what does it take of the old sine, and what of the old cosine?
 # </details>
 # <details><summary>Hint 3: it goes backwards</summary>
 #
@@ -439,8 +451,8 @@ from course_utils import check
 check("positional_encoding.shift_matrix")
 
 # %% [markdown]
-# Does your matrix do what it promises, with your encoding? One matrix for each offset, tried on all positions. And is it really a rotation? Then it is orthogonal, its determinant is 1 (a
-# reflection has −1), and two shifts in a row are one shift by the sum.
+# Does your matrix do what it promises, with your encoding? One matrix for each offset, tried on all positions. And is it really a
+# rotation? Then it is orthogonal, its determinant is 1 (a reflection has −1), and two shifts in a row are one shift by the sum.
 
 # %% tags=["skip-grading"]
 encoding = positional_encoding(200, 64)
@@ -455,8 +467,9 @@ print("M(3) M(4) = M(7):    ", np.allclose(three @ shift_matrix(4, 64), shift_ma
 print("back = transposed:   ", np.allclose(shift_matrix(-3, 64), three.T))
 
 # %% [markdown]
-# What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of attention, so that a head can look at "the word before". Put the rotation in by hand, and
-# see: the query is the position's encoding, turned one step **back**; the keys are the encodings as they are. No word plays any part.
+# What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of
+# attention, so that a head can look at "the word before". Put the rotation in by hand, and see: the query is the position's
+# encoding, turned one step **back**; the keys are the encodings as they are. No word plays any part.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import attention_heatmap
@@ -471,14 +484,15 @@ show_figure(
 )
 
 # %% [markdown]
-# Such heads are really found in trained models (Voita et al. 2019 call them *positional heads*). Also mind the direction: forwards and backwards are now different, which the bare dot
-# product could not do.
+# Such heads are really found in trained models (Voita et al. 2019 call them *positional heads*). Also mind the direction:
+# forwards and backwards are now different, which the bare dot product could not do.
 
 # %% [markdown]
 # ## 5. Words and positions, added
 #
-# A word's vector comes from a table with a row for each word of the vocabulary. Such tables start with small entries, of size $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding?
-# Each pair has length 1, there are $d_{model}/2$ of them:
+# A word's vector comes from a table with a row for each word of the vocabulary. Such tables start with small entries, of size
+# $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding? Each pair has length 1, there are
+# $d_{model}/2$ of them:
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(1)
@@ -489,8 +503,9 @@ print(f"a position:          length {np.linalg.norm(places, axis=1).mean():5.2f}
 print(f"a word times √512:   length {np.linalg.norm(table * 512**0.5, axis=1).mean():5.2f}")
 
 # %% [markdown]
-# Added as they are, the position would drown the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by $\sqrt{d_{model}}$, and both have a say. (The paper gives no reason; the sizes above are the usual
-# explanation. It has nothing to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
+# Added as they are, the position would drown the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
+# $\sqrt{d_{model}}$, and both have a say. (The paper gives no reason; the sizes above are the usual explanation. It has nothing
+# to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
 #
 # ### Exercise 4: `embed_tokens`
 #
@@ -530,7 +545,8 @@ def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
 # </details>
 # <details><summary>Hint 2: a batch does not fit</summary>
 #
-# `len(ids)` and `ids.shape[0]` count sentences when there is a batch. Which axis counts tokens, always? Broadcasting does the rest: (seq_len, d_model) is added to every sentence.
+# `len(ids)` and `ids.shape[0]` count sentences when there is a batch. Which axis counts tokens, always? Broadcasting does the
+# rest: (seq_len, d_model) is added to every sentence.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_embed_tokens", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -552,13 +568,16 @@ for sentence in (old_news, news):
 # %% [markdown]
 # ### Why is adding enough?
 #
-# Adding looks rash: are word and position not mixed up for good? One could put the two side by side instead. But look at what the first layer does with them. It multiplies by a matrix, and
+# Adding looks rash: are word and position not mixed up for good? One could put the two side by side instead. But look at what the
+# first layer does with them. It multiplies by a matrix, and
 #
 # $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 \qquad\text{against}\qquad (word + position)\,W = word\,W + position\,W .$$
 #
-# Putting them side by side is adding too, only with a second matrix. It costs more features in every layer. What adding costs is room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many
-# dimensions, vectors that have nothing to do with each other are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that
-# is to say, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of all 3200 combinations and tested on the other half.
+# Putting them side by side is adding too, only with a second matrix. It costs more features in every layer. What adding costs is
+# room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, vectors that have nothing to
+# do with each other are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one**
+# linear map that is to say, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of
+# all 3200 combinations and tested on the other half.
 
 # %% tags=["skip-grading"]
 n_words, n_places = 80, 40
@@ -581,21 +600,25 @@ for d_model in (32, 64, 128, 256):
     print(f"{d_model:7}{cosine:31.3f}{word_right.mean():13.1%}{place_right.mean():17.1%}")
 
 # %% [markdown]
-# With enough features, both can be read from the sum without a mistake, also in combinations that the reader has never met. With few, the position suffers first: the rows of neighbours are so much alike. Real models have hundreds of
-# features or thousands, and they learn word vectors that keep out of the way.
+# With enough features, both can be read from the sum without a mistake, also in combinations that the reader has never met. With
+# few, the position suffers first: the rows of neighbours are so much alike. Real models have hundreds of features or thousands,
+# and they learn word vectors that keep out of the way.
 
 # %% [markdown]
 # ## 6. Or let the model learn them
 #
-# Instead of choosing vectors, one can learn them: a second table, with a row for each position, filled by gradient descent like any other parameter. GPT-2 and BERT do that. Vaswani et al. (2017, table 3, row E) tried both and found
-# nearly identical results.
+# Instead of choosing vectors, one can learn them: a second table, with a row for each position, filled by gradient descent like
+# any other parameter. GPT-2 and BERT do that. Vaswani et al. (2017, table 3, row E) tried both and found nearly identical
+# results.
 #
-# What is the price? `max_len · d_model` more parameters; and a table ends. Position `max_len` has no row, and a row that training never used is as random as on the first day.
+# What is the price? `max_len · d_model` more parameters; and a table ends. Position `max_len` has no row, and a row that training
+# never used is as random as on the first day.
 #
 # ### Exercise 5: `LearnedPositionalEmbedding`
 #
-# A PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own numbers into `self.table`. A sequence that is too long must not be cut silently and must not
-# end in an error from deep inside: say what is wrong.
+# A PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own
+# numbers into `self.table`. A sequence that is too long must not be cut silently and must not end in an error from deep inside:
+# say what is wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "LearnedPositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class LearnedPositionalEmbedding(nn.Module):
@@ -642,12 +665,14 @@ class LearnedPositionalEmbedding(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: what makes a tensor a parameter?</summary>
 #
-# `nn.Parameter(tensor)`, set as an attribute of the module. Then `parameters()` finds it, the optimizer changes it, and `state_dict()` saves it. An `nn.Embedding` has such a parameter inside, its `weight`, and is called with
-# row numbers (`torch.arange`).
+# `nn.Parameter(tensor)`, set as an attribute of the module. Then `parameters()` finds it, the optimizer changes it, and
+# `state_dict()` saves it. An `nn.Embedding` has such a parameter inside, its `weight`, and is called with row numbers
+# (`torch.arange`).
 # </details>
 # <details><summary>Hint 2: which axis?</summary>
 #
-# In (batch, seq_len, d_model), positions are counted along axis 1. Older tutorials of PyTorch put the sequence first; their `x.size(0)` is the batch here.
+# In (batch, seq_len, d_model), positions are counted along axis 1. Older tutorials of PyTorch put the sequence first; their
+# `x.size(0)` is the batch here.
 # </details>
 # <details><summary>Hint 3: where do I know max_len from, in forward?</summary>
 #
@@ -660,8 +685,9 @@ from course_utils import check
 check("positional_encoding.LearnedPositionalEmbedding")
 
 # %% [markdown]
-# What does such a table look like once it is learned? Here is that of the encoder of section 1: 512 positions with 384 features. Nobody told it about sines, or that 7 comes after 6. The average row is taken off, because it says
-# nothing about the differences; then the cosine similarity of any two of the first 128 positions:
+# What does such a table look like once it is learned? Here is that of the encoder of section 1: 512 positions with 384 features.
+# Nobody told it about sines, or that 7 comes after 6. The average row is taken off, because it says nothing about the
+# differences; then the cosine similarity of any two of the first 128 positions:
 
 # %% tags=["skip-grading"]
 print("parameters of the table:", learned_table.size)
@@ -679,23 +705,27 @@ show_figure(
 )
 
 # %% [markdown]
-# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient descent has found for itself what the sinusoids have by construction, only less neatly. It even has
-# found waves: look at the bumps.
+# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient
+# descent has found for itself what the sinusoids have by construction, only less neatly. It even has found waves: look at the
+# bumps.
 
 # %% [markdown]
 # ## 7. Turning instead of adding: rotary embeddings
 #
-# Added positions are in the words from then on, and every layer has to sort them out again. Attention wants to know the *distance*. Look at the score of a query at position $m$ and a key at position $n$, leaving out the projections:
+# Added positions are in the words from then on, and every layer has to sort them out again. Attention wants to know the
+# *distance*. Look at the score of a query at position $m$ and a key at position $n$, leaving out the projections:
 #
 # $$(q + p_m) \cdot (k + p_n) = q \cdot k + q \cdot p_n + p_m \cdot k + p_m \cdot p_n .$$
 #
-# Only the last term is a function of the distance. The two in the middle depend on where in the text the words stand. Su et al. (2021, *RoFormer*) turn this round. Leave the words alone, and in **every attention layer**, after the
-# projections, *turn* the query by its position and the key by its own. With $R_m$ for the turn at position $m$:
+# Only the last term is a function of the distance. The two in the middle depend on where in the text the words stand. Su et al.
+# (2021, *RoFormer*) turn this round. Leave the words alone, and in **every attention layer**, after the projections, *turn* the
+# query by its position and the key by its own. With $R_m$ for the turn at position $m$:
 #
 # $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
 #
-# You know the reason from exercise 3: turns compose, and the transposed one turns back. What is left is the words and the distance between them. Values are not turned. Llama, Mistral, Qwen, Gemma and most other language models of
-# today do this. In two dimensions, by hand: a query and a key that both point along the first axis, turned by one radian a position.
+# You know the reason from exercise 3: turns compose, and the transposed one turns back. What is left is the words and the
+# distance between them. Values are not turned. Llama, Mistral, Qwen, Gemma and most other language models of today do this. In
+# two dimensions, by hand: a query and a key that both point along the first axis, turned by one radian a position.
 
 # %%
 def turn(vector: list[float], angle: float) -> list[float]:
@@ -712,12 +742,14 @@ for m, n in ((0, 2), (5, 7), (40, 42), (5, 8)):
 # %% [markdown]
 # ### Exercise 6: `rotary_embedding`
 #
-# The same for $d_k$ features: $d_k/2$ pairs, each with the angle that it has in the sinusoidal encoding, $\theta = pos / 10000^{2i/d_k}$ for pair $i$ (Su et al. 2021, equations 14, 15 and 34):
+# The same for $d_k$ features: $d_k/2$ pairs, each with the angle that it has in the sinusoidal encoding,
+# $\theta = pos / 10000^{2i/d_k}$ for pair $i$ (Su et al. 2021, equations 14, 15 and 34):
 #
 # $$\begin{aligned} x'_{2i} &= x_{2i} \cos\theta - x_{2i+1} \sin\theta \\ x'_{2i+1} &= x_{2i} \sin\theta + x_{2i+1} \cos\theta \end{aligned}$$
 #
-# **Neighbours are partners here**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the library transformers pairs feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is
-# fine for a model that is trained with it, and neither works with the other's weights. No error message tells you so.
+# **Neighbours are partners here**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the library
+# transformers pairs feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is fine
+# for a model that is trained with it, and neither works with the other's weights. No error message tells you so.
 
 # %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
@@ -753,7 +785,8 @@ def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.n
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# Angles of shape (seq_len, d_k / 2) broadcast against the first features of all pairs, (..., seq_len, d_k / 2), whatever stands in front. Three dots in an index stand for all axes in front: `x[..., 0::2]`.
+# Angles of shape (seq_len, d_k / 2) broadcast against the first features of all pairs, (..., seq_len, d_k / 2), whatever stands
+# in front. Three dots in an index stand for all axes in front: `x[..., 0::2]`.
 # </details>
 # <details><summary>Hint 2: I keep getting lengths that change</summary>
 #
@@ -766,7 +799,8 @@ from course_utils import check
 check("positional_encoding.rotary_embedding")
 
 # %% [markdown]
-# One query and one key, moved through a text at a fixed distance. With rotary embeddings the score stays; with added encodings it depends on the place.
+# One query and one key, moved through a text at a fixed distance. With rotary embeddings the score stays; with added encodings it
+# depends on the place.
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(3)
@@ -816,10 +850,12 @@ print(f"from Llama's code, features as they are:          {np.abs(theirs.numpy()
 # %% [markdown]
 # ## 8. The payoff: does *a* come before *b*?
 #
-# A sentence of random letters, with one *a* and one *b* among them. Which comes first? For you that is a glance. For a network it is nothing but order: the letters themselves say nothing about the answer.
+# A sentence of random letters, with one *a* and one *b* among them. Which comes first? For you that is a glance. For a network it
+# is nothing but order: the letters themselves say nothing about the answer.
 #
-# For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers of twins are opposite, so exactly half of all answers are *yes*, and whoever cannot see order must give both twins the same answer:
-# one right, one wrong. Chance is 50 %, to the digit.
+# For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers of twins are opposite,
+# so exactly half of all answers are *yes*, and whoever cannot see order must give both twins the same answer: one right, one
+# wrong. Chance is 50 %, to the digit.
 
 # %% tags=["skip-grading"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -844,8 +880,9 @@ for sentence, twin, answer in zip(ids, twins(ids), a_first, strict=True):
     print(f"{written}  {'yes' if answer else 'no ':3}      its twin: {other}  {'no' if answer else 'yes'}")
 
 # %% [markdown]
-# The network is small: an embedding, **one** attention layer, a small network at each position, and the average over the positions. The attention is PyTorch's; the positions are **yours**. Your rotary function is made for NumPy, but turning is linear, so it is
-# enough to know what it does to unit vectors: that gives a matrix for each position.
+# The network is small: an embedding, **one** attention layer, a small network at each position, and the average over the
+# positions. The attention is PyTorch's; the positions are **yours**. Your rotary function is made for NumPy, but turning is
+# linear, so it is enough to know what it does to unit vectors: that gives a matrix for each position.
 
 # %% tags=["skip-grading"]
 class OrderClassifier(nn.Module):
@@ -881,7 +918,8 @@ class OrderClassifier(nn.Module):
         return self.read(x + self.mix(seen)).mean(dim=1)[:, 0]
 
 # %% [markdown]
-# Five networks, trained in the same way on sentences of 12 letters, new ones in every step. The fifth has no positions at all, but a causal mask: every letter sees only those before it.
+# Five networks, trained in the same way on sentences of 12 letters, new ones in every step. The fifth has no positions at all,
+# but a causal mask: every letter sees only those before it.
 
 # %% tags=["skip-grading"]
 import time
@@ -897,7 +935,7 @@ def trained(kind: str, steps: int = 600) -> OrderClassifier:
     model = OrderClassifier(kind)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
-    for step in range(steps + 1):
+    for _ in range(steps + 1):
         ids, a_first = letter_sentences(128, TRAINED_LENGTH, rng)
         loss = nn.functional.binary_cross_entropy_with_logits(model(ids), a_first.float())
         optimizer.zero_grad()
@@ -914,7 +952,8 @@ models = {kind: trained(kind) for kind in KINDS}
 print(f"\nall five: {time.perf_counter() - start:.0f} seconds")
 
 # %% [markdown]
-# The loss of *none* stays where a coin would have it, at $\ln 2 \approx 0.693$. Now 2000 sentences that nobody has seen, and their twins:
+# The loss of *none* stays where a coin would have it, at $\ln 2 \approx 0.693$. Now 2000 sentences that nobody has seen, and
+# their twins:
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
@@ -930,14 +969,19 @@ for kind, model in models.items():
     print(f"{kind:17} {share_right(model, TRAINED_LENGTH):7.2%} right on new sentences of {TRAINED_LENGTH} letters")
 
 # %% [markdown]
-# Without positions: exactly one half, as section 1 says it must be, after as much training as the others had. With positions of any kind, the same network learns it all but perfectly.
+# Without positions: exactly one half, as section 1 says it must be, after as much training as the others had. With positions of
+# any kind, the same network learns it all but perfectly.
 #
-# And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter, the second two, and so on: *how many* it sees tells a letter where it stands. So "a Transformer cannot see order without positions" is true of
-# encoders, and not of causal language models, some of which are trained without any (Haviv et al. 2022; Kazemnejad et al. 2023).
+# And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter,
+# the second two, and so on: *how many* it sees tells a letter where it stands. So "a Transformer cannot see order without
+# positions" is true of encoders, and not of causal language models, some of which are trained without any (Haviv et al. 2022;
+# Kazemnejad et al. 2023).
 #
 # ### Longer than in training
 #
-# The sinusoids were chosen because "it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Ask the five networks, which have only ever seen 12 letters:
+# The sinusoids were chosen because "it may allow the model to extrapolate to sequence lengths longer than the ones encountered
+# during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Ask the five networks, which have only ever
+# seen 12 letters:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import accuracy_by_length
@@ -955,8 +999,9 @@ show_figure(
 )
 
 # %% [markdown]
-# It goes downhill with all three, though not at the same pace. Why? Look closer, at 24 letters: where do *a* and *b* stand, and how far are they apart? Training has seen positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how often does a network say *yes*? About half of
-# the time would be right.
+# It goes downhill with all three, though not at the same pace. Why? Look closer, at 24 letters: where do *a* and *b* stand, and
+# how far are they apart? Training has seen positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how
+# often does a network say *yes*? About half of the time would be right.
 
 # %% tags=["skip-grading"]
 ids, a_first = letter_sentences(8000, 24, np.random.default_rng(7))
@@ -979,14 +1024,19 @@ for kind in ("sinusoidal", "learned", "rotary"):
     print(f"{kind:12}{shares}{yes.float().mean():12.1%}")
 
 # %% [markdown]
-# - **Learned and sinusoidal:** as long as both letters stand on positions known from training, nearly all is well. Beyond, the table still holds the random numbers it started with. The waves do go on; but a formula that continues does not make a network that does. What it has learned about 12
-#   positions says something about all others too, and that is wrong, even more often than a coin would be: look at the column *neither*.
-# - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What is new to this network is the length itself: the same attention is shared among more letters, the average runs over more of them, and in long sentences they outvote
-#   *a* and *b*. Then it says the same to nearly every sentence (last column).
+# - **Learned and sinusoidal:** as long as both letters stand on positions known from training, nearly all is well. Beyond, the
+#   table still holds the random numbers it started with. The waves do go on; but a formula that continues does not make a network
+#   that does. What it has learned about 12 positions says something about all others too, and that is wrong, even more often than
+#   a coin would be: look at the column *neither*.
+# - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What
+#   is new to this network is the length itself: the same attention is shared among more letters, the average runs over more of
+#   them, and in long sentences they outvote *a* and *b*. Then it says the same to nearly every sentence (last column).
 # - The **causal mask** alone comes off best, on this task.
 #
-# The digits depend on the seed (change it and see: on long sentences they move by ten points and more) and on the task. What stays is that positions which *can* be computed for any length do not make a network that works at any length. Models that read long texts are trained on long texts, and
-# rotary angles are often rescaled before that (Chen et al. 2023, *position interpolation*).
+# The digits depend on the seed (change it and see: on long sentences they move by ten points and more) and on the task. What
+# stays is that positions which *can* be computed for any length do not make a network that works at any length. Models that read
+# long texts are trained on long texts, and rotary angles are often rescaled before that (Chen et al. 2023, *position
+# interpolation*).
 #
 # ## Common mistakes, by their symptom
 #
@@ -1016,11 +1066,15 @@ quiz("positional_encoding")
 # %% [markdown]
 # ## Going further
 #
-# - **Nothing but the distance.** Shaw et al. (2018) and T5 (Raffel et al. 2020) add a learned number for each distance to the scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
-#   sees no difference between left and right. What does that do to "a before b"?
-# - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again. Which half does this task need?
-# - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it better at once, or only after some more training?
-# - **Several heads.** Lab 03 gives each head its own subspace; rotary embeddings are then applied in each head, with $d_k = d_{model} / heads$. Lab 05 puts your encoding under a whole Transformer.
+# - **Nothing but the distance.** Shaw et al. (2018) and T5 (Raffel et al. 2020) add a learned number for each distance to the
+#   scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one
+#   line, and sees no difference between left and right. What does that do to "a before b"?
+# - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again.
+#   Which half does this task need?
+# - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it
+#   better at once, or only after some more training?
+# - **Several heads.** Lab 03 gives each head its own subspace; rotary embeddings are then applied in each head, with
+#   $d_k = d_{model} / heads$. Lab 05 puts your encoding under a whole Transformer.
 # - Vaswani et al. (2017), sections 3.4 and 3.5, and Su et al. (2021), section 3, are short and now readable for you.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -405,7 +405,7 @@ def encoded_by_batch(token_ids, table):
 
 @misconception(
     "embed_tokens",
-    "You look up the encoding with the token's *id*, so a word has the same \"position\" wherever it stands. The row is chosen by where the token stands.",
+    "You look up the encoding with the token's *id*, so for the model a word always stands in the same place. The row is chosen by where the token stands.",
 )
 def positions_by_token_id(token_ids, table):
     """The encoding's rows are chosen by the token's id instead of by its position."""
