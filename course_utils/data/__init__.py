@@ -1,0 +1,1 @@
+"""Data that the labs make or read."""

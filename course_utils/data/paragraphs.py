@@ -1,0 +1,62 @@
+"""Paragraphs of natural prose with questions about them, written for this course.
+
+They stand in paragraphs.json, one entry a document. Answers are marked in the text itself, ``In {1:1869} the chemist
+{2:Dmitri Mendeleev} ...``, and a question names the marks that answer it: where an answer stands is decided by whoever
+wrote the question, also where the same words stand in several places. A question without marks has no answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from pathlib import Path
+
+from course_utils.data.questions import QuestionExample, Span
+
+FILE = Path(__file__).with_name("paragraphs.json")
+
+
+@functools.cache
+def load_paragraphs() -> tuple[QuestionExample, ...]:
+    """All questions, in the order of the file; split them with :func:`course_utils.data.questions.split_by_document`."""
+    examples = []
+    for document in json.loads(FILE.read_text(encoding="utf-8")):
+        context, spans = read_marks(" ".join(document["text"]))
+        for number, asked in enumerate(document["questions"], start=1):
+            examples.append(
+                QuestionExample(
+                    context=context,
+                    question=asked["question"],
+                    answers=tuple(spans[mark] for mark in asked["answers"]),
+                    id=f"{document['id']}-{number}",
+                    document=document["id"],
+                )
+            )
+    return tuple(examples)
+
+
+def read_marks(marked: str) -> tuple[str, dict[int, Span]]:
+    """The text without its marks, and the stretch that each mark encloses.
+
+    Raises:
+        ValueError: a mark is not closed or was not opened, or two have the same number.
+    """
+    text = ""
+    opened: list[tuple[int, int]] = []
+    spans: dict[int, Span] = {}
+    for number, closing, plain in re.findall(r"\{(\d+):|(\})|(.[^{}]*)", marked, re.DOTALL):
+        if number:
+            opened.append((int(number), len(text)))
+        elif closing and opened:
+            mark, start = opened.pop()
+            if mark in spans:
+                raise ValueError(f"There are two marks {mark}.")
+            spans[mark] = Span(start, len(text))
+        elif closing or plain.startswith("{"):
+            raise ValueError(f"Not a mark, after {text[-30:]!r}: {closing or plain[:30]!r}.")
+        else:
+            text += plain
+    if opened:
+        raise ValueError(f"Mark {opened[-1][0]} is not closed.")
+    return text, spans
