@@ -136,13 +136,13 @@ def autograde(
         fingerprint = fingerprint_of_lab(lab, seed, runner)
         todo, kept = sort_out(lab, folders, gradebook.markers(lab), fingerprint, again)
         yield from (_record_of(student, marker) for student, marker in kept.items())
-        if not todo:
-            return
-        grading = Grading(lab.course, lab.name, seed, runner)
-        with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
-            expected = lab.expected(seed)
-            for folder, answer in workforce.map(expected, todo):
-                yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+        if todo:
+            grading = Grading(lab.course, lab.name, seed, runner)
+            with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
+                expected = lab.expected(seed)
+                for folder, answer in workforce.map(expected, todo):
+                    yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
+        gradebook.enter_lateness(lab)  # of those that are kept as well: the deadline may have changed
 
 
 class _Workforce(Protocol):

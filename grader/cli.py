@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from nbgrader.utils import parse_utc
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -15,15 +17,19 @@ from typer.core import TyperGroup
 
 from grader import autograde as grading
 from grader.build import build as build_labs
+from grader.bundle import write_bundle
 from grader.collect import Collected
 from grader.collect import collect as collect_lab
 from grader.course import Course, CourseError
 from grader.demo import run_demo
 from grader.doctor import Examination, examine
+from grader.export import export as export_scores
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
+from grader.gradescope import write_autograder
 from grader.lab import Lab
 from grader.progress import watched
+from grader.report import write_report
 from grader.resume import Again
 from grader.work import Record
 
@@ -68,14 +74,66 @@ def build(
 
 
 @app.command()
-def release(lab: LabName) -> None:
+def release(
+    lab: LabName,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="ZIP", help="Also write all that a learner needs to a zip."),
+    ] = None,
+    due: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Deadline, e.g. '2027-01-31 18:00 Europe/Berlin'; UTC if no zone; or 'none'."
+        ),
+    ] = None,
+) -> None:
     """Check that a lab's notebook is what its source gives, and enter the lab in the gradebook."""
     course = Course.find()
+    deadline = _time(due) if due and due != "none" else None
     build_labs(course, [lab], check=True)
     loaded = Lab.load(course, lab)
     with Gradebook.open(course) as gradebook:
         gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
+        if due:
+            gradebook.set_deadline(loaded, deadline)
+        deadline = gradebook.deadline(loaded)
     typer.echo(f"Learners open {loaded.release_folder / loaded.notebook_name}")
+    typer.echo(f"Deadline: {f'{deadline:%Y-%m-%d %H:%M} UTC' if deadline else 'none'}")
+    if out:
+        files = write_bundle(loaded, out)
+        typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, nothing of a solution in them)")
+
+
+def _time(text: str) -> datetime:
+    try:
+        return parse_utc(text)
+    except (ValueError, OverflowError):
+        raise CourseError(
+            f"{text!r} is no time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
+        ) from None
+
+
+@app.command()
+def extend(
+    lab: LabName,
+    student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, as in the gradebook.")],
+    days: Annotated[float, typer.Option(min=0, help="Days after the deadline; 0 takes an extension back.")],
+) -> None:
+    """Give a student more time. Extensions do not add up: the last one holds."""
+    loaded = Lab.load(Course.find(), lab)
+    with Gradebook.open(loaded.course) as gradebook:
+        gradebook.register(loaded)
+        gradebook.extend(loaded, student, timedelta(days=days))
+        gradebook.enter_lateness(loaded)
+        deadline, known = gradebook.deadline(loaded), student in gradebook.students()
+    until = (
+        f"until {deadline + timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+        if deadline
+        else "once there is a deadline"
+    )
+    typer.echo(f"{student} has {days:g} more days for {lab}: {until}.")
+    if not known:
+        typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 
 
 @app.command()
@@ -201,15 +259,40 @@ def feedback(lab: LabName) -> None:
 
 
 @app.command()
+def report(
+    lab: LabName,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file comes beside it."),
+    ] = None,
+) -> None:
+    """One page about a class: scores, exercises, which misconceptions it holds, who needs help."""
+    page, table = write_report(Lab.load(Course.find(), lab), out)
+    typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+
+
+@app.command()
 def export(
+    labs: Labs = None,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle.")] = "csv",
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")] = Path(
         "grades.csv"
     ),
 ) -> None:
-    """Write everybody's scores to a CSV file, with nbgrader."""
-    with Gradebook.open(Course.find()) as gradebook:
-        gradebook.export(out)
+    """Write everybody's scores to a file that Canvas, Moodle or a spreadsheet takes."""
+    for note in export_scores(Course.find(), labs or [], form, out):
+        typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
+
+
+@app.command()
+def gradescope(
+    lab: LabName,
+    out: Annotated[Path, typer.Option("--out", metavar="ZIP", help="Zip to write.")] = Path("autograder.zip"),
+) -> None:
+    """Write the zip that makes a lab a Gradescope assignment. It holds the solution."""
+    count = write_autograder(Lab.load(Course.find(), lab), out)
+    typer.echo(f"For Gradescope's Configure Autograder, and for nobody else: {out.resolve()} ({count} files)")
 
 
 @app.command()

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +31,27 @@ from nbgrader.api import (
 )
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.plugins import CsvExportPlugin
-from nbgrader.preprocessors import SaveCells
+from nbgrader.preprocessors import AssignLatePenalties, SaveCells
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
-from sqlalchemy import JSON, Column, Connection, Float, Integer, MetaData, String, Table, delete, func, select
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Update,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from traitlets.config import Config, PyFileConfigLoader
 
 from grader.course import Course, CourseError
 from grader.lab import Lab, nbgrader_of
@@ -60,6 +76,39 @@ _MARKERS = Table(
     Column("recognised", JSON, nullable=False),
     Column("notes", JSON, nullable=False),
 )
+_EXTENSIONS = Table(  # nbgrader keeps them with submissions, so not before there is one
+    "transformer_labs_extension",
+    _MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("assignment", String(128), primary_key=True),
+    Column("seconds", Float, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the gradebook holds of one student and one lab.
+
+    Attributes:
+        points: graded cell -> points, those that a human gave before the automatic ones; None where they are still to be given.
+        untouched: solution cells and written answers that are as they were handed out.
+        submitted: when it was handed in (UTC), None if that is not known.
+        late: how long after the student's own deadline that was.
+        penalty: points off because of that.
+    """
+
+    student: str
+    points: Mapping[str, float | None]
+    untouched: frozenset[str]
+    submitted: datetime | None
+    late: timedelta
+    penalty: float
+    marker: Marker | None
+
+    @property
+    def score(self) -> float:
+        """All points, the penalty taken off, as nbgrader exports it."""
+        return max(0.0, sum(filter(None, self.points.values())) - self.penalty)
 
 
 @dataclass(frozen=True)
@@ -110,7 +159,7 @@ class Gradebook:
         try:
             _make(course)
             with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
-                _MARKERS.create(book.engine, checkfirst=True)
+                _MARKERS.metadata.create_all(book.engine)
                 yield cls(course, book)
         except DBAPIError as error:
             raise _unusable(course, str(error.orig)) from error
@@ -189,6 +238,123 @@ class Gradebook:
                 raise _unusable(self.course, str(error.orig)) from error
             raise
 
+    def students(self) -> list[str]:
+        """Everybody that the gradebook knows, by id."""
+        with self._book.engine.connect() as connection:
+            return sorted(connection.execute(select(_STUDENT.c.id)).scalars())
+
+    def results(self, lab: Lab) -> list[Result]:
+        """What has been graded of a lab, by student."""
+        of_lab = (
+            select(
+                _SUBMISSION.c.student_id.label("student"),
+                _SUBMISSION.c.timestamp,
+                _SUBMISSION.c.extension,
+                _ASSIGNMENT.c.duedate,
+                _PAGE.c.id.label("page"),
+                _PAGE.c.late_submission_penalty.label("penalty"),
+            )
+            .join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
+            .join(_PAGE, _PAGE.c.assignment_id == _SUBMISSION.c.id)
+            .where(_ASSIGNMENT.c.name == lab.name)
+        )
+        pages = of_lab.subquery()
+        scores = select(pages.c.page, _CELL.c.name, _GRADE).join(_GRADE, _GRADE.c.notebook_id == pages.c.page)
+        scores = scores.join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+        untouched = select(pages.c.page, _CELL.c.name).join(_COMMENT, _COMMENT.c.notebook_id == pages.c.page)
+        untouched = untouched.join(_CELL, _CELL.c.id == _COMMENT.c.cell_id).where(
+            _COMMENT.c.auto_comment == _NO_RESPONSE
+        )
+        points: dict[str, dict[str, float | None]] = {}
+        left: dict[str, set[str]] = {}
+        with self._book.engine.connect() as connection:
+            for row in connection.execute(scores).mappings():
+                points.setdefault(row["page"], {})[row["name"]] = _points(row)
+            for page, name in connection.execute(untouched):
+                left.setdefault(page, set()).add(name)
+            found = connection.execute(of_lab).mappings().all()
+            marked = connection.execute(select(_MARKERS).where(_MARKERS.c.assignment == lab.name)).mappings()
+            markers = {row["student"]: _marker(row) for row in marked}
+        return sorted(
+            (
+                Result(
+                    row["student"],
+                    points.get(row["page"], {}),
+                    frozenset(left.get(row["page"], ())),
+                    row["timestamp"],
+                    _late(row),
+                    row["penalty"] or 0.0,
+                    markers.get(row["student"]),
+                )
+                for row in found
+            ),
+            key=lambda result: result.student,
+        )
+
+    def set_deadline(self, lab: Lab, deadline: datetime | None) -> None:
+        """When a lab has to be handed in (UTC); None: at any time."""
+        self._book.update_or_create_assignment(lab.name, duedate=deadline)
+
+    def deadline(self, lab: Lab) -> datetime | None:
+        """When a lab has to be handed in (UTC)."""
+        query = select(_ASSIGNMENT.c.duedate).where(_ASSIGNMENT.c.name == lab.name)
+        with self._book.engine.connect() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def extend(self, lab: Lab, student: str, extension: timedelta) -> None:
+        """Gives a student more time for a lab than the others have; no time takes it back."""
+        key = {"student": student, "assignment": lab.name}
+        with self._transaction() as db:
+            db.execute(delete(_EXTENSIONS).filter_by(**key))
+            if extension:
+                db.execute(_EXTENSIONS.insert().values(**key, seconds=extension.total_seconds()))
+            db.execute(_extended(lab, student, extension or None))
+        self._book.db.expire_all()
+
+    def enter_lateness(self, lab: Lab) -> None:
+        """Brings extensions and late penalties of what has been graded up to date, by the course's rule for them.
+
+        The rule is nbgrader's plugin, as ``nbgrader_config.py`` names and configures it; without one, nothing is taken off.
+        """
+        self._enter_extensions(lab)
+        rule = AssignLatePenalties(config=_configured(self.course))
+        rule.init_plugin()
+        page = (
+            update(_PAGE)
+            .where(_PAGE.c.id == bindparam("page"))
+            .values(late_submission_penalty=bindparam("off"))
+        )
+        pages = select(_SUBMISSION.c.student_id, _PAGE.c.id).join(
+            _PAGE, _PAGE.c.assignment_id == _SUBMISSION.c.id
+        )
+        pages = pages.join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
+        with self._transaction() as db:
+            page_of = dict(db.execute(pages.where(_ASSIGNMENT.c.name == lab.name)).all())
+        changes = []
+        for result in self.results(lab):
+            off, full = None, sum(filter(None, result.points.values()))
+            if result.late:
+                off = rule.plugin_inst.late_submission_penalty(
+                    result.student, full, result.late.total_seconds()
+                )
+            off = None if off is None else min(max(float(off), 0.0), full)
+            if (off or 0.0) != result.penalty:
+                changes.append({"page": page_of[result.student], "off": off})
+        if changes:
+            with self._transaction() as db:
+                db.execute(page, changes)
+            self._book.db.expire_all()
+
+    def _enter_extensions(self, lab: Lab) -> None:
+        """Those that were given before the submission was there."""
+        given = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
+            _EXTENSIONS.c.assignment == lab.name
+        )
+        with self._transaction() as db:
+            for student, seconds in db.execute(given).all():
+                db.execute(_extended(lab, student, timedelta(seconds=seconds)))
+        self._book.db.expire_all()
+
     def export(self, file: Path) -> None:
         """Everybody's scores as a CSV file, by nbgrader's exporter."""
         CsvExportPlugin(to=str(file)).export(self._book)
@@ -264,7 +430,41 @@ def _unusable(course: Course, reason: str) -> CourseError:
 
 _STUDENT, _SUBMISSION = Student.__table__, SubmittedAssignment.__table__
 _PAGE, _NOTEBOOK, _CELL = SubmittedNotebook.__table__, Notebook.__table__, BaseCell.__table__
-_GRADE, _COMMENT = Grade.__table__, Comment.__table__
+_GRADE, _COMMENT, _ASSIGNMENT = Grade.__table__, Comment.__table__, Assignment.__table__
+_NO_RESPONSE = "No response."  # nbgrader's words for what is as it was handed out
+
+
+def _points(row: Mapping[str, Any]) -> float | None:
+    """A cell's points, by nbgrader's rule; None if a human has not yet given them."""
+    if row["manual_score"] is None and row["auto_score"] is None:
+        return None
+    given = row["auto_score"] if row["manual_score"] is None else row["manual_score"]
+    return max(0.0, given + (row["extra_credit"] or 0.0))
+
+
+def _extended(lab: Lab, student: str, extension: timedelta | None) -> Update:
+    of_lab = select(_ASSIGNMENT.c.id).where(_ASSIGNMENT.c.name == lab.name).scalar_subquery()
+    mine = (_SUBMISSION.c.student_id == student) & (_SUBMISSION.c.assignment_id == of_lab)
+    return update(_SUBMISSION).where(mine).values(extension=extension)
+
+
+def _late(row: Mapping[str, Any]) -> timedelta:
+    if row["timestamp"] is None or row["duedate"] is None:
+        return timedelta()
+    return max(row["timestamp"] - row["duedate"] - (row["extension"] or timedelta()), timedelta())
+
+
+def _configured(course: Course) -> Config:
+    """nbgrader's configuration with what the instructor has added to it."""
+    file = course.root / "nbgrader_config.py"
+    if not file.is_file():
+        return course.nbgrader_config()
+    try:
+        return PyFileConfigLoader(file.name, path=str(course.root)).load_config()
+    except Exception as error:
+        raise CourseError(
+            f"{file} cannot be used: {type(error).__name__}: {error}. Mend it, then run the same command again."
+        ) from error
 
 
 class _Page(NamedTuple):
@@ -315,7 +515,7 @@ def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) ->
     changes = {"auto_comment": add.excluded.auto_comment}
     add = add.on_conflict_do_update(index_elements=["cell_id", "notebook_id"], set_=changes)
     rows = [
-        {"notebook_id": page, "cell_id": cell, "auto_comment": "No response." if same else None}
+        {"notebook_id": page, "cell_id": cell, "auto_comment": _NO_RESPONSE if same else None}
         for cell, same in untouched.items()
     ]
     if rows:

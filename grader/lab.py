@@ -148,6 +148,21 @@ class Lab:
         return nbformat.read(path, as_version=4)
 
     @cached_property
+    def points_of_cells(self) -> dict[str, float]:
+        """Graded cell -> its points, in the order of the release.
+
+        Raises:
+            CourseError: the lab has not been built.
+        """
+        graded = (nbgrader_of(cell) for cell in self.release().cells if nbgrader_of(cell).get("grade"))
+        return {cell["grade_id"]: float(cell["points"]) for cell in graded}
+
+    @property
+    def points(self) -> float:
+        """What a perfect submission earns."""
+        return sum(self.points_of_cells.values())
+
+    @cached_property
     def reference(self) -> dict[str, Any]:
         """The namespace of the solved notebook: all cells that are run in grading, check cells left out.
 

@@ -25,7 +25,21 @@ from grader.run import Runner
 _PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(__file__).parent}
 _NO_PART_IN_GRADES = {
     f"grader/{name}.py"
-    for name in ("build", "cli", "cluster", "collect", "demo", "doctor", "gradebook", "pool", "stock")
+    for name in (
+        *(
+            "build",
+            "bundle",
+            "cli",
+            "cluster",
+            "collect",
+            "demo",
+            "doctor",
+            "export",
+            "gradebook",
+            "gradescope",
+        ),
+        *("late", "pool", "report", "stock"),
+    )
 }
 _READ = MAX_BYTES + 1
 

@@ -14,6 +14,7 @@ import functools
 import itertools
 import logging
 import os
+import pwd
 import shutil
 import signal
 import sys
@@ -113,7 +114,13 @@ class _Limited:
 
 @dataclass(frozen=True)
 class PlainRunner(_Limited):
-    """Runs notebooks in an ordinary kernel, without a sandbox."""
+    """Runs notebooks in an ordinary kernel, without a sandbox.
+
+    Args:
+        user: whose rights it has; only root may name another one than itself. None: those of this process.
+    """
+
+    user: str | None = None
 
     def warm_up(self, folder: Path | None = None) -> None:
         """There is nothing to prepare."""
@@ -126,7 +133,9 @@ class PlainRunner(_Limited):
             else:
                 shutil.copytree(folder, work, ignore=shutil.ignore_patterns("*.ipynb", FILE_NAME, ".*"))
             counter = itertools.count()
-            run = _Run(self, notebook, seed, lambda: _PlainKernel(Path(scratch), next(counter), seed))
+            run = _Run(
+                self, notebook, seed, lambda: _PlainKernel(Path(scratch), next(counter), seed, self.user)
+            )
             return run.to_the_end()
 
 
@@ -616,11 +625,13 @@ class _Kernel:
 class _PlainKernel(_Kernel):
     """An ordinary kernel in a private folder, reached over sockets in another one."""
 
-    def __init__(self, scratch: Path, number: int, seed: int) -> None:
+    def __init__(self, scratch: Path, number: int, seed: int, user: str | None) -> None:
         super().__init__()
         self.scratch = scratch
         self.seed = seed
-        sockets = scratch / f"kernel{number}"
+        self.user = user
+        self.number = number
+        self.sockets = sockets = scratch / f"kernel{number}"
         sockets.mkdir()
         self.manager = KernelManager(
             context=_context(),
@@ -633,9 +644,24 @@ class _PlainKernel(_Kernel):
             self.manager.transport, self.manager.ip = "ipc", str(sockets / "s")
 
     def start(self) -> None:
-        environment = scrubbed_environment(os.environ, self.scratch, self.seed)
-        self.manager.start_kernel(cwd=str(self.scratch / "work"), env=environment)
+        work, home, rights = self.scratch / "work", self.scratch, {}
+        if self.user:
+            home, rights = work, self._hand_over(work)
+        environment = scrubbed_environment(os.environ, home, self.seed)
+        self.manager.start_kernel(cwd=str(work), env=environment, **rights)
         self.connect()
+
+    def _hand_over(self, work: Path) -> dict[str, Any]:
+        """Gives the user what the kernel needs to write to, and returns how it is to be started."""
+        user = pwd.getpwnam(self.user)
+        self.manager.write_connection_file()
+        theirs = [Path(self.manager.connection_file), self.sockets]
+        if not self.number:  # later, what lies in there is the learner's, and a link may lead anywhere
+            theirs += [*work.rglob("*"), work]
+        for path in theirs:
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+        self.scratch.chmod(0o711)  # ours: nobody else can put a link in the place of what comes next
+        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 class _SandboxSpec(KernelSpecManager):

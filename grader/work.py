@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import is_grade, parse_utc
+from nbgrader.utils import parse_utc
 
 from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
@@ -21,7 +21,7 @@ from grader.feedback import with_results
 from grader.gradebook import Entry, entry_of
 from grader.intake import find_notebook, read_submission, rebuild
 from grader.judge import judge
-from grader.lab import Lab, nbgrader_of
+from grader.lab import Lab
 from grader.resume import fingerprint_of_submission
 from grader.run import CRASHED, GRADED, Executed, Runner
 
@@ -104,10 +104,6 @@ class Grading:
     def release(self) -> NotebookNode:
         return self.lab.release()
 
-    @cached_property
-    def max_score(self) -> float:
-        return sum(float(nbgrader_of(cell)["points"]) for cell in self.release.cells if is_grade(cell))
-
     def open(self) -> None:
         self.runner.warm_up(self.lab.release_folder)
 
@@ -170,7 +166,7 @@ class Grading:
     def failed(self, folder: Path, error: Exception) -> Record:
         """The record of a submission that the grader itself failed on."""
         note = f"The grader itself failed here, and entered nothing: {type(error).__name__}: {error}"
-        return Record(folder.parent.name, CRASHED, None, self.max_score, notes=(note,))
+        return Record(folder.parent.name, CRASHED, None, self.lab.points, notes=(note,))
 
     def _graded(
         self,
@@ -190,7 +186,7 @@ class Grading:
             prepared.folder.parent.name,
             state,
             score=round(sum(score for score in scores if score is not None), 2),
-            max_score=self.max_score,
+            max_score=self.lab.points,
             by_hand=sum(score is None for score in scores),
             recognised=tuple(
                 f"{verdict.exercise}: {diagnosis.name}"

@@ -1,0 +1,79 @@
+"""What to hand out of one lab: a zip with all that a learner needs, and nothing of any solution."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+from grader.build import leaks
+from grader.course import CourseError
+from grader.lab import Lab
+
+_FILES = ("requirements.txt", "LICENSE", "NOTICE", "scripts/setup_environment.sh")
+
+_MAKEFILE = """\
+.PHONY: lab
+lab: ## make the environment, then open the lab
+	@scripts/setup_environment.sh
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab --log-level=ERROR --LabApp.log_level=ERROR \\
+		--KernelManager.transport_encryption=auto --ServerApp.root_dir="$(CURDIR)/notebooks" \\
+		--LabApp.default_url=/lab/tree/{lab}/{notebook} $(ARGS)
+"""
+
+_README = """\
+# {title}
+
+You need Linux or macOS with Python 3.11, `make` and about 6 GB of disk. In this folder:
+
+    make lab
+
+makes the environment (a few minutes, the first time) and opens the lab in JupyterLab. Replace the lines that say
+`YOUR CODE HERE`, run the check below each exercise, and hand in `notebooks/{lab}/{notebook}`.
+
+If you have this course's environment already, copy `notebooks/{lab}` beside the other labs.
+"""
+
+
+def write_bundle(lab: Lab, out: Path) -> list[str]:
+    """Writes the zip, and returns the names of the files in it.
+
+    Raises:
+        CourseError: something of a solution would be in it, or it cannot be written.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / f"transformer-lab-{lab.name}"
+        _fill(lab, folder)
+        if faults := leaks(lab, lab.source(), folder):
+            raise CourseError("Not written, for it would show parts of the solution:\n" + "\n".join(faults))
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        try:
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in files:
+                    archive.write(path, path.relative_to(scratch))
+        except OSError as error:
+            raise CourseError(
+                f"{out} cannot be written: {error.strerror}. Name another file with --out."
+            ) from None
+        return [str(path.relative_to(folder)) for path in files]
+
+
+def _fill(lab: Lab, folder: Path) -> None:
+    root, names = lab.course.root, {"lab": lab.name, "notebook": lab.notebook_name}
+    clutter = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(lab.release_folder, folder / "notebooks" / lab.name, ignore=clutter)
+    shutil.copytree(root / "course_utils", folder / "course_utils", ignore=clutter)
+    for name in _FILES:
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(root / name, folder / name)
+    settings = (root / "pyproject.toml").read_text("utf-8")
+    # without the sections about the instructor's tool, which is not there
+    settings = re.sub(
+        r"^\[project\.(?:scripts|entry-points[^\]]*)\]\n(?:(?!\[).*\n)*", "", settings, flags=re.MULTILINE
+    )
+    (folder / "pyproject.toml").write_text(settings, "utf-8")
+    (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")
+    title = lab.release().cells[0].source.splitlines()[0].lstrip("# ")
+    (folder / "README.md").write_text(_README.format(title=title, **names), "utf-8")

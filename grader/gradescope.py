@@ -1,0 +1,143 @@
+"""A lab as a Gradescope autograder: the zip that it is configured with, and what runs there for each submission.
+
+Gradescope (its autograder specifications) unpacks the zip to ``/autograder/source``, runs ``setup.sh`` once as root, and
+``run_autograder`` for every submission, which reads ``/autograder/submission`` and leaves ``/autograder/results/results.json``.
+
+There, learners' code runs in the sandbox if the container permits one, else as a user without rights, from whom solutions and
+results are locked away.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from grader.autograde import choose_runner, class_seed
+from grader.course import Course, CourseError
+from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.run import PlainRunner, Runner
+from grader.work import Graded, Grading
+
+_ROOT = "/autograder"
+_NOBODY = "nobody"
+
+_SETUP = """\
+#!/usr/bin/env bash
+set -euo pipefail
+cd "$(dirname "$0")"
+apt-get update
+apt-get install -y python3.11 python3.11-venv bubblewrap
+scripts/setup_environment.sh
+"""
+
+_RUN = """\
+#!/usr/bin/env bash
+set -euo pipefail
+cd {root}/source
+exec .venv/bin/python -m grader.gradescope {lab} {root}/submission {root}/results/results.json
+"""
+
+
+def write_autograder(lab: Lab, out: Path) -> int:
+    """Writes the zip for a lab, and returns how many files are in it. It holds the solution: for Gradescope only.
+
+    Raises:
+        CourseError: the lab has not been built, or the zip cannot be written.
+    """
+    seed = class_seed(lab)
+    lab.release()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, root = Path(scratch), lab.course.root
+        clutter = shutil.ignore_patterns("__pycache__", ".*")
+        for name in ("course_utils", "grader", "scripts", f"solutions/{lab.name}", f"notebooks/{lab.name}"):
+            shutil.copytree(root / name, folder / name, ignore=clutter)
+        for name in (
+            "requirements.txt",
+            "pyproject.toml",
+            "nbgrader_config.py",
+            "LICENSE",
+            "NOTICE",
+            "README.md",
+        ):
+            shutil.copy(root / name, folder / name)
+        (folder / "grading").mkdir()
+        (folder / "grading" / "seeds.json").write_text(json.dumps({lab.name: seed}))
+        for name, text in {
+            "setup.sh": _SETUP,
+            "run_autograder": _RUN.format(root=_ROOT, lab=lab.name),
+        }.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        try:
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in files:
+                    archive.write(path, path.relative_to(folder))
+        except OSError as error:
+            raise CourseError(
+                f"{out} cannot be written: {error.strerror}. Name another file with --out."
+            ) from None
+    return len(files)
+
+
+def grade(lab: Lab, submission: Path) -> dict[str, Any]:
+    """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise, its report in HTML."""
+    seed = class_seed(lab)
+    grading = Grading(lab.course, lab.name, seed, _runner(lab))
+    try:
+        graded = grading(lab.expected(seed), submission)
+    finally:
+        grading.close()
+    if isinstance(graded, CourseError):
+        raise graded
+    if not isinstance(graded, Graded):
+        return {"score": 0, "output": " ".join(graded.notes)}
+    notebook = nbformat.reads(graded.notebook.decode(), as_version=4)
+    tests = [
+        {
+            "name": key.partition(".")[2],
+            "score": graded.entry.scores[nbgrader_of(cell)["grade_id"]],
+            "max_score": float(nbgrader_of(cell)["points"]),
+            "output": cell.outputs[0].data["text/html"],
+            "output_format": "html",
+        }
+        for cell in notebook.cells
+        if (key := checked_exercise(cell))
+    ]
+    notes = [f"State of this submission: {graded.record.state}.", *graded.record.notes]
+    if graded.record.by_hand:
+        notes.append(f"Written answers to grade by hand: {graded.record.by_hand}.")
+    return {"tests": tests, "output": "\n".join(notes), "output_format": "text"}
+
+
+def _runner(lab: Lab) -> Runner:
+    """The sandbox; where the container permits none, a user without rights."""
+    try:
+        runner = choose_runner(lab)
+        runner.warm_up(lab.release_folder)
+    except CourseError:
+        return PlainRunner(user=_NOBODY)
+    return runner
+
+
+def main(name: str, submission: Path, results: Path) -> None:
+    """What ``run_autograder`` calls."""
+    course = Course.find()
+    for folder in (course.solutions, course.grading, results.parent):
+        folder.chmod(0o700)
+    try:
+        told = grade(Lab.load(course, name), submission)
+    except CourseError as error:
+        told = {"score": 0, "output": f"The autograder itself could not run. Tell your instructor: {error}"}
+    results.write_text(json.dumps(told), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

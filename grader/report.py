@@ -1,0 +1,337 @@
+"""What a class did with a lab, on one page: for the person who stands before it next week.
+
+Scores, exercise by exercise, which known mistakes the class holds, and who needs help. All of it from the
+gradebook, so what a human graded counts as well.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import jinja2
+
+from course_utils.display import inline
+from grader.course import CourseError
+from grader.export import write_csv
+from grader.gradebook import Gradebook, Result
+from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.run import GRADED
+from grader.work import INCOMPLETE
+
+FEW = 8
+"""With fewer submissions than this, a correlation says nothing."""
+NEEDS_HELP_BELOW = 0.5
+"""Share of the points."""
+MANY_MISTAKES = 3
+
+
+@dataclass(frozen=True)
+class ExerciseFacts:
+    """How a class did in one exercise or written answer.
+
+    Attributes:
+        solved: share of the submissions with all its points.
+        mean: mean share of its points: how easy it was.
+        not_begun: share of the submissions that left it as it was handed out.
+        discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
+            correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
+        waiting: submissions that wait for a human to grade it.
+    """
+
+    name: str
+    points: float
+    solved: float
+    mean: float
+    not_begun: float
+    discrimination: float | None
+    waiting: int
+
+
+@dataclass(frozen=True)
+class HeldMistake:
+    """A known mistake, and who made it."""
+
+    exercise: str
+    title: str
+    hint: str
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NeedsHelp:
+    """A student whom to talk to, and why."""
+
+    student: str
+    score: float | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """All facts of the page."""
+
+    points: float
+    results: tuple[Result, ...]
+    exercises: tuple[ExerciseFacts, ...]
+    mistakes: tuple[HeldMistake, ...]
+    needs_help: tuple[NeedsHelp, ...]
+    missing: tuple[str, ...]
+    deadline: datetime | None = None
+
+    @property
+    def shares(self) -> list[float]:
+        """Each submission's share of the points."""
+        return [result.score / self.points for result in self.results]
+
+
+def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
+    """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file beside it. Returns both paths.
+
+    Raises:
+        CourseError: nothing has been graded of the lab, or a file cannot be written.
+    """
+    with Gradebook.open(lab.course) as gradebook:
+        results, students, deadline = gradebook.results(lab), gradebook.students(), gradebook.deadline(lab)
+    if not results:
+        raise CourseError(f"Nothing of {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
+    found = analyse(lab, results, students, deadline)
+    page = page or lab.course.grading / "reports" / f"{lab.name}.html"
+    table = page.with_suffix(".csv")
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(as_html(lab, found), "utf-8")
+        write_csv(table, as_rows(lab, found))
+    except OSError as error:
+        raise CourseError(
+            f"{page} cannot be written: {error.strerror}. Name another file with --out."
+        ) from None
+    return page, table
+
+
+# ---------------------------------------------------------------------------------- facts
+
+
+def analyse(
+    lab: Lab, results: Sequence[Result], students: Sequence[str], deadline: datetime | None = None
+) -> Analysis:
+    """The facts about a class's results.
+
+    Args:
+        results: of everybody who handed in; at least one.
+        students: all that the course knows.
+    """
+    handed_in, names = {result.student for result in results}, _names(lab)
+    return Analysis(
+        lab.points,
+        tuple(results),
+        tuple(_exercise(names[cell], cell, points, results) for cell, points in lab.points_of_cells.items()),
+        tuple(_mistakes(lab, results)),
+        tuple(_who_needs_help(lab, names, results)),
+        tuple(student for student in students if student not in handed_in),
+        deadline,
+    )
+
+
+def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) -> ExerciseFacts:
+    earned = [result.points.get(cell) or 0.0 for result in results]
+    rest = [
+        sum(filter(None, result.points.values())) - own for result, own in zip(results, earned, strict=True)
+    ]
+    return ExerciseFacts(
+        name,
+        points,
+        solved=_share(own >= points - 0.005 for own in earned),
+        mean=statistics.fmean(earned) / points if points else 0.0,
+        not_begun=_share(name in result.untouched for result in results),
+        discrimination=_correlation(earned, rest),
+        waiting=sum(cell in result.points and result.points[cell] is None for result in results),
+    )
+
+
+def _names(lab: Lab) -> dict[str, str]:
+    """Graded cell -> the name of its exercise; of a written answer, its own name."""
+    graded = (cell for cell in lab.release().cells if nbgrader_of(cell).get("grade"))
+    return {
+        nbgrader_of(cell)["grade_id"]: (checked_exercise(cell) or nbgrader_of(cell)["grade_id"]).rpartition(
+            "."
+        )[2]
+        for cell in graded
+    }
+
+
+def _share(truths) -> float:
+    return statistics.fmean(map(float, truths))
+
+
+def _correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
+    if len(xs) < FEW or len({round(x, 9) for x in xs}) == 1 or len({round(y, 9) for y in ys}) == 1:
+        return None
+    return statistics.correlation(xs, ys)
+
+
+def _mistakes(lab: Lab, results: Sequence[Result]) -> list[HeldMistake]:
+    known = {
+        (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
+    }
+    held: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        for text in result.marker.recognised if result.marker else ():
+            exercise, _, name = text.partition(": ")
+            held.setdefault((exercise, name), []).append(result.student)
+    found = []
+    for (exercise, name), who in held.items():
+        entry = known.get((exercise, name))
+        found.append(
+            HeldMistake(exercise, entry.title if entry else name, entry.hint if entry else "", tuple(who))
+        )
+    return sorted(found, key=lambda mistake: (-len(mistake.students), mistake.exercise, mistake.title))
+
+
+def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result]) -> list[NeedsHelp]:
+    found = []
+    for result in results:
+        reasons = []
+        if result.marker and result.marker.state not in (GRADED, INCOMPLETE):
+            reasons.append(f"the submission was {result.marker.state}")
+        if result.score < NEEDS_HELP_BELOW * lab.points:
+            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
+        if all(name in result.untouched for name in names.values()):
+            reasons.append("nothing was begun")
+        count = len(result.marker.recognised) if result.marker else 0
+        if count >= MANY_MISTAKES:
+            reasons.append(f"{count} known mistakes at once")
+        if reasons:
+            found.append(NeedsHelp(result.student, result.score, tuple(reasons)))
+    return sorted(found, key=lambda one: (one.score or 0.0, one.student))
+
+
+# ---------------------------------------------------------------------------------- the page
+
+
+def as_html(lab: Lab, found: Analysis) -> str:
+    """The page, in one file that needs nothing else."""
+    shares = found.shares
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grader", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"inline": inline, "percent": percent, "lateness": lateness}
+    return environment.get_template("report.html").render(
+        lab=lab,
+        found=found,
+        sentences=summary(found),
+        median=statistics.median(shares),
+        mean=statistics.fmean(shares),
+        figure=base64.b64encode(histogram(shares)).decode("ascii"),
+        alt=f"Histogram of {len(shares)} scores in steps of ten percent: {in_words(shares)}.",
+        states=_counted(
+            [result.marker.state if result.marker else "graded elsewhere" for result in found.results]
+        ),
+        few=FEW,
+    )
+
+
+def percent(share: float) -> str:
+    """A share of 1 as percent."""
+    return f"{100 * share:.0f} %"
+
+
+def summary(found: Analysis) -> list[str]:
+    """What to know if one reads nothing else."""
+    shares = found.shares
+    good = sum(share >= 0.8 for share in shares)
+    lines = [
+        f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
+    ]
+    hard = min(found.exercises, key=lambda facts: facts.mean, default=None)
+    if hard and hard.mean < 0.8 and len(found.exercises) > 1:
+        lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
+    if found.mistakes:
+        most = found.mistakes[0]
+        lines.append(f"The mistake that most hold ({len(most.students)}), in `{most.exercise}`: {most.title}")
+    if found.needs_help:
+        lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
+    if waiting := sum(facts.waiting for facts in found.exercises):
+        lines.append(f"{waiting} written answers wait to be graded by hand, in formgrader.")
+    return lines
+
+
+def _bins(shares: Sequence[float]) -> list[int]:
+    counts = [0] * 10
+    for share in shares:
+        counts[min(int(share * 10 + 1e-9), 9)] += 1
+    return counts
+
+
+def in_words(shares: Sequence[float]) -> str:
+    """The histogram, for those who cannot see it."""
+    return ", ".join(
+        f"{count} from {10 * place} to {10 * place + 10} %"
+        for place, count in enumerate(_bins(shares))
+        if count
+    )
+
+
+def histogram(shares: Sequence[float]) -> bytes:
+    """The distribution of the scores, as SVG."""
+    from matplotlib.figure import Figure  # half a second, for no other command
+
+    figure = Figure(figsize=(6.4, 2.2), layout="constrained")
+    axes = figure.subplots()
+    bars = axes.bar(range(5, 100, 10), _bins(shares), width=9, color="#3b8bbd")
+    axes.bar_label(bars, labels=[str(count) if count else "" for count in _bins(shares)], fontsize=9)
+    axes.set(xlim=(0, 100), xticks=range(0, 101, 10), yticks=[], xlabel="percent of the points")
+    axes.set_ylabel("submissions")
+    axes.margins(y=0.2)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    file = io.BytesIO()
+    figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
+
+
+def lateness(late: timedelta) -> str:
+    """How late something was, in words; empty if it was not."""
+    if not late:
+        return ""
+    hours = late.total_seconds() / 3600
+    return (
+        f"{hours / 24:.1f} days"
+        if hours >= 48
+        else f"{hours:.1f} hours"
+        if hours >= 1
+        else "less than an hour"
+    )
+
+
+def _counted(words: Sequence[str]) -> Mapping[str, int]:
+    return {word: words.count(word) for word in sorted(set(words))}
+
+
+def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
+    """The same as a table: a row a student."""
+    names = _names(lab)
+    header = ["student", "state", "handed in (UTC)", "hours late", "penalty", "score", "of", *names.values()]
+    rows = [[*header, "known mistakes", "notes"]]
+    for result in found.results:
+        given = (result.points.get(cell) for cell in names)
+        rows.append(
+            [
+                result.student,
+                result.marker.state if result.marker else "",
+                result.submitted.isoformat(" ", "minutes") if result.submitted else "",
+                f"{result.late.total_seconds() / 3600:.1f}" if result.late else "",
+                f"{result.penalty:g}" if result.penalty else "",
+                f"{result.score:g}",
+                f"{found.points:g}",
+                *("" if points is None else f"{points:g}" for points in given),
+                "; ".join(result.marker.recognised) if result.marker else "",
+                " ".join(result.marker.notes) if result.marker else "",
+            ]
+        )
+    rows.extend([student, "not handed in", *[""] * len(rows[0][2:])] for student in found.missing)
+    return rows

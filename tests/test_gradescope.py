@@ -1,0 +1,138 @@
+"""The zip for Gradescope: unpacked elsewhere, it grades as Gradescope would call it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from classroom import ROOT, START, new_course
+from nbformat.v4 import new_code_cell
+from typer.testing import CliRunner
+
+from grader.cli import app
+from grader.demo import solved
+from grader.gradescope import write_autograder
+from grader.lab import Lab
+from grader.run import PlainRunner
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def unpacked():
+    """What Gradescope has after it unpacked the zip, in a folder that every user may look into."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        root = Path(scratch)
+        course = new_course(root)
+        for name in ("requirements.txt", "LICENSE", "NOTICE", "README.md", "pyproject.toml"):
+            shutil.copy(ROOT / name, root / name)
+        for name in ("scripts", "course_utils", "grader"):
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        write_autograder(Lab.load(course, START), root / "autograder.zip")
+        folder = root / "autograder" / "source"
+        with zipfile.ZipFile(root / "autograder.zip") as archive:
+            archive.extractall(folder)
+        for path in (root, root / "autograder"):
+            path.chmod(0o755)
+        yield folder
+
+
+def graded(folder: Path, notebook, **environment: str) -> dict:
+    submission, results = folder.parent / "submission", folder.parent / "results"
+    shutil.rmtree(submission, ignore_errors=True)
+    for path in (submission, results):
+        path.mkdir(exist_ok=True)
+    nbformat.write(notebook, submission / "my_notebook.ipynb")
+    # -P: this environment's code, which is that of the zip; there, it is the zip's environment
+    call = [sys.executable, "-P", "-m", "grader.gradescope", START]
+    command = [*call, str(submission), str(results / "results.json")]
+    ran = subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=300
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads((results / "results.json").read_text())
+
+
+def test_the_zip_has_one_lab_and_its_two_scripts(unpacked, labs):
+    assert [path.name for path in (unpacked / "solutions").iterdir()] == [START]
+    assert f"grader.gradescope {START} /autograder/submission" in (unpacked / "run_autograder").read_text()
+    assert "setup_environment.sh" in (unpacked / "setup.sh").read_text()
+
+
+def test_each_exercise_is_a_test_with_its_report(unpacked, labs):
+    lab = labs[START]
+    told = graded(unpacked, solved(lab))
+    assert "tests" in told, told["output"]
+    (test,) = told["tests"]
+    assert (test["name"], test["score"], test["max_score"]) == ("softmax", 5.0, 5.0)
+    assert "State of this submission: graded." in told["output"]
+    assert "my_notebook.ipynb" in told["output"]
+    wrong = next(entries[0] for entries in lab.misconceptions.values())
+    (test,) = graded(unpacked, solved(lab, {wrong.exercise: wrong.source}))["tests"]
+    assert test["score"] < 5 and "known mistake" in test["output"]
+
+
+def test_what_is_no_notebook_is_told_to_the_learner(unpacked, labs):
+    notebook = solved(labs[START])
+    notebook.cells = []
+    told = graded(unpacked, notebook)
+    assert all(test["score"] == 0 for test in told["tests"])
+
+
+PRYING = """
+import os, pathlib
+root = pathlib.Path({root!r})
+seen = []
+for path in (root / "solutions" / "00_start_here" / "00_start_here.py", root / "grading" / "seeds.json"):
+    try:
+        seen.append(path.read_text())
+    except OSError:
+        pass
+for path in (root.parent / "results" / "results.json", root / "grader" / "judge.py"):
+    try:
+        path.write_text("{{}}")
+        seen.append(str(path))
+    except OSError:
+        pass
+print("SAW", len(seen), "AS", os.getuid())
+"""
+
+
+def can_be_nobody() -> bool:
+    if os.getuid():
+        return False
+    command = [sys.executable, "-c", "import course_utils"]
+    try:
+        return not subprocess.run(
+            command, user="nobody", group=65534, cwd="/", capture_output=True
+        ).returncode
+    except PermissionError:  # of the interpreter
+        return False
+
+
+@pytest.mark.skipif(not can_be_nobody(), reason="needs root, and an environment that all users may read")
+def test_without_a_sandbox_learners_code_has_no_rights(unpacked, labs, tmp_path):
+    notebook = solved(labs[START])
+    notebook.cells.insert(1, new_code_cell(PRYING.format(root=str(unpacked))))
+    # no bubblewrap to be found: as in a container that permits none
+    told = graded(unpacked, notebook, PATH=str(tmp_path))
+    assert [test["score"] for test in told["tests"]] == [5.0]
+    assert (unpacked / "grader" / "judge.py").stat().st_size > 10
+    run = PlainRunner(user="nobody").run(notebook, 5, labs[START].release_folder)
+    text = json.dumps(run.notebook.cells[1].outputs)
+    assert "SAW 0 AS" in text and "AS 0" not in text, text
+
+
+def test_the_command_says_whom_the_zip_is_for(tmp_path, monkeypatch):
+    course = new_course(tmp_path)
+    monkeypatch.chdir(course.root)
+    told = CliRunner().invoke(app, ["gradescope", "no_such_lab"])
+    assert told.exit_code == 1 and "There is no lab" in told.output

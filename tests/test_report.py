@@ -1,0 +1,317 @@
+"""The instructor's page about a class: its numbers, its words, and that nothing of a submission can act in it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from grader import autograde as grading
+from grader.cli import app
+from grader.course import CourseError
+from grader.gradebook import Gradebook, Result
+from grader.lab import Lab
+from grader.report import analyse, as_html, as_rows, histogram, in_words, lateness, summary, write_report
+from grader.resume import Marker
+
+
+@pytest.fixture(scope="module")
+def lab(labs) -> Lab:
+    return labs[ATTENTION]
+
+
+def result(lab: Lab, student: str, shares: dict[str, float], **other) -> Result:
+    """Somebody's result: a share of the points for some exercises, none for the others."""
+    points = {
+        cell: points * shares.get(cell.removeprefix("check_"), 0.0)
+        for cell, points in lab.points_of_cells.items()
+    }
+    recognised = other.pop("recognised", ())
+    state, notes = other.pop("state", "graded"), other.pop("notes", ())
+    marker = Marker("", "", "", state, sum(points.values()), lab.points, 0, recognised, notes)
+    untouched = frozenset(other.pop("untouched", ()))
+    return Result(student, points, untouched, other.pop("submitted", None), timedelta(), 0.0, marker, **other)
+
+
+def exercises(lab: Lab) -> list[str]:
+    return [exercise.name for exercise in lab.exercises.values()]
+
+
+def a_class(lab: Lab, size: int = 12) -> list[Result]:
+    """Each student solves one exercise more than the one before, and starts again."""
+    names = exercises(lab)
+    return [
+        result(lab, f"s{number:02}", dict.fromkeys(names[: number % (len(names) + 1)], 1.0))
+        for number in range(size)
+    ]
+
+
+# ---------------------------------------------------------------------------------- numbers
+
+
+def test_shares_of_each_exercise_are_those_of_the_class(lab):
+    first, second = exercises(lab)[:2]
+    class_ = [
+        result(lab, "a", {first: 1.0, second: 0.5}),
+        result(lab, "b", {first: 1.0}, untouched=[second]),
+        result(lab, "c", {first: 0.5}, untouched=[second]),
+        result(lab, "d", {}, untouched=exercises(lab)),
+    ]
+    facts = {facts.name: facts for facts in analyse(lab, class_, []).exercises}
+    assert (facts[first].solved, facts[first].mean, facts[first].not_begun) == (0.5, 0.625, 0.25)
+    assert (facts[second].solved, facts[second].mean, facts[second].not_begun) == (0.0, 0.125, 0.75)
+    assert all(one.discrimination is None for one in facts.values())  # four submissions say nothing
+
+
+def test_discrimination_is_the_correlation_with_the_rest_of_the_lab(lab):
+    class_ = a_class(lab)
+    found = analyse(lab, class_, [])
+    table = np.array([[one.points[cell] for cell in lab.points_of_cells] for one in class_])
+    for place, facts in enumerate(found.exercises):
+        own, rest = table[:, place], np.delete(table, place, axis=1).sum(axis=1)
+        if own.std() and rest.std():
+            assert facts.discrimination == pytest.approx(np.corrcoef(own, rest)[0, 1])
+        else:
+            assert facts.discrimination is None
+    assert any(facts.discrimination and facts.discrimination > 0.3 for facts in found.exercises)
+
+
+def test_a_misconception_comes_with_its_words_and_who_holds_it(lab):
+    key, entries = next(iter(lab.misconceptions.items()))
+    entry, exercise = entries[0], key.partition(".")[2]
+    held = (f"{exercise}: {entry.name}",)
+    class_ = [result(lab, name, {}, recognised=held if name in "ac" else ()) for name in "abc"]
+    (mistake,) = analyse(lab, class_, []).mistakes
+    assert (mistake.title, mistake.hint, mistake.students) == (entry.title, entry.hint, ("a", "c"))
+    assert entry.title in as_html(lab, analyse(lab, class_, [])) or "<code>" in as_html(
+        lab, analyse(lab, class_, [])
+    )
+
+
+def test_one_that_the_lab_no_longer_knows_is_shown_by_its_name(lab):
+    (mistake,) = analyse(lab, [result(lab, "a", {}, recognised=("softmax: gone",))], []).mistakes
+    assert (mistake.exercise, mistake.title, mistake.hint) == ("softmax", "gone", "")
+
+
+def test_who_needs_help_and_why(lab):
+    names = exercises(lab)
+    class_ = [
+        result(lab, "fine", dict.fromkeys(names, 1.0)),
+        result(lab, "half", dict.fromkeys(names[: len(names) // 3], 1.0)),
+        result(lab, "empty", {}, untouched=names),
+        result(lab, "late-crash", dict.fromkeys(names, 1.0), state="crashed"),
+        result(lab, "confused", dict.fromkeys(names, 0.9), recognised=("a: b", "c: d", "e: f")),
+    ]
+    found = analyse(lab, class_, ["fine", "nowhere"])
+    reasons = {one.student: " ".join(one.reasons) for one in found.needs_help}
+    assert set(reasons) == {"half", "empty", "late-crash", "confused"}
+    assert "less than 50 %" in reasons["half"] and "nothing was begun" in reasons["empty"]
+    assert "crashed" in reasons["late-crash"] and "3 known mistakes" in reasons["confused"]
+    assert found.missing == ("nowhere",)
+
+
+def test_points_by_hand_that_are_missing_are_counted_and_said(lab):
+    cell = next(iter(lab.points_of_cells))
+    waiting = replace(result(lab, "a", {}), points={cell: None})
+    found = analyse(lab, [waiting], [])
+    assert found.exercises[0].waiting == 1
+    assert "wait to be graded by hand" in " ".join(summary(found))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_every_score_is_in_the_histogram_once(shares):
+    counts = [int(count) for count in re.findall(r"(\d+) from", in_words(shares))]
+    assert sum(counts) == len(shares)
+
+
+def test_the_histogram_is_an_image_of_its_own():
+    assert histogram([0.0, 0.55, 1.0]).startswith(b"<?xml") and b"<script" not in histogram([0.5])
+
+
+def test_lateness_in_words():
+    assert lateness(timedelta()) == ""
+    assert lateness(timedelta(minutes=20)) == "less than an hour"
+    assert lateness(timedelta(hours=5)) == "5.0 hours"
+    assert lateness(timedelta(days=3)) == "3.0 days"
+
+
+# ---------------------------------------------------------------------------------- the page
+
+
+class _Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.images, self.words = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "img":
+            self.images.append(dict(attrs))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_nothing_that_a_submission_is_called_or_says_becomes_markup(lab):
+    evil = "<script>alert(1)</script>"
+    class_ = [result(lab, evil, {}, notes=(evil,), recognised=(f"{evil}: {evil}",), state=evil)]
+    page = as_html(lab, analyse(lab, class_, [f"{evil}2"]))
+    parsed = _Page()
+    parsed.feed(page)
+    assert "script" not in parsed.tags and evil in "".join(parsed.words)
+
+
+def test_the_page_stands_alone_and_its_figure_is_told_in_words(lab):
+    parsed = _Page()
+    page = as_html(lab, analyse(lab, a_class(lab), []))
+    parsed.feed(page)
+    assert not {"link", "script", "iframe"} & set(parsed.tags)
+    (image,) = parsed.images
+    assert image["src"].startswith("data:image/svg+xml;base64,") and "12 scores" in image["alt"]
+    assert "http" not in re.sub(r"base64,[\w+/=]+", "", page)
+
+
+def test_the_table_has_a_row_for_everybody(lab):
+    rows = as_rows(lab, analyse(lab, a_class(lab, 3), ["s00", "absent"]))
+    assert [row[0] for row in rows] == ["student", "s00", "s01", "s02", "absent"]
+    assert len({len(row) for row in rows}) == 1
+
+
+# ---------------------------------------------------------------------------------- from a gradebook
+
+
+@pytest.fixture
+def graded(tmp_path) -> Lab:
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    hand_in_class(lab, 6)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    return lab
+
+
+def test_report_of_a_graded_class(graded, monkeypatch):
+    monkeypatch.chdir(graded.course.root)
+    told = CliRunner().invoke(app, ["report", START])
+    assert told.exit_code == 0, told.output
+    page = graded.course.grading / "reports" / f"{START}.html"
+    assert "6 submissions" in page.read_text()
+    with page.with_suffix(".csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["student"] for row in rows] == [f"s{number:02}" for number in range(6)]
+    with Gradebook.open(graded.course) as gradebook:
+        scores = {one.student: one.score for one in gradebook.results(graded)}
+    assert {row["student"]: float(row["score"]) for row in rows} == scores
+    assert rows[2]["known mistakes"].startswith("softmax: ")
+
+
+def test_what_a_human_graded_counts(graded):
+    from nbgrader.api import Gradebook as NbgraderGradebook
+
+    with NbgraderGradebook(graded.course.nbgrader_config().CourseDirectory.db_url) as book:
+        grade = book.find_submission_notebook("start_here", START, "s01").grades[0]
+        grade.manual_score = 2.5
+        book.db.commit()
+    with Gradebook.open(graded.course) as gradebook:
+        (mine,) = [one for one in gradebook.results(graded) if one.student == "s01"]
+    assert mine.score == 2.5
+
+
+def test_without_grades_there_is_a_clear_message(tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    with pytest.raises(CourseError, match="grader autograde 00_start_here"):
+        write_report(lab)
+
+
+def test_a_place_that_cannot_be_written_is_said(graded, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(CourseError, match="--out"):
+        write_report(graded, tmp_path / "taken" / "page.html")
+
+
+# ---------------------------------------------------------------------------------- deadlines
+
+
+def lateness_of(lab: Lab) -> dict[str, tuple[timedelta, float]]:
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_lateness(lab)
+        return {one.student: (one.late, one.penalty) for one in gradebook.results(lab)}
+
+
+def with_deadline(lab: Lab, deadline: datetime | None, rule: str = "") -> None:
+    (lab.course.root / "nbgrader_config.py").write_text(f"c = get_config()\n{rule}\n")
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, deadline)
+
+
+PER_DAY = 'c.AssignLatePenalties.plugin_class = "grader.late.PenaltyPerDay"\nc.PenaltyPerDay.percent = 20'
+HANDED_IN_AT = datetime(2030, 1, 15, 12)  # what grader.demo.hand_in writes
+
+
+def test_late_work_costs_what_the_rule_says_and_nothing_without_one(graded):
+    with_deadline(graded, HANDED_IN_AT - timedelta(hours=30))
+    assert lateness_of(graded)["s00"] == (timedelta(hours=30), 0.0)
+    with_deadline(graded, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
+    assert lateness_of(graded)["s00"] == (timedelta(hours=30), 2.0)  # two days have begun, of 5 points
+    assert lateness_of(graded)["s01"] == (timedelta(hours=30), 0.0)  # 0 points: nothing to take
+    with_deadline(graded, HANDED_IN_AT - timedelta(days=30), PER_DAY)
+    assert lateness_of(graded)["s00"][1] == 5.0
+    with_deadline(graded, HANDED_IN_AT - timedelta(days=1), 'c.LateSubmissionPlugin.penalty_method = "zero"')
+    assert lateness_of(graded)["s00"][1] == 5.0
+    with_deadline(graded, None, PER_DAY)
+    assert lateness_of(graded)["s00"] == (timedelta(), 0.0)
+
+
+def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
+    with_deadline(graded, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
+    monkeypatch.chdir(graded.course.root)
+    told = CliRunner().invoke(app, ["extend", START, "s00", "--days", "2"])
+    assert told.exit_code == 0 and "until 2030-01-16 06:00 UTC" in told.output, told.output
+    assert lateness_of(graded)["s00"] == (timedelta(), 0.0)
+    assert lateness_of(graded)["s03"][1] == 2.0
+    CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
+    assert lateness_of(graded)["s00"][1] == 2.0
+
+
+def test_an_extension_may_come_before_the_submission(tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.register(lab)
+        gradebook.extend(lab, "s00", timedelta(days=2))
+    with_deadline(lab, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
+    hand_in_class(lab, 4)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    with Gradebook.open(lab.course) as gradebook:
+        late = {one.student: one.penalty for one in gradebook.results(lab)}
+    assert (late["s00"], late["s03"]) == (0.0, 2.0)
+
+
+def test_a_changed_deadline_counts_without_grading_anew(graded, tmp_path):
+    with_deadline(graded, HANDED_IN_AT - timedelta(hours=1), PER_DAY)
+    runner = KernelFree(tmp_path / "runs")
+    before = len(runner.runs())
+    records = list(
+        grading.autograde(graded, grading.submissions(graded), runner, 5, again=grading.Again.CHANGED)
+    )
+    assert all(record.kept for record in records) and len(runner.runs()) == before
+    with Gradebook.open(graded.course) as gradebook:
+        assert {one.student: one.penalty for one in gradebook.results(graded)}["s00"] == 1.0
+
+
+def test_a_broken_configuration_is_named(graded):
+    with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
+    with pytest.raises(CourseError, match=r"nbgrader_config\.py.*Mend it"):
+        lateness_of(graded)
+
+
+def test_a_time_that_is_none_is_refused(graded, monkeypatch):
+    monkeypatch.chdir(graded.course.root)
+    told = CliRunner().invoke(app, ["release", START, "--due", "soonish"])
+    assert told.exit_code == 1 and "'2027-01-31 18:00 Europe/Berlin'" in told.output
