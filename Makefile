@@ -24,9 +24,9 @@ browser: ## see to Chromium and bubblewrap (tests, sandboxed grading)
 	@scripts/setup_browser.sh
 
 .PHONY: lab
-lab: environment ## open the labs in JupyterLab, at the first one
-	@$(jupyter) --ServerApp.root_dir="$(CURDIR)/notebooks" \
-		--LabApp.default_url=/lab/tree/00_start_here/start_here.ipynb $(ARGS)
+lab: environment ## open the labs in JupyterLab, at the map of the course
+	@.venv/bin/python -m course_utils.start_page notebooks
+	@$(jupyter) --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 .PHONY: instructor
 instructor: environment ## open JupyterLab at the project's root, with formgrader

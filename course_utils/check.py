@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from course_utils import progress
+from course_utils import progress, start_page
 from course_utils.bypass import Use, uses_of
 from course_utils.comparison import Verdict, compare, earlier_first, not_run
 from course_utils.display import publish as _display
@@ -56,6 +56,7 @@ def check(key: str) -> None:
     verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass)
     if not verdict.problem:  # an untouched stub is no attempt
         progress.record(key, verdict.score)
+        start_page.refresh(Path.cwd().parent)
     report = Report(verdict, advice=_earlier_first(key, exercise, verdict))
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:

@@ -366,7 +366,9 @@ def _distance(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> float:
         for name, array in run.items()
     ]
     with np.errstate(invalid="ignore"):
-        return max((float(np.nanmax(np.abs(a - b), initial=0)) for a, b in pairs), default=0.0)
+        return max(
+            (float(np.fmax.reduce(np.abs(a - b), axis=None, initial=0)) for a, b in pairs), default=0.0
+        )
 
 
 def _gist(problem: Problem | None) -> tuple[str, str] | None:

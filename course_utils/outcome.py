@@ -168,7 +168,7 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
     trace = error.__traceback__
     for (frame, line), entry in zip(traceback.walk_tb(trace), traceback.extract_tb(trace), strict=True):
         if namespace is not None and frame.f_globals is namespace:  # the innermost line of the learner's own
-            where = f"{entry.name}, line {line} of its cell: {entry.line}"[:MAX_TEXT]
+            where = f"{frame.f_code.co_qualname}, line {line} of its cell: {entry.line}"[:MAX_TEXT]
     if unfinished:
         return Problem("stub", "A part is still to be written.", where)
     text = str(error)[:MAX_TEXT]

@@ -23,7 +23,7 @@ def _file() -> Path:
 
 
 def load() -> dict[str, dict]:
-    """Exercise key -> ``{"best": 0..1, "attempts": n, "first": time, "solved": time or None}``.
+    """Exercise key -> ``{"best": 0..1, "attempts": n, "first": time, "last": time, "solved": time or None}``.
 
     Empty if the file is missing or damaged.
     """
@@ -61,6 +61,7 @@ def record(key: str, score: float) -> None:
     if entry["solved"] is None:
         entry["attempts"] += 1
     entry["best"] = max(entry["best"], score)
+    entry["last"] = now
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
     target = _file()

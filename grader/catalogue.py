@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import re
 import sys
-import textwrap
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,7 @@ class Entry:
     value: Any
     title: str
     hint: str = ""
-
-    @property
-    def source(self) -> str:
-        text = textwrap.dedent(inspect.getsource(self.value))
-        start = re.search(r"^(def|class) ", text, re.MULTILINE).start()
-        return re.sub(rf"\A(def|class) {self.name}\b", rf"\1 {self.exercise}", text[start:])
+    source: str = ""
 
 
 _MARK = "__transformer_labs_entry__"
@@ -84,8 +79,20 @@ def load_entries(path: Path) -> dict[str, list[Entry]]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise CourseError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    sources = _sources(path.read_text("utf-8"))
     entries: dict[str, list[Entry]] = {}
     for value in vars(module).values():
         if isinstance(entry := getattr(value, "__dict__", {}).get(_MARK), Entry):
-            entries.setdefault(entry.exercise, []).append(entry)
+            text = re.sub(rf"\A(def|class) {entry.name}\b", rf"\1 {entry.exercise}", sources[entry.name])
+            entries.setdefault(entry.exercise, []).append(replace(entry, source=text))
     return entries
+
+
+def _sources(text: str) -> dict[str, str]:
+    """Name -> text, without decorators, of what a module defines. (``inspect`` would parse it again for every class.)"""
+    lines = text.splitlines(keepends=True)
+    return {
+        node.name: "".join(lines[node.lineno - 1 : node.end_lineno])
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }

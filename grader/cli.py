@@ -24,6 +24,7 @@ from grader.course import Course, CourseError
 from grader.demo import run_demo
 from grader.doctor import Examination, examine
 from grader.export import export as export_scores
+from grader.export import write_feedback_zip
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
 from grader.gradescope import write_autograder
@@ -251,11 +252,20 @@ def autograde(
 
 
 @app.command()
-def feedback(lab: LabName) -> None:
+def feedback(
+    lab: LabName,
+    pack: Annotated[
+        Path | None,
+        typer.Option("--zip", metavar="ZIP", help="Also pack the pages, as Moodle takes feedback files."),
+    ] = None,
+) -> None:
     """Make HTML feedback of a lab's graded submissions, with nbgrader."""
     loaded = Lab.load(Course.find(), lab)
     count = generate_feedback(loaded)
     typer.echo(f"{count} feedback pages: {loaded.course.feedback}/<student>/{lab}/{loaded.slug}.html")
+    if pack:
+        write_feedback_zip(loaded, pack)
+        typer.echo(f"All of them: {pack.resolve()}")
 
 
 @app.command()

@@ -2,13 +2,15 @@
 
 What they take is read from their sources: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
 ``ID``, else by ``SIS Login ID``; Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) by
-``Identifier``, and asks for ``Grade`` and ``Last modified (grade)``.
+``Identifier``, and asks for ``Grade`` and ``Last modified (grade)``; a zip of feedback files
+(``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` a student.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -96,6 +98,29 @@ def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
         )
     write_csv(file, [header, *rows])
     return [f"Left out, because their ids have no number of Moodle's: {', '.join(without)}."] * bool(without)
+
+
+def write_feedback_zip(lab: Lab, file: Path) -> int:
+    """Packs a lab's feedback pages, a folder a student, named as Moodle's upload of feedback files wants it where the
+    student's number is known. Returns how many pages there are.
+
+    Raises:
+        CourseError: the file cannot be written.
+    """
+    pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
+    try:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for page in pages:
+                student = page.parts[-3]
+                number = lms_number(student)
+                name = student.removesuffix(f"_{number}").replace("_", " ")  # Moodle takes names apart there
+                folder = f"{name}_{number}_assignfeedback_file" if number else student
+                archive.write(page, f"{folder}/{page.name}")
+    except OSError as error:
+        raise CourseError(
+            f"{file} cannot be written: {error.strerror}. Name another file with --zip."
+        ) from None
+    return len(pages)
 
 
 def lms_number(student: str) -> str:

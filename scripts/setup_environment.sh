@@ -146,9 +146,13 @@ say "[4/4] linking the course's own code"
 rm -rf -- *.egg-info
 run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
 
-# No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner.
+# No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner. Nor the panel in
+# which nbgrader makes assignments: here they are made from text. Pages of text open as one reads them, not as one writes them.
 mkdir -p .venv/etc/jupyter/labconfig
-say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}' >.venv/etc/jupyter/labconfig/page_config.json
+say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true, "@jupyter/nbgrader:create-assignment": true}}' \
+  >.venv/etc/jupyter/labconfig/page_config.json
+say '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' \
+  >.venv/etc/jupyter/labconfig/default_setting_overrides.json
 
 say "$wanted" >.venv/.ready
 rm -f .venv/.unfinished

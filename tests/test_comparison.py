@@ -200,6 +200,13 @@ def test_of_two_nearly_equal_mistakes_the_closer_is_named():
     assert diagnoses([[1e-9]], [[1.0]], known) == ["tiny"]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("lost", [np.nan, [np.nan, np.nan]])
+def test_mistakes_that_end_in_nan_alone_are_told_apart_without_a_warning(lost):
+    known = [mistake("lost", lost, [1.0]), mistake("lost and near", lost, [1.0 + 1e-9])]
+    assert diagnoses([lost, [1.0 + 1e-9]], [np.ones_like(lost), [2.0]], known) == ["lost and near"]
+
+
 def test_the_same_exception_at_other_shapes_is_the_same_mistake():
     other = Outcome(problem=Problem("exception", "ValueError: not enough values (got 17)"))
     assert diagnoses([other, [2.0]], [[1.0], [1.0]], [mistake("known", RAISES, [2.0])]) == ["known"]

@@ -21,7 +21,7 @@ from grader.bundle import write_bundle
 from grader.cli import app
 from grader.course import CourseError
 from grader.demo import hand_in, solved
-from grader.export import export, inert, lms_number
+from grader.export import export, inert, lms_number, write_feedback_zip
 from grader.lab import Lab
 
 
@@ -109,6 +109,20 @@ def test_no_cell_of_a_table_is_a_formula(text):
 )
 def test_the_number_of_an_lms_ends_the_id(student, number):
     assert lms_number(student) == number
+
+
+def test_feedback_pages_go_into_moodle_s_folders(lab, tmp_path):
+    for student in ("lovelace_4711", "anna", "de_la_cruz_12"):
+        folder = lab.course.feedback / student / lab.name
+        folder.mkdir(parents=True)
+        (folder / "start_here.html").write_text(student)
+    assert write_feedback_zip(lab, tmp_path / "pages.zip") == 3
+    with zipfile.ZipFile(tmp_path / "pages.zip") as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == {
+            "anna/start_here.html": "anna",
+            "de la cruz_12_assignfeedback_file/start_here.html": "de_la_cruz_12",
+            "lovelace_4711_assignfeedback_file/start_here.html": "lovelace_4711",
+        }
 
 
 # ---------------------------------------------------------------------------------- the zip for learners

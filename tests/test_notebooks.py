@@ -104,12 +104,12 @@ def test_figures_and_widgets_have_words_and_are_left_out_of_grading(labs, name):
         assert cell.source.count("show_figure(") == cell.source.count("alt="), cell.id
 
 
-def test_the_first_page_says_how_long_the_notebook_runs_and_that_is_under_three_minutes(labs, name):
+def test_the_first_page_says_how_long_the_notebook_runs_and_that_is_under_four_minutes(labs, name):
     """As measured by `make timings`, not in this run."""
     seconds = labs[name].seconds
     assert seconds is not None, "not measured yet: make timings"
     assert f"needs {seconds} seconds" in " ".join(labs[name].release().cells[0].source.split())
-    assert seconds < 180
+    assert seconds < 240
 
 
 def test_a_lab_has_what_a_learner_expects(labs, name):

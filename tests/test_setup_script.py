@@ -267,7 +267,15 @@ def test_the_index_that_the_user_configured_for_pip_is_left_alone(course: Course
         assert "find-links" not in call
 
 
-def test_jupyterlab_asks_no_question_about_news(course: Course) -> None:
+def test_jupyterlab_asks_nothing_shows_no_tool_of_authors_and_opens_pages_as_pages(course: Course) -> None:
     course.set_up()
-    settings = json.loads((course.folder / ".venv/etc/jupyter/labconfig/page_config.json").read_text())
-    assert settings["disabledExtensions"] == {"@jupyterlab/apputils-extension:announcements": True}
+    settings = course.folder / ".venv/etc/jupyter/labconfig"
+    disabled = json.loads((settings / "page_config.json").read_text())["disabledExtensions"]
+    assert disabled == {
+        "@jupyterlab/apputils-extension:announcements": True,
+        "@jupyter/nbgrader:create-assignment": True,
+    }
+    defaults = json.loads((settings / "default_setting_overrides.json").read_text())
+    assert defaults["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {
+        "markdown": "Markdown Preview"
+    }

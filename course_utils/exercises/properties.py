@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from course_utils.exercise import Inputs, Outputs
@@ -42,3 +44,17 @@ def blocked_weights_are_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray | N
 def output_is_finite(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Every number is finite, also for very large scores."""
     return np.array([np.isfinite(array).all() for array in outputs.values()])
+
+
+def at_words(array: Any, real: np.ndarray) -> np.ndarray:
+    """An output with zeros where padding stands: what comes out there is never used, and may be anything.
+
+    Args:
+        array: (batch, len, ...) or (batch, heads, len, ...): the words are on the last axis but one.
+        real: (batch, len), True at the words.
+    """
+    array = np.array(array)
+    if array.ndim < 3 or array.shape[0] != real.shape[0] or array.shape[-2] != real.shape[1]:
+        return array  # of a wrong shape, which is said elsewhere
+    words = real.reshape(real.shape[0], *[1] * (array.ndim - 3), real.shape[1], 1)
+    return np.where(words, array, array.dtype.type(0))

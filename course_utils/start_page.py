@@ -1,0 +1,215 @@
+"""The page that JupyterLab opens first: the map of the course, how far you are, and where to go on.
+
+It is a Markdown file, so links open in JupyterLab; ``make lab`` writes it, and every check brings it up to date.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from course_utils import progress
+
+FILE_NAME = "START.md"
+
+COURSE = {
+    "start_here": ("the softmax, and how a lab works", ""),
+    "why_attention": (
+        "a recurrent network, Bahdanau's and Luong's attention, what they cost and what they mend, measured",
+        "00",
+    ),
+    "self_attention": (
+        "scaled dot-product attention, masks, self-, causal and cross-attention, in NumPy",
+        "00",
+    ),
+    "multi_head_attention": (
+        "heads as a loop, at once, and as a PyTorch module that carries the weights of a real encoder",
+        "02",
+    ),
+    "positional_encoding": ("sinusoids, shifts as rotations, learned and rotary positions", "02"),
+    "transformer_pytorch": (
+        "the whole encoder-decoder, layer by layer, trained in minutes to translate French",
+        "02 to 04",
+    ),
+    "transformer_tensorflow": ("the same Transformer in Keras, and your PyTorch weights in it", "05"),
+}
+"""Lab -> what one builds in it, and which labs it needs."""
+
+_PARTS = (("Attention", range(0, 5)), ("The Transformer", range(5, 9)), ("At work", range(9, 13)))
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A lab on the map."""
+
+    slug: str
+    folder: str
+    lab: progress.LabProgress
+
+    @property
+    def share(self) -> float:
+        """How much of the lab's exercises is solved."""
+        return self.lab.solved / len(self.lab.exercises)
+
+
+def stops(notebooks: Path) -> list[Stop]:
+    """The labs that are in a folder of notebooks, in order."""
+    found = []
+    for lab in progress.progress_of_labs():
+        for folder in notebooks.glob(f"{lab.number}_*" if lab.number else "?"):
+            found.append(Stop(folder.name.partition("_")[2], folder.name, lab))
+    return found
+
+
+def go_on(found: Sequence[Stop]) -> tuple[Stop, str] | None:
+    """The lab and the exercise to go on with: in the lab of the last attempt, else in the one that comes next."""
+    if not found:
+        return None
+    tried = [
+        (entry.get("last") or entry.get("first") or "", place)
+        for place, stop in enumerate(found)
+        for entry in stop.lab.exercises.values()
+        if entry.get("attempts")
+    ]
+    start = max(tried)[1] if tried else 0
+    for stop in (*found[start:], *found[:start]):
+        for name, entry in stop.lab.exercises.items():
+            if entry.get("best", 0) != 1:
+                return stop, name
+    return None
+
+
+def write(notebooks: Path) -> Path:
+    """Writes the page into the folder of the labs, and returns its path."""
+    page = notebooks / FILE_NAME
+    text = as_markdown(stops(notebooks))
+    if not page.is_file() or page.read_text("utf-8") != text:
+        page.write_text(text, "utf-8")
+    return page
+
+
+def refresh(notebooks: Path) -> None:
+    """Brings the page up to date where there is one. A check never fails because that cannot be done."""
+    with contextlib.suppress(OSError, ValueError):
+        if (notebooks / FILE_NAME).is_file():
+            write(notebooks)
+
+
+def as_markdown(found: Sequence[Stop]) -> str:
+    """The page's text."""
+    solved = sum(stop.lab.solved for stop in found)
+    count = sum(len(stop.lab.exercises) for stop in found)
+    lines = ["# Transformer labs", ""]
+    following = go_on(found)
+    if following is None:
+        lines += [
+            "**You have solved every exercise.** Well done. What is left: the sections *Going further*.",
+            "",
+        ]
+    else:
+        stop, name = following
+        word = "Continue with" if solved or stop.lab.exercises[name] else "Begin with"
+        lines += [f"## {word} [{stop.lab.number} {stop.lab.title}]({_link(stop)}): `{name}`", ""]
+    lines += [
+        f"{solved} of {count} exercises solved.",
+        "",
+        f"![{_alt(found)}](data:image/svg+xml;base64,{base64.b64encode(course_map(found).encode()).decode()})",
+        "",
+        "| lab | what you build | needs | minutes | solved |",
+        "|---|---|---|---|---|",
+    ]
+    for stop in found:
+        what, needs = COURSE.get(stop.slug, ("", ""))
+        done = f"{stop.lab.solved} of {len(stop.lab.exercises)}"
+        best = [entry.get("best", 0.0) for entry in stop.lab.exercises.values()]
+        if sum(best) > 0 and stop.share < 1:
+            done += f" ({100 * sum(best) / len(best):.0f} % of the checks)"
+        lines.append(
+            f"| [{stop.lab.number} {stop.lab.title}]({_link(stop)}) | {what} | {needs} | {stop.lab.minutes or ''} | {done} |"
+        )
+    lines += [
+        "",
+        "In each lab: read, run the cells with Shift+Enter, replace what says `YOUR CODE HERE`, and run the check below it, as often as you "
+        "like. What you have solved is kept in a small file in your home folder, and nowhere else. To see this page with your latest results, "
+        "close it and open it again.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _link(stop: Stop) -> str:
+    return f"{stop.folder}/{stop.slug}.ipynb"
+
+
+def _alt(found: Sequence[Stop]) -> str:
+    labs = "; ".join(
+        f"{stop.lab.number} {stop.lab.title}, {stop.lab.solved} of {len(stop.lab.exercises)}"
+        for stop in found
+    )
+    return f"Map of the course with the exercises solved in each lab: {labs}"
+
+
+# ---------------------------------------------------------------------------------- the map
+
+_WIDTH, _HEIGHT, _GAP, _LEFT, _TOP = 158, 88, 22, 20, 34
+
+
+def course_map(found: Sequence[Stop]) -> str:
+    """The labs as cards, a row for each part of the course, as SVG: light cards, readable on any theme."""
+    rows = [
+        (title, [stop for stop in found if int(stop.lab.number or 0) in numbers]) for title, numbers in _PARTS
+    ]
+    rows = [(title, row) for title, row in rows if row]
+    longest = max((len(row) for _, row in rows), default=1)
+    width = 2 * _LEFT + longest * _WIDTH + (longest - 1) * _GAP
+    height = len(rows) * (_HEIGHT + _TOP) + 16
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif">',
+        f'<rect width="{width}" height="{height}" rx="12" fill="#eef2f6"/>',
+    ]
+    following = go_on(found)
+    for line, (title, row) in enumerate(rows):
+        y = line * (_HEIGHT + _TOP) + _TOP
+        parts.append(
+            f'<text x="{_LEFT}" y="{y - 10}" font-size="13" font-weight="600" fill="#4a5a6a">{escape(title)}</text>'
+        )
+        for column, stop in enumerate(row):
+            x = _LEFT + column * (_WIDTH + _GAP)
+            if column:
+                middle = y + _HEIGHT / 2
+                parts.append(
+                    f'<path d="M{x - _GAP + 3} {middle}h{_GAP - 8}m-5 -4l5 4l-5 4" fill="none" stroke="#7b8a99" stroke-width="1.6"/>'
+                )
+            parts.append(_card(stop, x, y, here=following is not None and following[0] == stop))
+    return "".join([*parts, "</svg>"])
+
+
+def _card(stop: Stop, x: float, y: float, here: bool) -> str:
+    done = stop.share == 1
+    edge, wide = ("#1b7f5c", 2) if done else ("#c2410c", 2.5) if here else ("#b9c4cf", 1.2)
+    bar = _WIDTH - 74
+    count = "solved" if done else f"{stop.lab.solved} of {len(stop.lab.exercises)}"
+    title = "".join(
+        f'<text x="{x + 11}" y="{y + 41 + 15 * line}" font-size="12.5" fill="#22303d">{escape(text)}</text>'
+        for line, text in enumerate(textwrap.wrap(stop.lab.title, 21)[:2])
+    )
+    return (
+        f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="9" fill="#fff" stroke="{edge}" stroke-width="{wide}"/>'
+        f'<text x="{x + 11}" y="{y + 22}" font-size="14" font-weight="700" fill="#22303d">{escape(stop.lab.number)}'
+        f"{' ✓' if done else ' · you are here' if here else ''}</text>"
+        f"{title}"
+        f'<rect x="{x + 11}" y="{y + 67}" width="{bar}" height="8" rx="4" fill="#dbe3ea"/>'
+        f'<rect x="{x + 11}" y="{y + 67}" width="{bar * stop.share:.1f}" height="8" rx="4" fill="#3b8bbd"/>'
+        f'<text x="{x + bar + 17}" y="{y + 75}" font-size="11" fill="#4a5a6a">{count}</text>'
+    )
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

@@ -1,0 +1,134 @@
+"""The page that JupyterLab opens first: what it tells, where it leads, and that it is never in the way."""
+
+from __future__ import annotations
+
+import base64
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from conftest import LABS, ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_utils import progress, start_page
+from course_utils.exercise import exercises_of
+from course_utils.progress import LabProgress
+from course_utils.start_page import COURSE, Stop, as_markdown, course_map, go_on, stops
+
+
+@pytest.fixture
+def notebooks(tmp_path) -> Path:
+    for name in LABS:
+        folder = tmp_path / "notebooks" / name
+        folder.mkdir(parents=True)
+        (folder / f"{name.partition('_')[2]}.ipynb").touch()
+    return tmp_path / "notebooks"
+
+
+def page_of(notebooks: Path) -> str:
+    return start_page.write(notebooks).read_text("utf-8")
+
+
+def solve(slug: str, *names: str, score: float = 1.0) -> None:
+    for name in names or exercises_of(slug):
+        progress.record(f"{slug}.{name}", score)
+
+
+def test_every_lab_is_on_it_with_what_one_builds_and_a_link_that_leads_there(notebooks):
+    page = page_of(notebooks)
+    for name in LABS:
+        slug = name.partition("_")[2]
+        assert COURSE[slug][0] in page
+        assert f"({name}/{slug}.ipynb)" in page
+    for link in re.findall(r"\]\(([^)]+\.ipynb)\)", page):
+        assert (notebooks / link).is_file()
+
+
+def test_it_tells_of_the_labs_what_the_readme_tells(notebooks):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for name in LABS:
+        what, _ = COURSE[name.partition("_")[2]]
+        assert f"| {what} |" in readme, f"README.md and course_utils/start_page.py differ about {name}"
+
+
+def test_a_newcomer_begins_with_lab_00(notebooks):
+    assert "## Begin with [00 Start here](00_start_here/start_here.ipynb): `softmax`" in page_of(notebooks)
+
+
+def test_one_goes_on_where_one_was_last(notebooks):
+    solve("start_here")
+    first, second, third = list(exercises_of("self_attention"))[:3]
+    solve("self_attention", first)
+    solve("self_attention", second, score=0.5)
+    assert (
+        f"## Continue with [02 Self-attention](02_self_attention/self_attention.ipynb): `{second}`"
+        in page_of(notebooks)
+    )
+    solve("self_attention", second)
+    assert f"`{third}`" in page_of(notebooks).partition("![")[0]
+
+
+def test_after_a_lab_comes_the_next_that_is_not_finished(notebooks):
+    solve("why_attention")
+    solve("self_attention")
+    following = go_on(stops(notebooks))
+    assert following[0].slug == "multi_head_attention"
+
+
+def test_with_everything_solved_it_says_so(notebooks):
+    for name in LABS:
+        solve(name.partition("_")[2])
+    assert "You have solved every exercise" in page_of(notebooks)
+
+
+def test_it_outlives_a_progress_file_that_is_damaged(notebooks, own_progress):
+    own_progress.write_text("{")
+    assert "Begin with" in page_of(notebooks)
+
+
+def test_a_check_brings_it_up_to_date_where_it_is(notebooks, monkeypatch):
+    page_of(notebooks)
+    solve("start_here")
+    start_page.refresh(notebooks)
+    assert "Continue with" in (notebooks / "START.md").read_text("utf-8")
+
+
+def test_a_check_writes_none_where_none_was(notebooks):
+    start_page.refresh(notebooks)
+    assert not (notebooks / "START.md").exists()
+
+
+def test_it_is_left_alone_if_nothing_changed(notebooks):
+    page_of(notebooks)
+    before = (notebooks / "START.md").stat().st_mtime_ns
+    page_of(notebooks)
+    assert (notebooks / "START.md").stat().st_mtime_ns == before
+
+
+def test_a_folder_without_labs_has_a_page_too(tmp_path):
+    assert "0 of 0" in page_of(tmp_path)
+
+
+def test_the_map_is_told_in_words(notebooks):
+    solve("start_here")
+    page = page_of(notebooks)
+    alt, picture = re.search(r"!\[([^\]]+)\]\(data:image/svg\+xml;base64,([^)]+)\)", page).groups()
+    assert "00 Start here, 1 of 1" in alt
+    ElementTree.fromstring(base64.b64decode(picture))
+
+
+@given(st.text(min_size=1, max_size=60), st.integers(0, 6), st.integers(1, 6))
+def test_the_map_is_well_formed_whatever_a_lab_is_called(title, solved, count):
+    title = "".join(char for char in title if char.isprintable())
+    entries = {f"e{n}": {"best": 1 if n < solved else 0.5, "attempts": 1} for n in range(count)}
+    stop = Stop("x", "03_x", LabProgress("03", title, 5, entries))
+    ElementTree.fromstring(course_map([stop]))
+    assert as_markdown([stop]).count("](03_x/x.ipynb)") >= 1
+
+
+def test_make_lab_opens_it():
+    makefile = (ROOT / "Makefile").read_text()
+    assert "course_utils.start_page notebooks" in makefile and "/lab/tree/START.md" in makefile
+    assert "/notebooks/START.md" in (ROOT / ".gitignore").read_text()
