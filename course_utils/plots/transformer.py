@@ -1,0 +1,97 @@
+"""Figures about the parts of a Transformer: its depth, its masks, its learning rate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLES = (  # told apart without colour, too
+    {"color": "#21918c", "marker": "o", "linestyle": "-"},
+    {"color": "#d95f02", "marker": "s", "linestyle": "--"},
+    {"color": "#440154", "marker": "^", "linestyle": ":"},
+    {"color": "#5b6b7b", "marker": "D", "linestyle": "-."},
+)
+
+
+def curves_over_depth(panels: Mapping[str, Mapping[str, np.ndarray]], log: Sequence[bool]) -> Figure:
+    """Something measured after each layer of several stacks, a panel a quantity.
+
+    Args:
+        panels: title of a panel -> name of a stack (at most four) -> a value for each layer, from layer 0 on.
+        log: whether a panel's axis is logarithmic.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.9 * len(panels), 3.6), layout="constrained")
+    for axes, (title, curves), logarithmic in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), log, strict=True
+    ):
+        for (name, values), style in zip(curves.items(), _STYLES, strict=False):
+            axes.plot(range(len(values)), values, label=name, markersize=4, **style)
+        if logarithmic:
+            axes.set_yscale("log")
+            axes.set_ylim(bottom=max(1e-12 * max(map(max, curves.values())), axes.get_ylim()[0]))
+        axes.set(title=title, xlabel="layer")
+        axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return figure
+
+
+class MaskTable(NamedTuple):
+    """A mask with the words of its axes: True = may attend.
+
+    Attributes:
+        mask: (len(queries), len(keys)) of booleans; a row of length 1 is repeated for all queries.
+    """
+
+    title: str
+    mask: np.ndarray
+    queries: Sequence[str]
+    keys: Sequence[str]
+
+
+def mask_tables(tables: Sequence[MaskTable], columns: int = 3) -> Figure:
+    """Who may look at whom, each table with words of its own; allowed is bright and has a dot."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(tables) // columns)
+    widths = 0.9 + 0.36 * max(len(table.keys) for table in tables)
+    heights = 1.35 + 0.3 * max(len(table.queries) for table in tables)
+    figure = Figure(figsize=(0.6 + columns * widths, rows * heights), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, table in zip(panels, tables, strict=False):
+        mask = np.broadcast_to(table.mask, (len(table.queries), len(table.keys)))
+        axes.imshow(mask.astype(float), cmap="cividis", vmin=0, vmax=1)
+        for row, column in np.argwhere(mask):
+            axes.text(column, row, "•", ha="center", va="center", fontsize=8, color="black")
+        axes.set_title(table.title, fontsize=10)
+        axes.set_xticks(range(len(table.keys)), table.keys, rotation=45, ha="right", fontsize=8)
+        axes.set_yticks(range(len(table.queries)), table.queries, fontsize=8)
+    for axes in panels[len(tables) :]:
+        axes.set_visible(False)
+    return figure
+
+
+def schedule_curves(curves: Mapping[str, np.ndarray]) -> Figure:
+    """Learning rates over the steps 1, 2, ...: name of a curve (at most four) -> a rate for each step."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for (name, rates), style in zip(curves.items(), _STYLES, strict=False):
+        axes.plot(
+            range(1, len(rates) + 1), rates, label=name, color=style["color"], linestyle=style["linestyle"]
+        )
+        peak = int(np.argmax(rates))
+        axes.plot(peak + 1, rates[peak], style["marker"], color=style["color"])
+    axes.set(
+        xlabel="step", ylabel="learning rate", title="Warm-up, then 1/√step", xlim=(0, None), ylim=(0, None)
+    )
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

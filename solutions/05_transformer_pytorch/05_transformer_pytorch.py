@@ -1,0 +1,1422 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 05: the Transformer, in PyTorch
+#
+# *Jane visite l'Afrique en septembre.* In lab 02 you computed what *l'Afrique* means in this sentence. Now you build the whole
+# machine around it: the encoder-decoder **Transformer** of Vaswani et al. (2017), layer by layer. Then you train it, here, on
+# this computer, and it translates: *Jane visits Africa in September.* Not only this sentence: any of the many that its grammar
+# can make, most of which it has never seen.
+#
+# **After this lab you can**
+#
+# - say what encoder and decoder do, and write every layer of both;
+# - say what residual connections and LayerNorm are for, and show it with a measurement;
+# - put three masks in their right places, and find out when one is missing;
+# - train with teacher forcing, label smoothing and warm-up, and say what each of them does;
+# - write translations with greedy search and with beam search, and measure how good they are.
+#
+# **You need** labs 02 to 04 (attention, heads, positions) and the basics of PyTorch: tensors, `nn.Module`, an optimizer.
+# **Time:** about 90 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `layer_norm` | ●●○○○ | ●●●○○ | 5 | 2 |
+# | 2 | `FeedForward` | ●○○○○ | ●●●○○ | 3 | 2 |
+# | 3 | `EncoderLayer` | ●●●○○ | ●●●●● | 10 | 5 |
+# | 4 | `Encoder` | ●●○○○ | ●●●●○ | 6 | 3 |
+# | 5 | `DecoderLayer` | ●●●○○ | ●●●●● | 8 | 5 |
+# | 6 | `Decoder` | ●●○○○ | ●●●○○ | 4 | 2 |
+# | 7 | `make_masks` | ●●●○○ | ●●●●● | 6 | 3 |
+# | 8 | `Transformer` | ●●○○○ | ●●●●● | 5 | 3 |
+# | 9 | `shift_right` | ●●○○○ | ●●●●● | 3 | 2 |
+# | 10 | `label_smoothed_loss` | ●●●●○ | ●●●●○ | 10 | 4 |
+# | 11 | `warmup_schedule` | ●○○○○ | ●●●○○ | 3 | 1 |
+# | 12 | `train_step` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 13 | `greedy_decode` | ●●●○○ | ●●●●● | 8 | 4 |
+# | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
+
+# %%
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_utils import inputs_of
+from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions  # labs 03 and 04
+
+torch.set_printoptions(precision=3, sci_mode=False)
+
+# %% [markdown]
+# ## 1. A translator in two halves
+#
+# Translate word by word, and you fail at once. *l'Afrique* is two French words and one English one; the adjective changes its
+# place (*une voiture rouge*, *a red car*); and *n'aime plus* becomes *no longer loves*. A translator has to read the whole
+# sentence first. So the model has two halves:
+#
+# - The **encoder** reads the French sentence, all of it at once, and turns each word into a vector that knows its company. These
+#   vectors are called the **memory**.
+# - The **decoder** writes the English sentence, one word at a time. Before each word it looks at what it has written so far, and
+#   at the memory.
+#
+# Lab 01 did the same with recurrent networks. The difference is inside: there is no recurrence any more, only attention,
+# and small networks that treat each word by itself. (It is no convolutional network with attention added, as one reads
+# sometimes: there is no convolution in it. It shares with them that all positions are computed at once.)
+#
+# The data comes from a grammar that writes French and English together, so that every translation is right. Some words never
+# meet in training (a certain verb and a certain country, say): sentences that join them come last, as the hardest test.
+
+# %% tags=["skip-grading"]
+from course_utils.data.pairs import split_pairs
+from course_utils.data.translation import translation_pairs
+from course_utils.data.vocabulary import Vocabulary
+
+splits = split_pairs(translation_pairs(24_000, seed=5), validation=300, test=500, seed=5)
+french = Vocabulary.from_texts(pair.source for pair in splits.train)
+english = Vocabulary.from_texts(pair.target for pair in splits.train)
+for pair in (*splits.test[:1], *splits.train[:6]):
+    print(f"{pair.source}\n    {pair.target}")
+print(f"\n{len(splits.train)} pairs for training, {len(french)} French and {len(english)} English words and marks")
+print(f"Jane's sentence is not among them: {splits.test[0] not in splits.train}")
+jane = french.encode(splits.test[0].source)
+print("ids:", jane, " tokens:", french.tokens(jane))
+
+# %% [markdown]
+# A sentence becomes a list of **ids**, one for each word or mark, with `<eos>` (end of sentence, id 2) at its end. Id 0 is padding,
+# and id 1, `<bos>`, says *begin*: you will need it soon.
+#
+# Names, before you start. Papers and libraries use different ones for the same sizes. The classes here take those of a well-known
+# online assignment, and lab 06 takes them, too:
+#
+# | here | paper | what it is |
+# |---|---|---|
+# | `num_layers` | $N$ | layers of the encoder, and of the decoder |
+# | `embedding_dim` | $d_\mathrm{model}$ | width of every vector between the layers |
+# | `num_heads` | $h$ | heads of each attention; a head has the size `embedding_dim // num_heads` |
+# | `fully_connected_dim` | $d_{ff}$ | inner width of the feed-forward network |
+#
+# ## 2. Two small parts
+#
+# ### LayerNorm
+#
+# Layers add up things, and sums grow. **Layer normalisation** (Ba et al. 2016) brings every word's vector back to a known size: subtract
+# its mean, divide by its standard deviation, then stretch and move each feature by two learned vectors, γ and β:
+#
+# $$\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
+# \qquad \mu = \frac{1}{d}\sum_i x_i \qquad \sigma^2 = \frac{1}{d}\sum_i (x_i - \mu)^2$$
+#
+# A word with four features, in numbers:
+
+# %%
+word = [1.0, 2.0, 3.0, 6.0]
+mean = sum(word) / 4
+variance = sum((feature - mean) ** 2 for feature in word) / 4
+print("mean", mean, " variance", variance, " standard deviation", round(math.sqrt(variance), 3))
+print("normalised:", [round((feature - mean) / math.sqrt(variance), 3) for feature in word])
+
+# %% [markdown]
+# ### Exercise 1: `layer_norm`
+#
+# Each word by itself, over its own features: the last axis. Neither the other words nor the other sentences of the batch play a part (that
+# is what tells it from batch normalisation).
+#
+# <details><summary>Hint: the shapes do not fit</summary>
+#
+# `x.mean(dim=-1)` drops the axis that it averages over. `keepdim=True` leaves it there, with length 1, so that the result broadcasts
+# against `x`.
+# </details>
+# <details><summary>Hint: nearly right, a little too small</summary>
+#
+# PyTorch's `var` divides by $d - 1$ unless it is told otherwise: look for `correction` in its documentation.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "layer_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
+    """Layer normalisation (Ba et al. 2016): each word's features get mean 0 and variance 1, then γ and β.
+
+    Args:
+        x: (..., features).
+        gamma, beta: (features,), the learned scale and offset.
+        eps: is added to the variance, so that nothing is ever divided by 0.
+
+    Returns:
+        (..., features). The variance is the mean of the squared distances from the mean: divided by d, not by d - 1.
+    """
+    # 1. Mean and variance of each word, (..., 1).
+    ### BEGIN SOLUTION
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = (x - mean).square().mean(dim=-1, keepdim=True)
+    ### END SOLUTION
+    # 2. Normalise, then scale and move.
+    ### BEGIN SOLUTION
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_layer_norm", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.layer_norm")
+
+# %% [markdown]
+# PyTorch has the same as a layer, `nn.LayerNorm`, with γ as its `weight` and β as its `bias`. From here on you use that.
+#
+# ### Exercise 2: `FeedForward`
+#
+# Attention moves information *between* words. What each word makes of it is the business of a small network that sees one word at a
+# time, the same for all positions (Vaswani et al. 2017, equation 2):
+#
+# $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
+#
+# The check sets the weights itself, so it has to find them: by the names that the docstring gives. It is the same in all exercises that
+# follow.
+
+# %% nbgrader={"grade": false, "grade_id": "FeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class FeedForward(nn.Module):
+    """Position-wise feed-forward network (Vaswani et al. 2017, equation 2), without residual connection and dropout.
+
+    Its parameters are those of two layers `nn.Linear`: `linear1`, from embedding_dim to fully_connected_dim, and
+    `linear2`, back again.
+    """
+
+    def __init__(self, embedding_dim: int, fully_connected_dim: int) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.linear1 = nn.Linear(embedding_dim, fully_connected_dim)
+        self.linear2 = nn.Linear(fully_connected_dim, embedding_dim)
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: (..., embedding_dim) -> (..., embedding_dim)."""
+        ### BEGIN SOLUTION
+        return self.linear2(torch.relu(self.linear1(x)))
+        ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_FeedForward", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.FeedForward")
+
+# %% [markdown]
+# ## 3. The encoder
+#
+# ### Add & norm
+#
+# Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used bare. Its output is *added* to
+# what went in (a **residual connection**, He et al. 2016), and the sum is normalised:
+#
+# $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
+#
+# Why both? Do not believe it: measure. Here are 24 encoder layers with random weights, once complete, once without the sum, once
+# without the LayerNorm, once without both. Watched are, on the way up, how large the vectors are and how much the words of a sentence
+# resemble each other (the mean cosine between two words); and, on the way down, how large a gradient arrives at each layer.
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.transformer import curves_over_depth
+
+
+def travel(residual: bool, normalise: bool, depth: int = 24) -> tuple[list[float], list[float], list[float]]:
+    """Size, likeness of the words, and gradient after each of `depth` random layers."""
+    torch.manual_seed(0)
+    states = [torch.randn(8, 10, 64, requires_grad=True)]
+    for _ in range(depth):
+        x, attention, network = states[-1], MultiHeadAttention(64, 4), FeedForward(64, 256)
+        for sublayer in (lambda x, attend=attention: attend(x, x, x)[0], network):
+            x = x + sublayer(x) if residual else sublayer(x)
+            x = nn.functional.layer_norm(x, (64,)) if normalise else x
+        x.retain_grad()
+        states.append(x)
+    (states[-1] * torch.randn(8, 10, 64)).sum().backward()
+    unit = [nn.functional.normalize(x.detach(), dim=-1) for x in states]
+    alike = [float((u @ u.mT).mean() * 10 / 9 - 1 / 9) for u in unit]
+    return [float(x.detach().std()) for x in states], alike, [float(x.grad.norm()) for x in states]
+
+
+ways = {"both": (True, True), "no sum": (False, True), "no LayerNorm": (True, False), "neither": (False, False)}
+measured = {name: travel(*way) for name, way in ways.items()}
+titles = ["size of the vectors", "likeness of the words", "gradient that arrives"]
+panels = {title: {name: found[i] for name, found in measured.items()} for i, title in enumerate(titles)}
+show_figure(
+    curves_over_depth(panels, log=[True, False, True]),
+    alt="Three panels over 24 layers. With sum and LayerNorm the vectors keep their size, the words grow alike slowly, and the "
+    "gradient stays level. Without the sum all words are alike after two layers; without LayerNorm the size grows from "
+    "layer to layer; with neither, the gradient falls by many orders of magnitude.",
+)
+
+# %% [markdown]
+# Without the sum, attention averages the words until they are all the same, after a layer or two (Dong et al. 2021 prove it): ten words
+# that say one thing. With the sum, a word keeps itself. LayerNorm holds the size, whatever the sub-layers do, and with it the
+# gradient. Take away both, and no gradient worth the name arrives at the lower layers.
+#
+# So when you read that *Transformers don't suffer from vanishing gradients*: the path between two **words** no longer grows with their
+# distance, that is true. The path through the **layers** is as long as ever, and it is this sum that keeps it open.
+#
+# Where should the LayerNorm stand? The paper puts it after the sum (**post-norm**). Most later models put it in front of the sub-layer and
+# leave the path of the sums free of it (**pre-norm**):
+#
+# $$\text{post-norm: } x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \qquad
+# \text{pre-norm: } x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$$
+#
+# You write both, with a switch, and compare them in section 9.
+#
+# ### Exercise 3: `EncoderLayer`
+
+# %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class EncoderLayer(nn.Module):
+    """A layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then the feed-forward network.
+
+    Each of the two has a LayerNorm of its own, norm1 and norm2. Dropout is applied to what a sub-layer gives, before x
+    is added; in evaluation mode nothing is dropped.
+    """
+
+    def __init__(
+        self, embedding_dim: int, num_heads: int, fully_connected_dim: int,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(embedding_dim, num_heads)
+        self.feed_forward = FeedForward(embedding_dim, fully_connected_dim)
+        self.norm1 = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.norm2 = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.norm_first = norm_first
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """x: (batch, src_len, embedding_dim); mask: (batch, 1, 1, src_len), True = may attend. Returns x's shape.
+
+        `self.self_attention(query, key, value, mask)` gives (output, weights).
+        """
+        if not self.norm_first:
+            # Post-norm: sub-layer, dropout, sum, LayerNorm; twice.
+            ### BEGIN SOLUTION
+            attended, _ = self.self_attention(x, x, x, mask)
+            x = self.norm1(x + self.dropout(attended))
+            x = self.norm2(x + self.dropout(self.feed_forward(x)))
+            ### END SOLUTION
+        else:
+            # Pre-norm: LayerNorm, sub-layer, dropout, sum; twice. Only the sub-layer sees the normalised copy.
+            ### BEGIN SOLUTION
+            normed = self.norm1(x)
+            attended, _ = self.self_attention(normed, normed, normed, mask)
+            x = x + self.dropout(attended)
+            x = x + self.dropout(self.feed_forward(self.norm2(x)))
+            ### END SOLUTION
+        return x
+
+# %% [markdown]
+# <details><summary>Hint 1: it is right without dropout, and wrong with it</summary>
+#
+# `self.dropout` is a module: it knows whether the layer is in training or in evaluation. What goes through it is what a sub-layer
+# gives, before anything is added to it. The check uses dropout_rate=1: then in training each sub-layer's output is 0, and only the
+# path of the sums is left.
+# </details>
+# <details><summary>Hint 2: the check says that a LayerNorm is used twice, but my values look fine</summary>
+#
+# A fresh LayerNorm has γ = 1 and β = 0, so two fresh ones are the same. The check gives them different values.
+# </details>
+# <details><summary>Hint 3: one case fails and I cannot see why</summary>
+#
+# `case = inputs_of("transformer_pytorch.EncoderLayer", case=1)` gives you its inputs: `case["config"]` for the constructor, `case["x"]` and
+# `case["mask"]` as arrays (`torch.from_numpy` makes tensors of them).
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_EncoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.EncoderLayer")
+
+# %% [markdown]
+# ### Exercise 4: `Encoder`
+#
+# From ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the paper: it brings
+# the embeddings to the size of the positions); add the positions; dropout on the sum (section 5.4); then through the layers, one after the
+# other.
+#
+# Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the
+# multiplication it is 1. Positions are no parameters: `register_buffer` keeps them with the module, and out of the optimizer.
+#
+# <details><summary>Hint: there is no parameter layers.0...</summary>
+#
+# A plain Python list hides its modules: PyTorch does not look inside. `nn.ModuleList` is a list that it looks into. And `[layer] * 2` is
+# one layer mentioned twice.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Encoder(nn.Module):
+    """Embedding and positions, then num_layers encoder layers in `layers`; pre-norm has one more LayerNorm at the end."""
+
+    def __init__(
+        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, source_vocab_size: int,
+        max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(source_vocab_size, embedding_dim)
+        nn.init.normal_(self.embedding.weight, std=embedding_dim**-0.5)
+        self.register_buffer("positions", sinusoidal_positions(max_len, embedding_dim), persistent=False)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps) if norm_first else nn.Identity()
+        # `self.layers`: the encoder layers, each with weights of its own, where PyTorch finds them.
+        ### BEGIN SOLUTION
+        self.layers = nn.ModuleList(
+            EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            for _ in range(num_layers)
+        )
+        ### END SOLUTION
+
+    def forward(self, source_ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len). Returns the memory, (batch, src_len, embedding_dim)."""
+        # 1. Embeddings, scaled; positions 0, 1, 2, ... (a row of self.positions each); dropout.
+        ### BEGIN SOLUTION
+        scale = math.sqrt(self.embedding.embedding_dim)
+        x = self.dropout(scale * self.embedding(source_ids) + self.positions[: source_ids.shape[1]])
+        ### END SOLUTION
+        # 2. The layers.
+        ### BEGIN SOLUTION
+        for encoder_layer in self.layers:
+            x = encoder_layer(x, mask)
+        ### END SOLUTION
+        return self.norm(x)
+
+# %% nbgrader={"grade": true, "grade_id": "check_Encoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.Encoder")
+
+# %% [markdown]
+# Try it: two sentences of different lengths in one batch. Without a mask the real words look at the padding, and *Je parle* means
+# something else as soon as a longer sentence stands beside it. With the mask it is the same sentence, alone or in company.
+
+# %%
+torch.manual_seed(1)
+small_encoder = Encoder(2, 16, 4, 32, source_vocab_size=50, max_len=20).eval()
+alone = torch.tensor([[7, 8, 2]])
+in_company = torch.tensor([[7, 8, 2, 0, 0, 0]])  # the same words, padded to the length of a neighbour
+real = torch.tensor([[[[True, True, True, False, False, False]]]])
+with torch.no_grad():
+    wanted = small_encoder(alone)
+    for name, mask in {"no mask": None, "with the mask": real}.items():
+        moved = (small_encoder(in_company, mask)[:, :3] - wanted).abs().max()
+        print(f"{name:14} largest change of a real word: {moved:.6f}")
+
+# %% [markdown]
+# ## 4. The decoder
+#
+# A decoder layer has three sub-layers, each with add & norm:
+#
+# 1. **masked self-attention**: each English word looks at those before it and at itself;
+# 2. **cross-attention**: queries from the English words, keys *and* values from the memory (lab 02's encoder-decoder attention);
+# 3. the feed-forward network.
+#
+# ### Exercise 5: `DecoderLayer`
+#
+# Two masks come in. Ask of each: whose keys does it speak about? In the pre-norm form only `x` is normalised; the memory is normalised
+# already, at the end of the encoder.
+#
+# <details><summary>Hint: the sizes of tensors do not match in the cross-attention</summary>
+#
+# The output has one row for each *query*, so the queries come from `x`. Keys and values belong together, in pairs, so both come from
+# `memory`; and a mask is about the keys.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class DecoderLayer(nn.Module):
+    """A layer of the decoder (section 3.1): masked self-attention, cross-attention, feed-forward network.
+
+    norm1, norm2 and norm3 belong to them in this order. Dropout as in the encoder layer.
+    """
+
+    def __init__(
+        self, embedding_dim: int, num_heads: int, fully_connected_dim: int,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(embedding_dim, num_heads)
+        self.cross_attention = MultiHeadAttention(embedding_dim, num_heads)
+        self.feed_forward = FeedForward(embedding_dim, fully_connected_dim)
+        self.norm1 = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.norm2 = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.norm3 = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.norm_first = norm_first
+
+    def forward(
+        self, x: torch.Tensor, memory: torch.Tensor,
+        target_mask: torch.Tensor | None = None, source_mask: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """
+        Args:
+            x: (batch, tgt_len, embedding_dim).
+            memory: (batch, src_len, embedding_dim).
+            target_mask: (batch, 1, tgt_len, tgt_len), the past and no padding. source_mask: (batch, 1, 1, src_len).
+
+        Returns:
+            output (batch, tgt_len, embedding_dim); the weights of the self-attention (batch, heads, tgt_len, tgt_len)
+            and of the cross-attention (batch, heads, tgt_len, src_len).
+        """
+        if not self.norm_first:
+            ### BEGIN SOLUTION
+            attended, self_weights = self.self_attention(x, x, x, target_mask)
+            x = self.norm1(x + self.dropout(attended))
+            attended, cross_weights = self.cross_attention(x, memory, memory, source_mask)
+            x = self.norm2(x + self.dropout(attended))
+            x = self.norm3(x + self.dropout(self.feed_forward(x)))
+            ### END SOLUTION
+        else:
+            ### BEGIN SOLUTION
+            normed = self.norm1(x)
+            attended, self_weights = self.self_attention(normed, normed, normed, target_mask)
+            x = x + self.dropout(attended)
+            attended, cross_weights = self.cross_attention(self.norm2(x), memory, memory, source_mask)
+            x = x + self.dropout(attended)
+            x = x + self.dropout(self.feed_forward(self.norm3(x)))
+            ### END SOLUTION
+        return x, self_weights, cross_weights
+
+# %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.DecoderLayer")
+
+# %% [markdown]
+# ### Exercise 6: `Decoder`
+#
+# The same as the encoder, with the memory for every layer, and one thing more: it keeps each layer's cross-attention. At the end of the lab
+# you look at them.
+
+# %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Decoder(nn.Module):
+    """Embedding and positions, then num_layers decoder layers; pre-norm has one more LayerNorm at the end."""
+
+    def __init__(
+        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, target_vocab_size: int,
+        max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(target_vocab_size, embedding_dim)
+        nn.init.normal_(self.embedding.weight, std=embedding_dim**-0.5)
+        self.register_buffer("positions", sinusoidal_positions(max_len, embedding_dim), persistent=False)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps) if norm_first else nn.Identity()
+        sizes = (embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+        self.layers = nn.ModuleList([DecoderLayer(*sizes) for _ in range(num_layers)])
+
+    def forward(
+        self, target_ids: torch.Tensor, memory: torch.Tensor,
+        target_mask: torch.Tensor | None = None, source_mask: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """
+        Args:
+            target_ids: (batch, tgt_len). memory: (batch, src_len, embedding_dim). The masks: as in DecoderLayer.
+
+        Returns:
+            output (batch, tgt_len, embedding_dim); a list with each layer's cross-attention weights, in order, each
+            (batch, heads, tgt_len, src_len).
+        """
+        # 1. Embeddings, scaled; positions; dropout: as in the encoder.
+        ### BEGIN SOLUTION
+        scale = math.sqrt(self.embedding.embedding_dim)
+        x = self.dropout(scale * self.embedding(target_ids) + self.positions[: target_ids.shape[1]])
+        ### END SOLUTION
+        # 2. The layers, and what each of them looked at.
+        ### BEGIN SOLUTION
+        cross_attention = []
+        for decoder_layer in self.layers:
+            x, _, cross_weights = decoder_layer(x, memory, target_mask, source_mask)
+            cross_attention.append(cross_weights)
+        ### END SOLUTION
+        return self.norm(x), cross_attention
+
+# %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.Decoder")
+
+# %% [markdown]
+# ## 5. Three attentions, two masks
+#
+# | attention | queries | keys, values | mask |
+# |---|---|---|---|
+# | encoder's self-attention | French | French | French padding |
+# | decoder's self-attention | English | English | English padding **and** the future |
+# | cross-attention | English | French | French padding |
+#
+# The last row is where most mistakes are made: the queries are English, but a mask is about keys. If both sentences happen to have the same
+# length, the wrong mask fits, and nobody is warned.
+#
+# ### Exercise 7: `make_masks`
+#
+# The attention's scores have the shape (batch, heads, q_len, k_len). Give each mask four axes, with length 1 where it is the same for all.
+#
+# <details><summary>Hint: new axes, and the triangle</summary>
+#
+# `ids[:, None, :]` puts an axis of length 1 in the middle. `torch.tril` keeps the lower triangle of a matrix, also of booleans; or compare
+# two `torch.arange`, one as a column and one as a row. `&` is *and* for boolean tensors, and it broadcasts.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "make_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def make_masks(
+    source_ids: torch.Tensor, target_ids: torch.Tensor, pad_id: int = 0
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The masks of a batch; True = may attend.
+
+    Args:
+        source_ids: (batch, src_len). target_ids: (batch, tgt_len). Padding, with the id pad_id, is at the end.
+
+    Returns:
+        source_mask (batch, 1, 1, src_len), booleans: the source's real words.
+        target_mask (batch, 1, tgt_len, tgt_len), booleans: for each target position (row) the real words (columns) up to
+        and including itself.
+    """
+    ### BEGIN SOLUTION
+    source_mask = (source_ids != pad_id)[:, None, None, :]
+    length = target_ids.shape[1]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    target_mask = (target_ids != pad_id)[:, None, None, :] & causal
+    ### END SOLUTION
+    return source_mask, target_mask
+
+# %% nbgrader={"grade": true, "grade_id": "check_make_masks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.make_masks")
+
+# %% [markdown]
+# All masks of one real batch, Jane's sentence and a short one beside it. What the decoder reads begins with `<bos>` (section 7 says why).
+
+# %% tags=["skip-grading"]
+from course_utils.data.batches import encode_batch
+from course_utils.plots.transformer import MaskTable, mask_tables
+
+source = torch.from_numpy(encode_batch([splits.test[0].source, "Elle parle"], french))
+target = torch.from_numpy(encode_batch([splits.test[0].target, "She speaks"], english))
+target = torch.cat([torch.ones(2, 1, dtype=torch.long), target], dim=1)[:, :-1]
+masks = [mask.numpy() for mask in make_masks(source, target)]
+tables = []
+for row in range(2):
+    fr, en = french.tokens(source[row].tolist()), english.tokens(target[row].tolist())
+    tables += [
+        MaskTable("encoder: French to French", masks[0][row, 0], fr, fr),
+        MaskTable("decoder: English to English", masks[1][row, 0], en, en),
+        MaskTable("cross: English to French", masks[0][row, 0], en, fr),
+    ]
+show_figure(
+    mask_tables(tables),
+    alt="Six tables of who may look at whom. In Jane's sentence everything French is allowed and English forms a triangle. In "
+    "the short sentence, columns of padding are blocked in all three tables.",
+)
+
+# %% [markdown]
+# ## 6. The Transformer
+#
+# ### Exercise 8: `Transformer`
+#
+# Encoder, decoder, and one last linear layer that gives every English word a score at every position: the **logits**. There is no softmax
+# at the end: the loss wants logits. (And where you read that *the final softmax gives log-probabilities*: it gives probabilities;
+# log-softmax gives their logarithms.)
+#
+# Which mask goes to whom? You know.
+
+# %% nbgrader={"grade": false, "grade_id": "Transformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Transformer(nn.Module):
+    """The encoder-decoder of Vaswani et al. (2017), figure 1, with padding id 0."""
+
+    def __init__(
+        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, source_vocab_size: int,
+        target_vocab_size: int, max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        sizes = (num_layers, embedding_dim, num_heads, fully_connected_dim)
+        options = (max_len, dropout_rate, layernorm_eps, norm_first)
+        self.encoder = Encoder(*sizes, source_vocab_size, *options)
+        self.decoder = Decoder(*sizes, target_vocab_size, *options)
+        self.final_linear = nn.Linear(embedding_dim, target_vocab_size)
+
+    def forward(
+        self, source_ids: torch.Tensor, target_ids: torch.Tensor
+    ) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """
+        Args:
+            source_ids: (batch, src_len). target_ids: (batch, tgt_len), what the decoder reads.
+
+        Returns:
+            logits (batch, tgt_len, target_vocab_size), and the decoder's list of cross-attention weights. What comes
+            out at the target's padding is not looked at.
+        """
+        # 1. The masks, from the ids.
+        ### BEGIN SOLUTION
+        source_mask, target_mask = make_masks(source_ids, target_ids)
+        ### END SOLUTION
+        # 2. Read the source.
+        ### BEGIN SOLUTION
+        memory = self.encoder(source_ids, source_mask)
+        ### END SOLUTION
+        # 3. Write the target: the decoder's output, then logits.
+        ### BEGIN SOLUTION
+        output, cross_attention = self.decoder(target_ids, memory, target_mask, source_mask)
+        logits = self.final_linear(output)
+        ### END SOLUTION
+        return logits, cross_attention
+
+# %% nbgrader={"grade": true, "grade_id": "check_Transformer", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.Transformer")
+
+# %% [markdown]
+# Complete. The paper's base model has six layers and a width of 512. Yours is smaller, so that it trains while you wait. Where are its
+# parameters?
+
+# %% tags=["skip-grading"]
+CONFIG = {
+    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
+    "source_vocab_size": len(french), "target_vocab_size": len(english), "dropout_rate": 0.1,
+}  # fmt: skip
+
+
+def parameters(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+torch.manual_seed(0)
+model = Transformer(**CONFIG)
+parts = {
+    "embeddings": [model.encoder.embedding, model.decoder.embedding],
+    "encoder's layers": model.encoder.layers,
+    "decoder's layers": model.decoder.layers,
+    "final linear layer": [model.final_linear],
+}
+for name, modules in parts.items():
+    print(f"{name:20}{sum(map(parameters, modules)):>10,}")
+print(f"{'in all':20}{parameters(model):>10,}")
+
+# %% [markdown]
+# And is it *the* Transformer? PyTorch has ready-made layers, `nn.TransformerEncoderLayer` and `nn.TransformerDecoderLayer`. The course has
+# put them together to a model of the same shape; it takes over your weights, and the two must agree, with padding and all. (PyTorch stacks
+# the matrices of query, key and value into one, and its padding masks are True where *blocked*.)
+
+# %% tags=["skip-grading"]
+from course_utils.models.translator import Checkpoint, LibraryTranslator
+
+for norm_first in (False, True):
+    ours = Transformer(**CONFIG, norm_first=norm_first).eval()
+    checkpoint = Checkpoint(ours.state_dict(), CONFIG | {"norm_first": norm_first}, french, english)
+    theirs = LibraryTranslator(checkpoint).model
+    with torch.no_grad():
+        (logits, looks), (their_logits, their_looks) = ours(source, target), theirs(source, target)
+    print(f"norm_first={norm_first}: largest difference of the logits {(logits - their_logits).abs().max():.1e},",
+          f"of the attention weights {(looks[-1] - their_looks[-1]).abs().max():.1e}")
+
+# %% [markdown]
+# ## 7. Learning to translate
+#
+# ### Teacher forcing and the shifted target
+#
+# When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after one wrong word all is
+# lost. So in training the decoder reads the **right** words, whatever it would have said itself: **teacher forcing**. And because of the
+# causal mask, one pass trains all positions of the sentence at once.
+#
+# One thing is essential: at each position the decoder reads the *previous* word and is asked for the next one. What it reads is the target
+# **shifted right** by one, behind `<bos>`.
+#
+# ### Exercise 9: `shift_right`
+#
+# The labels have `<eos>` at their ends already. `<bos>` comes in front, everything moves on by one place, and the last column falls off.
+# (In a sentence that is shorter than others the decoder then reads its `<eos>`, too. That does no harm: the label there is padding, and
+# padding is not counted.) Jane's sentence:
+
+# %% tags=["skip-grading"]
+labels = english.tokens(english.encode(splits.test[0].target))
+print("the decoder reads:  ", "".join(f"{token:>11}" for token in ["<bos>", *labels[:-1]]))
+print("and is to say:      ", "".join(f"{token:>11}" for token in labels))
+
+# %% nbgrader={"grade": false, "grade_id": "shift_right", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
+    """What the decoder reads in training: the labels, one position later, behind BOS.
+
+    Args:
+        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are left as they are.
+
+    Returns:
+        (batch, tgt_len): a new tensor whose rows are bos_id and the labels without the last column.
+    """
+    ### BEGIN SOLUTION
+    begin = torch.full_like(labels[:, :1], bos_id)
+    return torch.cat([begin, labels[:, :-1]], dim=1)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_shift_right", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.shift_right")
+
+# %% [markdown]
+# ### Exercise 10: `label_smoothed_loss`
+#
+# The loss is the cross-entropy between what is wanted, $q$, and what the model believes, $p = \mathrm{softmax}(\text{logits})$:
+#
+# $$\mathrm{loss} = -\sum_c q_c \log p_c$$
+#
+# Plain cross-entropy wants the right word with probability 1. That can never be reached: the logits would have to be infinite, and the
+# model is pushed to be ever more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with $\epsilon = 0.1$) wants
+# a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All others but one: **padding is no
+# word**, and gets nothing.
+#
+# $$q_c = \begin{cases} 1 - \epsilon & c \text{ is the label} \\ 0 & c \text{ is padding} \\ \epsilon / (V - 2) & \text{otherwise}\end{cases}$$
+#
+# with $V$ classes in the vocabulary. A batch is full of padding, and positions whose *label* is padding do not count: neither in the sum
+# nor in the number that it is divided by.
+#
+# Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last line that is printed is why
+# the loss of this lab never comes near 0: even a perfect model keeps the doubt that it was told to have.
+#
+# <details><summary>Hint 1: wanted probabilities for all positions at once</summary>
+#
+# Start with a tensor full of the small share, then put in what is special: the padding's column, and the label's place in each row.
+# `tensor.scatter(-1, index, value)` writes a value at the places that an index of shape (batch, tgt_len, 1) names. Or do without: the sum
+# over all classes can be split into the label's term, and the sum of all log-probabilities without two of them.
+# </details>
+# <details><summary>Hint 2: inf or nan for large logits</summary>
+#
+# `log(softmax(x))` rounds small probabilities to 0, whose logarithm is -inf. `log_softmax` never makes that 0.
+# </details>
+
+# %%
+wanted = [0.0, 0.025, 0.025, 0.9, 0.025, 0.025]  # class 0 is padding; 0.1 is shared by four classes
+believed = [0.05, 0.1, 0.15, 0.5, 0.1, 0.1]
+for c, (q, p) in enumerate(zip(wanted, believed, strict=True)):
+    print(f"class {c}: wanted {q:.3f}, believed {p:.2f}, contributes {-q * math.log(p):.4f}")
+print(f"loss {-sum(q * math.log(p) for q, p in zip(wanted, believed, strict=True)):.6f}")
+print(f"without smoothing {-math.log(0.5):.6f}")
+print(f"the least that smoothing allows {-sum(q * math.log(q) for q in wanted if q):.6f}")
+
+# %% nbgrader={"grade": false, "grade_id": "label_smoothed_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def label_smoothed_loss(
+    logits: torch.Tensor, labels: torch.Tensor, smoothing: float = 0.1, pad_id: int = 0
+) -> torch.Tensor:
+    """Cross-entropy with label smoothing, the mean over all real labels of the batch.
+
+    At a position whose label is y, the wanted probabilities are 1 - smoothing for the class y, 0 for the class pad_id, and
+    smoothing / (V - 2) for each of the other V - 2 classes. Example with V = 6, pad_id = 0, y = 3, smoothing = 0.1:
+    wanted [0, 0.025, 0.025, 0.9, 0.025, 0.025]; with softmax(logits) = [0.05, 0.1, 0.15, 0.5, 0.1, 0.1] the
+    position's loss is 0.843954.
+
+    Args:
+        logits: (batch, tgt_len, V); they may be large.
+        labels: (batch, tgt_len). Positions with the label pad_id count for nothing.
+
+    Returns:
+        a tensor with one number: the sum of the losses of all real positions, divided by how many they are.
+    """
+    # 1. What the model believes: log-probabilities, (batch, tgt_len, V).
+    ### BEGIN SOLUTION
+    log_probs = torch.log_softmax(logits, dim=-1)
+    ### END SOLUTION
+    # 2. What is wanted, and the loss of each position, (batch, tgt_len).
+    ### BEGIN SOLUTION
+    num_classes = logits.shape[-1]
+    wanted = torch.full_like(log_probs, smoothing / (num_classes - 2))
+    wanted[..., pad_id] = 0
+    wanted.scatter_(-1, labels.unsqueeze(-1), 1 - smoothing)
+    losses = -(wanted * log_probs).sum(dim=-1)
+    ### END SOLUTION
+    # 3. The mean over the real labels.
+    ### BEGIN SOLUTION
+    return losses[labels != pad_id].mean()
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_label_smoothed_loss", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.label_smoothed_loss")
+
+# %% [markdown]
+# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` is a slightly different thing. It shares $\epsilon$ among *all* classes,
+# the label and the padding included.
+#
+# ### Exercise 11: `warmup_schedule`
+#
+# At the start the weights are random, and Adam has seen few gradients: large steps do harm. So the learning rate starts small, grows for
+# some steps, and then falls slowly (equation 3 of the paper, with a factor in front for models of other sizes):
+#
+# $$\mathrm{rate} = \text{factor} \cdot d_\mathrm{model}^{-0.5} \cdot \min\left(\mathrm{step}^{-0.5},\; \mathrm{step} \cdot \mathrm{warmup}^{-1.5}\right)$$
+
+# %% nbgrader={"grade": false, "grade_id": "warmup_schedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def warmup_schedule(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
+    """The learning rate of a step, counted from 1 (Vaswani et al. 2017, equation 3, times factor)."""
+    ### BEGIN SOLUTION
+    return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_warmup_schedule", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.warmup_schedule")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.transformer import schedule_curves
+
+steps = range(1, 1501)
+show_figure(
+    schedule_curves({
+        "this lab": np.array([warmup_schedule(step, 128, 200, 0.4) for step in steps]),
+        "three times the warm-up": np.array([warmup_schedule(step, 128, 600, 0.4) for step in steps]),
+        "a wider model: d_model 512": np.array([warmup_schedule(step, 512, 200, 0.4) for step in steps]),
+    }),
+    alt="Three curves of the learning rate: each grows in a straight line to a peak and then falls like one over the square "
+    "root of the step. A longer warm-up gives a later and lower peak; a wider model has lower rates everywhere.",
+)  # fmt: skip
+
+# %% [markdown]
+# ### Exercise 12: `train_step`
+#
+# Everything comes together: forward, loss, gradients, update. The model may be any that is called like your Transformer.
+#
+# <details><summary>Hint: the first step is right, the second is not</summary>
+#
+# `backward` adds to the gradients that are there already. Clear them before, not after.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    source_ids: torch.Tensor,
+    labels: torch.Tensor,
+    learning_rate: float,
+    smoothing: float = 0.1,
+) -> float:
+    """One step of training with teacher forcing; the weights change, and the optimizer keeps the learning rate.
+
+    Args:
+        model: `model(source_ids, decoder_input)` gives (logits, attention). It is put into training mode.
+        optimizer: holds the model's parameters; its rate is `group["lr"]` of each group in `optimizer.param_groups`.
+        source_ids: (batch, src_len). labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding.
+        learning_rate: for this step, whatever the optimizer had before.
+
+    Returns:
+        the label-smoothed loss of this batch, before the weights changed.
+    """
+    # 1. Training mode, and the learning rate.
+    ### BEGIN SOLUTION
+    model.train()
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate
+    ### END SOLUTION
+    # 2. Forward: the decoder reads the shifted labels. Then the loss.
+    ### BEGIN SOLUTION
+    logits, _ = model(source_ids, shift_right(labels))
+    loss = label_smoothed_loss(logits, labels, smoothing)
+    ### END SOLUTION
+    # 3. Gradients of this batch alone, and the update.
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    ### END SOLUTION
+    return loss.item()
+
+# %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.train_step")
+
+# %% [markdown]
+# ## 8. Writing a sentence
+#
+# Now without a teacher. The decoder gets `<bos>`, and says how probable each word is as the next one. **Greedy search** takes the most
+# probable, puts it behind what is there, and asks again, until the model says `<eos>`.
+#
+# ### Exercise 13: `greedy_decode`
+#
+# A whole batch at once, and its sentences end at different steps. One that has ended is filled up with padding; when all have ended, stop.
+# The check hands in a *scripted* model: it is called like yours, but what it wants to say is known, so there is only one right answer.
+#
+# <details><summary>Hint: every word is the first one</summary>
+#
+# The logits have a row for each word that you put in. The one about the next word is the last row; the first row is about what follows
+# `<bos>`, at every step.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+@torch.no_grad()
+def greedy_decode(
+    model, source_ids: torch.Tensor, max_len: int, bos_id: int = 1, eos_id: int = 2, pad_id: int = 0
+) -> torch.Tensor:
+    """Translates a batch, taking the most probable next word at every step.
+
+    Args:
+        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention); the logits at position i
+            are about the word that follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
+        source_ids: (batch, src_len).
+        max_len: a sentence has at most so many words; one that has not ended by then is cut off.
+
+    Returns:
+        (batch, length), length at most max_len: the words of each sentence, without BOS and EOS, then pad_id. The
+        model is not called again once every sentence has had its EOS.
+    """
+    target_ids = torch.full((len(source_ids), 1), bos_id)
+    ended = torch.zeros(len(source_ids), dtype=torch.bool)
+    for _ in range(max_len):
+        # 1. The most probable next word of each sentence, (batch,).
+        ### BEGIN SOLUTION
+        logits, _ = model(source_ids, target_ids)
+        next_word = logits[:, -1].argmax(dim=-1)
+        ### END SOLUTION
+        # 2. Which sentences have ended? They get padding. Put the words behind the others, and stop if all have ended.
+        ### BEGIN SOLUTION
+        ended = ended | (next_word == eos_id)
+        next_word = torch.where(ended, pad_id, next_word)
+        target_ids = torch.cat([target_ids, next_word[:, None]], dim=1)
+        if ended.all():
+            break
+        ### END SOLUTION
+    return target_ids[:, 1:]
+
+# %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.greedy_decode")
+
+# %% [markdown]
+# ### Training
+#
+# You have all the parts. The model is trained for a fixed number of steps; from time to time it translates 300 sentences for validation,
+# and the share of those that are right to the last letter is shown (**exact match**). Before training, and after:
+#
+# If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model, and the
+# comparisons of section 9 are left out.
+
+# %% tags=["skip-grading"]
+from course_utils.data.batches import batches
+from course_utils.models.translator import load_weights, save_weights
+from course_utils.training import corpus_bleu, exact_match, fit
+
+RUN_TRAINING = True  # False: take the weights that come with the course
+STEPS, WARMUP, FACTOR = 1200, 200, 0.4
+
+
+def translate_all(model: nn.Module, sentences: list[str]) -> list[str]:
+    """Translates sentences greedily, a batch at a time."""
+    model.eval()
+    found = []
+    for start in range(0, len(sentences), 250):
+        ids = torch.from_numpy(encode_batch(sentences[start : start + 250], french))
+        found += [english.decode(row) for row in greedy_decode(model, ids, max_len=24)]
+    return found
+
+
+def score(model: nn.Module, pairs) -> float:
+    """The share of exact matches."""
+    return exact_match(translate_all(model, [pair.source for pair in pairs]), [pair.target for pair in pairs])
+
+
+# %% tags=["skip-grading"]
+def endless_batches():
+    """Epoch after epoch, each in another order."""
+    for epoch in range(1_000):
+        yield from batches(splits.train, french, english, batch_size=64, seed=epoch)
+
+
+def schedule(step: int) -> float:
+    return warmup_schedule(step, CONFIG["embedding_dim"], WARMUP, FACTOR)
+
+
+def train(model: nn.Module, name: str, schedule=schedule, evaluate: bool = True, **budget):
+    """Trains a model that is called like the Transformer; returns the history for the curves."""
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+
+    def step(batch, number: int) -> float:
+        source_ids, labels = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
+        return train_step(model, optimizer, source_ids, labels, schedule(number))
+
+    validate = (lambda: score(model, splits.validation)) if evaluate else None
+    return fit(step, endless_batches(), name=name, evaluate=validate, evaluate_every=300, **budget)
+
+# %% tags=["skip-grading"]
+print("before:", translate_all(model, [splits.test[0].source])[0] or "(it says nothing)")
+history = None
+if RUN_TRAINING:
+    history = train(model, "Transformer", steps=STEPS)
+else:
+    weights = load_weights(expected=model.state_dict(), vocabularies=(french, english))
+    model.load_state_dict(weights.tensors())
+print("after: ", translate_all(model, [splits.test[0].source])[0])
+
+# %% [markdown]
+# *Jane visits Africa in September*, from a model that has never seen this sentence.
+#
+# Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** (Papineni et al. 2002)
+# is what machine translation usually reports: it counts how many groups of one to four words a translation has in common with the
+# reference, from 0 to 100.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.training import learning_curves
+
+if history:
+    show_figure(
+        learning_curves([history], by="steps"),
+        alt="Left: the loss falls steeply, then levels off well above 0. Right: the share of exact matches rises from 0 to "
+        "nearly 1.",
+    )
+sets = {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}
+written = {name: translate_all(model, [pair.source for pair in pairs]) for name, pairs in sets.items()}
+for name, pairs in sets.items():
+    wanted = [pair.target for pair in pairs]
+    scores = f"exact match {exact_match(written[name], wanted):.1%}, BLEU {corpus_bleu(written[name], wanted):.1f}"
+    print(f"{name} ({len(pairs)}): {scores}")
+
+# %% [markdown]
+# The second line is the harder test: each of its sentences joins two words that never met in training. The model has learned what a verb
+# does and what a country is called, not a list of pairs.
+#
+# And what does it get wrong? Numbers hide that; look at the sentences.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.training import failure_gallery
+
+for name, pairs in sets.items():
+    print(f"{name}:")
+    failure_gallery([pair.source for pair in pairs], [pair.target for pair in pairs], written[name])
+
+# %% [markdown]
+# Look for patterns. Are the wrong ones long? Is a small word lost, or a clause? Has an adjective gone to the wrong noun, or been said
+# twice? A translation that is wrong in one word counts as wrong here; whether it is a bad translation is another question, and BLEU gives
+# part of the answer.
+#
+# ### Exercise 14: `beam_search`
+#
+# Greedy search takes the best word *now*. The best sentence may begin with the second-best word. **Beam search** keeps several beginnings,
+# called hypotheses, and lets them compete.
+#
+# Compete by what? By the probability of the whole sentence, the product of its words' probabilities; as logarithms, a sum. But each further
+# word adds a negative number, so the longer of two sentences is the less probable one even if every word of it is certain. So the sum is
+# divided by a power of the length (Wu et al. 2016 use a similar form):
+#
+# $$\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_t \log p(y_t \mid y_{<t}, x)$$
+#
+# With $\alpha = 0$ sums are compared, with $\alpha = 1$ means. Below are two hypotheses with numbers: the product prefers the short one,
+# the mean the long one.
+#
+# Write the search as the docstring describes it. It is the longest function of the lab; the loop around it is there already.
+
+# %%
+short, long = [0.45, 0.5], [0.4, 0.8, 0.8, 0.85]  # the probabilities of their words, EOS included
+for name, chances in {"short": short, "long": long}.items():
+    total = sum(math.log(chance) for chance in chances)
+    print(f"{name:6} product {math.prod(chances):.4f}   sum of logs {total:.4f}   mean of logs {total / len(chances):.4f}")
+
+# %% nbgrader={"grade": false, "grade_id": "beam_search", "locked": false, "schema_version": 3, "solution": true, "task": false}
+@torch.no_grad()
+def beam_search(
+    model, source_ids: torch.Tensor, beam_size: int, max_len: int, length_penalty: float = 1.0,
+    bos_id: int = 1, eos_id: int = 2,
+) -> tuple[torch.Tensor, float]:
+    """Translates one sentence, keeping the best beam_size hypotheses at every step.
+
+    A hypothesis is the words so far, without BOS. Its score is the sum of its words' log-probabilities, divided by
+    length ** length_penalty; the length counts EOS. This score is used whenever hypotheses are compared.
+
+    At each step, every hypothesis that has not ended is continued with every word of the vocabulary; one that has ended
+    stays as it is. Of all these, the beam_size with the best scores are kept. The search is over when all that are kept
+    have ended, or after max_len steps. The best hypothesis of the last beam is the result, ended or not.
+
+    Args:
+        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention), as in greedy_decode.
+        source_ids: (1, src_len).
+        max_len: a hypothesis has at most so many words, EOS included.
+
+    Returns:
+        ids (length,): the words without BOS and EOS; and their score.
+    """
+    def score(words: list[int], total: float) -> float:
+        """total: the sum of the log-probabilities of the words."""
+        ### BEGIN SOLUTION
+        return total / len(words) ** length_penalty
+        ### END SOLUTION
+
+    beam: list[tuple[list[int], float]] = [([], 0.0)]  # (words, sum of their log-probabilities), the best one first
+    for _ in range(max_len):
+        # 1. Hypotheses that have ended stay; the others get longer by each word of the vocabulary.
+        ### BEGIN SOLUTION
+        ended = [(words, total) for words, total in beam if words and words[-1] == eos_id]
+        running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]
+        if not running:
+            break
+        prefixes = torch.tensor([[bos_id, *words] for words, _ in running])
+        logits, _ = model(source_ids.expand(len(running), -1), prefixes)
+        log_probs = torch.log_softmax(logits[:, -1], dim=-1).tolist()
+        candidates = ended + [
+            ([*words, word], total + log_prob)
+            for (words, total), row in zip(running, log_probs, strict=True)
+            for word, log_prob in enumerate(row)
+        ]
+        ### END SOLUTION
+        # 2. The best of all these are the new beam.
+        ### BEGIN SOLUTION
+        beam = sorted(candidates, key=lambda hypothesis: score(*hypothesis), reverse=True)[:beam_size]
+        ### END SOLUTION
+    words, total = beam[0]
+    return torch.tensor([word for word in words if word != eos_id], dtype=torch.long), score(words, total)
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I organise the candidates?</summary>
+#
+# Go through the beam. Put a hypothesis that has ended into a list as it is. Ask the model about the others (one by one, or all in one
+# batch: they are all equally long), and put each of their continuations into the same list, with the sum of its log-probabilities. Then
+# sort.
+# </details>
+# <details><summary>Hint 2: my scores are above 0</summary>
+#
+# Log-probabilities are never positive. The model gives logits: `log_softmax` first.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_beam_search", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_pytorch.beam_search")
+
+# %% tags=["skip-grading"]
+pairs = [pair for some in sets.values() for pair in some]
+guesses = [guess for some in written.values() for guess in some]
+groups = {
+    "right": [(pair, guess) for pair, guess in zip(pairs, guesses, strict=True) if guess == pair.target][:40],
+    "wrong": [(pair, guess) for pair, guess in zip(pairs, guesses, strict=True) if guess != pair.target][:20],
+}
+for name, group in groups.items():
+    found = []
+    for pair, _ in group:
+        source_ids = torch.from_numpy(encode_batch([pair.source], french))
+        found.append(english.decode(beam_search(model, source_ids, beam_size=4, max_len=24)[0]))
+    right = sum(words == pair.target for words, (pair, _) in zip(found, group, strict=True))
+    print(f"{len(group)} sentences that greedy search got {name}: a beam of 4 gets {right} of them right")
+    for words, (pair, guess) in zip(found, group, strict=True):
+        if words != guess:
+            print(f"    {pair.source}\n        greedy: {guess}\n        beam:   {words}")
+
+# %% [markdown]
+# Where greedy search is right, the beam hardly ever disagrees. And where it is wrong, the beam finds another sentence only if the model has
+# doubts: if it is sure of its mistake, no search helps. Every sentence of this grammar has one right translation. Beam search pays where
+# much is open: long sentences, rare words, real text. And it costs: four hypotheses are four times the work.
+
+# %% [markdown]
+# ## 9. Comparisons
+#
+# ### Against an LSTM of the same size
+#
+# Lab 01's kind of model, well made: an LSTM that reads in both directions, an LSTM that writes, and attention between them (Luong et al.
+# 2015). It has as many parameters as your Transformer, and learns with your `train_step`, from the same batches, with the same learning
+# rates, for as many seconds.
+
+# %% tags=["skip-grading"]
+from course_utils.models.recurrent import RecurrentTranslator
+
+if history:
+    torch.manual_seed(0)
+    lstm = RecurrentTranslator.of_size(parameters(model), len(french), len(english), embedding_dim=128)
+    print(f"parameters: Transformer {parameters(model):,}, LSTM {parameters(lstm):,}")
+    lstm_history = train(lstm, "LSTM", seconds=history.seconds[-1])
+    show_figure(
+        learning_curves([history, lstm_history]),
+        alt="Loss and exact match of the Transformer and the LSTM over the same seconds of training. The two learn about equally "
+        "fast and end close together.",
+    )
+    print(f"steps in these seconds: Transformer {history.steps}, LSTM {lstm_history.steps}")
+    for name, pairs in sets.items():
+        exact = [exact_match(written[name], [pair.target for pair in pairs]), score(lstm, pairs)]
+        print(f"{name:24} Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
+
+# %% [markdown]
+# About equal. Is that a disappointment? Both models have what matters most here: attention from each English word to the French ones. And
+# on sentences of ten words an LSTM is at its best: no two words are far from each other, and little is lost when they are read one after
+# the other. What the Transformer is better at, this data does not ask for: long texts (lab 01 measured what distance does to a recurrent
+# network), many layers, and a computer that can do thousands of things at once, all positions of all sentences, where an LSTM has to wait for
+# the word before. If your two last lines differ by a point or two, do not read much into it: another seed moves them, too.
+#
+# ### Pre-norm or post-norm?
+#
+# Now the comparison from section 3. The difference shows in depth, so here are models of six layers, narrow ones, for a few steps each: both
+# forms with a long warm-up, and both with one of ten steps, which takes the learning rate up at once, and to a higher peak.
+
+# %% tags=["skip-grading"]
+def deep_run(name: str, norm_first: bool, warmup: int, steps: int = 150):
+    """A short run of a narrow model of six layers."""
+    torch.manual_seed(0)
+    sizes = CONFIG | {"num_layers": 6, "embedding_dim": 64, "fully_connected_dim": 128}
+    deep = Transformer(**sizes, norm_first=norm_first)
+    return train(deep, name, lambda step: warmup_schedule(step, 64, warmup, 0.5), evaluate=False, steps=steps)
+
+
+if RUN_TRAINING:
+    runs = [
+        deep_run("post-norm", False, 150),
+        deep_run("pre-norm", True, 150),
+        deep_run("post-norm, short warm-up", False, 10),
+        deep_run("pre-norm, short warm-up", True, 10),
+    ]
+    show_figure(
+        learning_curves(runs, by="steps"),
+        alt="The loss of four runs. With the long warm-up post-norm and pre-norm fall together. With the short one pre-norm falls "
+        "more slowly, and post-norm hardly falls at all.",
+    )
+
+# %% [markdown]
+# With the long warm-up both learn, side by side. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
+# Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead
+# astray; in pre-norm they are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are pre-norm:
+# they forgive more. (Not that they are better in the end: post-norm, where it can be trained, is often a little ahead; Liu et al. 2020.)
+#
+# ## 10. The payoff: what did it look at?
+#
+# Nobody ever told the model which French word belongs to which English one. It had pairs of whole sentences, and a loss. Ask the decoder's
+# cross-attention where it looked, before each word that it wrote:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.alignment import Alignment, alignment_heads
+
+
+def translate(text: str) -> tuple[str, Alignment]:
+    """The translation, and what the decoder looked at before each word."""
+    model.eval()
+    source_ids = torch.from_numpy(encode_batch([text], french))
+    words = [word for word in greedy_decode(model, source_ids, max_len=24)[0].tolist() if word]  # no padding
+    labels = torch.tensor([[*words, 2]])  # with EOS
+    with torch.no_grad():
+        _, looks = model(source_ids, shift_right(labels))
+    weights = torch.cat(looks).numpy()  # (layers, heads, tgt_len, src_len)
+    return english.decode(words), Alignment(french.tokens(source_ids[0]), english.tokens(labels[0]), weights)
+
+
+said, alignment = translate("Jane visite l'Afrique en septembre")
+print(said)
+show_figure(
+    alignment_heads(alignment),
+    alt="A heat map for each head of the decoder's last layer, English rows against French columns. Before it writes Jane the "
+    "decoder looks at Jane, before visits at visite, before Africa at Afrique, before September at septembre.",
+)
+
+# %% [markdown]
+# Read a row from left to right: before it wrote *Africa*, where was it? At *Afrique*, and so on down the diagonal. The diagonal has a step
+# in it, at *l'*: English has no article there, so no word needed it. A dictionary has emerged, because the loss became smaller with it.
+# Heads may do the same work or share it, and one that has nothing to look for may rest on `<eos>`. Try
+# `alignment_heads(alignment, layer=0)`, too.
+#
+# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. By the second layer, a French
+# position holds more than its own word.
+#
+# Now you. Type French, with the words that the model knows; try an adjective, a negation, a question, another order. Where does it break?
+
+# %% tags=["skip-grading"]
+from course_utils.plots.translate import translate_box
+
+translate_box(
+    translate,
+    [
+        "Jane visite l'Afrique en septembre",
+        "Ma sœur n'aime plus la voiture rouge de Paul",
+        "Est-ce que les enfants iront au Canada en été ?",
+        "Le vieux chien de mon professeur est petit",
+    ],
+    vocabulary=french,
+)
+
+# %% [markdown]
+# ### Keep it
+#
+# A trained model is its weights, and the sizes and vocabularies that give them their meaning. `save_weights` puts all of it into one file
+# (safetensors: numbers only, nothing that could be executed). Loading into another model must fail, and say why.
+
+# %% tags=["skip-grading"]
+import tempfile
+from pathlib import Path
+
+from course_utils.models.translator import WeightsMismatch
+
+path = Path(tempfile.mkdtemp()) / "my_translator.safetensors"
+save_weights(model.state_dict(), path, CONFIG, french, english)
+copy = Transformer(**CONFIG)
+copy.load_state_dict(load_weights(path, expected=copy.state_dict(), vocabularies=(french, english)).tensors())
+same = translate_all(copy, [pair.source for pair in splits.test]) == written["new sentences"]
+print(f"{path.stat().st_size / 1e6:.1f} MB; the copy translates as the original does: {same}")
+try:
+    load_weights(path, expected=Transformer(**CONFIG | {"embedding_dim": 64}).state_dict())
+except WeightsMismatch as error:
+    print(str(error).replace("; ", ";\n  "))
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | training is too good to be true, translations are nonsense | the future shows: no causal mask, or the target is not shifted |
+# | `The size of tensor a must match the size of tensor b` in the cross-attention | (memory, memory, x), or the target's mask: queries from x, keys, values and mask from the source |
+# | a translation depends on the other sentences in the batch | a padding mask is missing: in the encoder, or in the cross-attention |
+# | evaluation gives another result each time | dropout is on: `model.eval()`, and dropout as a module |
+# | the loss falls a little and stays | probabilities instead of logits; the learning rate; embeddings not scaled |
+# | the loss explodes in the first steps | no warm-up, min and max swapped, steps counted from 0 |
+# | the loss depends on how much padding there is | padding is counted in the mean |
+# | the loss does not come near 0 | it cannot, with label smoothing |
+# | every translation is one word, again and again | the logits are read at position 0 |
+# | the translation is right and then goes on | EOS is not looked for, or was never among the labels |
+# | beam search gives very short sentences | sums are compared: no length penalty |
+# | the first layer learns, others do not | one layer mentioned several times, or a plain list of layers |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("transformer_pytorch")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Dates.** Nothing in your model knows about French. Give it dates in six ways of writing and their ISO form, letter by letter, and it
+#   learns those. Set `TRY_DATES = True` and wait two or three minutes.
+
+# %% tags=["skip-grading"]
+from course_utils.data.dates import date_pairs
+
+TRY_DATES = False
+dates = split_pairs(date_pairs(8_000, seed=5), validation=100, test=200, seed=5)
+print(dates.train[0].source, "->", dates.train[0].target)
+if TRY_DATES:
+    letters = Vocabulary.from_texts((pair.source for pair in dates.train), unit="character")
+    digits = Vocabulary.from_texts((pair.target for pair in dates.train), unit="character")
+    sizes = {"source_vocab_size": len(letters), "target_vocab_size": len(digits), "max_len": 48}
+    reader = Transformer(**CONFIG | sizes)
+    optimizer = torch.optim.Adam(reader.parameters(), betas=(0.9, 0.98), eps=1e-9)
+
+    def date_step(batch, number: int) -> float:
+        rate = schedule(number)
+        return train_step(reader, optimizer, torch.from_numpy(batch.source), torch.from_numpy(batch.target), rate)
+
+    def read_dates(pairs) -> list[str]:
+        ids = torch.from_numpy(encode_batch([pair.source for pair in pairs], letters))
+        return [digits.decode(row) for row in greedy_decode(reader.eval(), ids, max_len=12)]
+
+    fit(date_step, (b for e in range(99) for b in batches(dates.train, letters, digits, 64, e)), steps=1500, name="dates")
+    print(f"exact match {exact_match(read_dates(dates.test), [pair.target for pair in dates.test]):.1%}")
+
+# %% [markdown]
+# - **Speed.** `greedy_decode` reads the whole sentence again for every word. Keys and values of the words so far do not change: keep them
+#   (lab 08).
+# - **More of the paper.** It shares one matrix between both embeddings and the final layer (section 3.4), and averages the weights of the
+#   last few checkpoints. Try both.
+# - **The same again, in Keras.** Lab 06 builds this model in the other framework, and your weights run in it.
+# - Read: Vaswani et al. (2017), *Attention is all you need*, now from beginning to end; Rush (2018), *The annotated Transformer*; Xiong et
+#   al. (2020), *On layer normalization in the Transformer architecture*, on why post-norm needs its warm-up.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

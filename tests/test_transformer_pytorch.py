@@ -1,0 +1,555 @@
+"""Lab 05: its reference computes what PyTorch's own layers compute; its loss, its searches, its figures and its weights hold."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from types import SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+import torch
+from test_notebooks import executed, outputs
+from torch import nn
+
+from course_utils import plots
+from course_utils.data.batches import encode_batch
+from course_utils.data.vocabulary import Vocabulary
+from course_utils.exercises.transformer_pytorch import (
+    GARDEN_PATH,
+    ScriptedModel,
+    WrongParameters,
+    set_parameters,
+)
+from course_utils.models.recurrent import RecurrentTranslator
+from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
+from course_utils.models.translator import (
+    SHIPPED,
+    Checkpoint,
+    LibraryTranslator,
+    WeightsMismatch,
+    load_weights,
+)
+from course_utils.plots import translate as translate_plots
+from course_utils.plots.alignment import Alignment, alignment_heads, alignment_html, strongest_links
+from course_utils.plots.transformer import MaskTable, curves_over_depth, mask_tables, schedule_curves
+from course_utils.plots.translate import translate_box, unknown_words
+from grader.demo import solved
+from grader.lab import Lab
+
+LAB = "05_transformer_pytorch"
+BATCH, SRC_LEN, TGT_LEN, WIDTH, HEADS, INNER = 3, 7, 6, 20, 4, 28
+CONFIG = {
+    "num_layers": 2,
+    "embedding_dim": WIDTH,
+    "num_heads": HEADS,
+    "fully_connected_dim": INNER,
+    "source_vocab_size": 17,
+    "target_vocab_size": 13,
+    "max_len": 16,
+    "dropout_rate": 0.1,
+}
+LETTERS = Vocabulary("abcdefghijklm"), Vocabulary("nopqrstuv")  # 17 and 13 entries
+
+
+@pytest.fixture(scope="module")
+def lab(labs) -> Lab:
+    return labs[LAB]
+
+
+@pytest.fixture(scope="module")
+def reference(lab) -> SimpleNamespace:
+    """The exercises of lab 05 as its solution defines them."""
+    return SimpleNamespace(**{one.name: lab.reference[one.name] for one in lab.exercises.values()})
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+def shaken(module: nn.Module) -> nn.Module:
+    """The module in evaluation mode, with no parameter left at a special value (γ = 1, β = 0, bias 0)."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter += 0.3 * torch.randn_like(parameter) / math.sqrt(parameter.shape[-1])
+    return module.eval()
+
+
+def some_ids() -> tuple[torch.Tensor, torch.Tensor]:
+    """Source and target with padding at their ends."""
+    source, target = torch.randint(4, 13, (BATCH, SRC_LEN)), torch.randint(4, 13, (BATCH, TGT_LEN))
+    source[1, 4:], source[2, 5:], target[0, 3:], target[2, 4:] = 0, 0, 0, 0
+    return source, target
+
+
+def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+# ---------------------------------------------------------------------------------- what the course gives
+
+
+def test_the_course_s_attention_is_torchs(reference):
+    ours, theirs = (
+        shaken(MultiHeadAttention(WIDTH, HEADS)),
+        nn.MultiheadAttention(WIDTH, HEADS, batch_first=True),
+    )
+    with torch.no_grad():
+        rows = [ours.w_query, ours.w_key, ours.w_value]
+        theirs.in_proj_weight.copy_(torch.cat([row.weight for row in rows]))
+        theirs.in_proj_bias.copy_(torch.cat([row.bias for row in rows]))
+        theirs.out_proj.weight.copy_(ours.w_output.weight)
+        theirs.out_proj.bias.copy_(ours.w_output.bias)
+    query, memory = torch.randn(BATCH, TGT_LEN, WIDTH), torch.randn(BATCH, SRC_LEN, WIDTH)
+    real = torch.arange(SRC_LEN) < torch.tensor([7, 4, 5])[:, None]
+    output, weights = ours(query, memory, memory, real[:, None, None])
+    wanted = theirs(query, memory, memory, key_padding_mask=~real, average_attn_weights=False)
+    close(output, wanted[0])
+    close(weights, wanted[1])
+    close(
+        ours(query, memory, memory, real[:, None])[0], output
+    )  # without an axis for the heads, as in lab 03
+    assert not weights[~real[:, None, None].expand_as(weights)].any()
+
+
+def test_a_query_that_may_look_at_nothing_gets_weights_of_0():
+    x = torch.randn(1, 2, WIDTH)
+    mask = torch.tensor([[[[True, True], [False, False]]]])
+    _, weights = MultiHeadAttention(WIDTH, HEADS)(x, x, x, mask)
+    assert not weights[:, :, 1].any() and weights.isfinite().all()
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    with pytest.raises(ValueError, match="3 heads"):
+        MultiHeadAttention(20, 3)
+
+
+def test_positions_are_the_paper_s_sines_and_cosines():
+    found = sinusoidal_positions(50, WIDTH)
+    for pos, i in itertools.product(range(50), range(WIDTH // 2)):
+        angle = pos / 10000 ** (2 * i / WIDTH)
+        assert found[pos, 2 * i] == pytest.approx(math.sin(angle), abs=1e-6)
+        assert found[pos, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+# ---------------------------------------------------------------------------------- layers and model
+
+
+def test_layer_norm_is_torchs(reference):
+    x, gamma, beta = 3 * torch.randn(4, 5, 8) + 2, torch.randn(8), torch.randn(8)
+    close(reference.layer_norm(x, gamma, beta, 1e-5), nn.functional.layer_norm(x, (8,), gamma, beta, 1e-5))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_the_transformer_is_the_one_of_torchs_own_layers(reference, norm_first):
+    config = CONFIG | {"norm_first": norm_first}
+    ours = shaken(reference.Transformer(**config))
+    theirs = LibraryTranslator(Checkpoint(ours.state_dict(), config, *LETTERS)).model
+    source, target = some_ids()
+    with torch.no_grad():
+        (logits, looks), (their_logits, their_looks) = ours(source, target), theirs(source, target)
+    close(logits, their_logits)
+    assert len(looks) == len(their_looks) == 2
+    for own, their in zip(looks, their_looks, strict=True):
+        close(own, their)
+
+
+def test_its_gradients_are_those_of_torchs_own_layers(reference):
+    config = CONFIG | {"dropout_rate": 0.0}
+    ours = shaken(reference.Transformer(**config)).train()
+    theirs = LibraryTranslator(Checkpoint(ours.state_dict(), config, *LETTERS)).model.train()
+    source, target = some_ids()
+    for model in (ours, theirs):
+        reference.label_smoothed_loss(model(source, target)[0], target).backward()
+    from course_utils.models.translator import canonical_names
+
+    own = {name: parameter.grad for name, parameter in ours.named_parameters()}
+    for name, parameter in theirs.named_parameters():
+        close(torch.cat([own[part] for part in canonical_names(name)]), parameter.grad)
+
+
+def test_a_state_with_a_parameter_too_many_is_refused_by_the_twin(reference):
+    state = reference.Transformer(**CONFIG).state_dict() | {"encoder.norm.weight": torch.ones(WIDTH)}
+    with pytest.raises(WeightsMismatch, match=r"encoder\.norm\.weight"):
+        LibraryTranslator(Checkpoint(state, CONFIG, *LETTERS))
+
+
+def test_parameters_have_the_canonical_names(reference):
+    attention = {
+        f"{role}.{kind}"
+        for role in ("w_query", "w_key", "w_value", "w_output")
+        for kind in ("weight", "bias")
+    }
+    rest = {
+        f"{part}.{kind}"
+        for part in ("feed_forward.linear1", "feed_forward.linear2", "norm1", "norm2")
+        for kind in ("weight", "bias")
+    }
+    layer = {f"self_attention.{name}" for name in attention} | rest
+    more = {f"cross_attention.{name}" for name in attention} | {"norm3.weight", "norm3.bias"}
+    wanted = {f"encoder.layers.{i}.{name}" for i in (0, 1) for name in layer}
+    wanted |= {f"decoder.layers.{i}.{name}" for i in (0, 1) for name in layer | more}
+    wanted |= {
+        "encoder.embedding.weight",
+        "decoder.embedding.weight",
+        "final_linear.weight",
+        "final_linear.bias",
+    }
+    assert set(reference.Transformer(**CONFIG).state_dict()) == wanted
+    ends = {f"{side}.norm.{kind}" for side in ("encoder", "decoder") for kind in ("weight", "bias")}
+    assert set(reference.Transformer(**CONFIG, norm_first=True).state_dict()) == wanted | ends
+
+
+# ---------------------------------------------------------------------------------- training
+
+
+def test_the_loss_without_smoothing_is_torchs_cross_entropy(reference):
+    logits, labels = torch.randn(3, 5, 9), torch.randint(0, 9, (3, 5))
+    labels[0, 2:] = 0
+    wanted = nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0)
+    close(reference.label_smoothed_loss(logits, labels, smoothing=0.0), wanted)
+
+
+def test_the_loss_is_the_cross_entropy_with_the_wanted_distribution(reference):
+    logits, labels = torch.randn(1, 1, 6), torch.tensor([[3]])
+    wanted = torch.tensor([[0, 0.025, 0.025, 0.9, 0.025, 0.025]])
+    close(reference.label_smoothed_loss(logits, labels), nn.functional.cross_entropy(logits[0], wanted))
+
+
+def test_the_example_of_the_loss_s_docstring_is_right(reference):
+    believed = torch.tensor([[[0.05, 0.1, 0.15, 0.5, 0.1, 0.1]]])
+    loss = reference.label_smoothed_loss(believed.log(), torch.tensor([[3]]), 0.1)
+    assert f"{loss:.6f}" == "0.843954"
+    assert "0.843954" in reference.label_smoothed_loss.__doc__
+
+
+def test_the_target_is_shifted_as_transformers_does_it(reference):
+    from transformers.models.bart.modeling_bart import shift_tokens_right
+
+    labels = torch.tensor([[7, 8, 2, 0], [9, 5, 6, 2]])
+    wanted = shift_tokens_right(labels, pad_token_id=0, decoder_start_token_id=1)
+    assert torch.equal(reference.shift_right(labels), wanted)
+
+
+def test_the_schedule_peaks_where_its_two_branches_meet(reference):
+    rates = [reference.warmup_schedule(step, 128, 300, 0.5) for step in range(1, 2000)]
+    assert int(np.argmax(rates)) + 1 == 300
+    assert max(rates) == pytest.approx(0.5 * 128**-0.5 * 300**-0.5)
+
+
+def test_a_training_step_is_torchs_sgd(reference):
+    from torch.optim import SGD
+
+    config = CONFIG | {"dropout_rate": 0.0}
+    ours, theirs = reference.Transformer(**config), reference.Transformer(**config)
+    theirs.load_state_dict(ours.state_dict())
+    source, labels = some_ids()
+    reference.train_step(ours, SGD(ours.parameters(), lr=9.0), source, labels, learning_rate=0.1)
+    optimizer = SGD(theirs.parameters(), lr=0.1)
+    reference.label_smoothed_loss(theirs(source, reference.shift_right(labels))[0], labels).backward()
+    optimizer.step()
+    for own, their in zip(ours.parameters(), theirs.parameters(), strict=True):
+        close(own, their)
+
+
+# ---------------------------------------------------------------------------------- searches
+
+
+class RandomModel:
+    """Logits that depend on the whole prefix, and no end before the last step."""
+
+    words, eos = 6, 2
+
+    def __call__(self, source_ids, target_ids):
+        rows = []
+        for prefix in target_ids.tolist():
+            rng = np.random.default_rng(prefix)
+            rows.append(torch.tensor(2 * rng.standard_normal((len(prefix), self.words)), dtype=torch.float32))
+        return torch.stack(rows), None
+
+    def log_probability(self, words: tuple[int, ...]) -> float:
+        total = 0.0
+        for place, word in enumerate(words):
+            last, _ = self(None, torch.tensor([[1, *words[:place]]]))
+            total += float(last[0, -1].log_softmax(-1)[word])
+        return total
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_a_beam_wide_enough_finds_the_best_of_all_sentences(reference, length_penalty):
+    model, longest = RandomModel(), 3
+    inner = [word for word in range(model.words) if word != model.eos]
+    ended = [(*words, model.eos) for n in range(longest) for words in itertools.product(inner, repeat=n)]
+    cut_off = list(itertools.product(inner, repeat=longest))
+    scores = {words: model.log_probability(words) / len(words) ** length_penalty for words in ended + cut_off}
+    best = max(scores, key=scores.get)
+    ids, score = reference.beam_search(model, torch.zeros(1, 1, dtype=int), 10_000, longest, length_penalty)
+    assert ids.tolist() == [word for word in best if word != model.eos]
+    assert score == pytest.approx(scores[best], abs=1e-5)
+
+
+def test_a_beam_of_one_is_greedy_search(reference):
+    source = torch.zeros(1, 1, dtype=int)
+    ids, _ = reference.beam_search(RandomModel(), source, 1, 8)
+    assert ids.tolist() == [
+        word for word in reference.greedy_decode(RandomModel(), source, 8)[0].tolist() if word
+    ]
+
+
+def test_the_garden_path_leads_greedy_search_astray_and_not_a_beam_of_two(reference, lab):
+    case = lab.exercises["transformer_pytorch.beam_search"].cases[0]
+    inputs = case.runs("any", 1)[0]
+    model, source = inputs["model"], torch.from_numpy(inputs["source_ids"])
+    _, wide = reference.beam_search(model, source, 2, 8)
+    _, narrow = reference.beam_search(model, source, 1, 8)
+    assert wide > narrow
+    assert max(GARDEN_PATH[""], key=GARDEN_PATH[""].get) == "a"
+
+
+def test_a_scripted_model_gives_the_probabilities_that_are_written_down():
+    model = ScriptedModel({(): {3: 0.5, 4: 0.3}, (3,): {2: 0.9}}, words=6)
+    logits, _ = model(np.zeros((1, 2), int), torch.tensor([[1, 3]]))
+    chances = logits.softmax(-1)[0]
+    close(chances[0, 3:5], torch.tensor([0.5, 0.3]))
+    assert chances[1, 2] == pytest.approx(0.9)
+    assert not torch.allclose(logits[0, 0].exp().sum(), torch.tensor(1.0))  # so log_softmax is needed
+
+
+def test_a_scripted_model_refuses_what_a_transformer_could_not_take():
+    with pytest.raises(ValueError, match=r"\(1,\) and \(1, 1\)"):
+        ScriptedModel({}, words=6)(np.zeros(1, int), np.ones((1, 1), int))
+
+
+# ---------------------------------------------------------------------------------- parameters of a learner's module
+
+
+def test_setting_parameters_says_what_is_missing_wrong_or_too_many():
+    layer = nn.Linear(3, 2)
+    right = {"weight": np.zeros((2, 3), np.float32), "bias": np.ones(2, np.float32)}
+    set_parameters(layer, right)
+    assert layer.bias.tolist() == [1, 1]
+    with pytest.raises(WrongParameters, match="no parameter `gain`"):
+        set_parameters(layer, right | {"gain": right["bias"]})
+    with pytest.raises(WrongParameters, match=r"`weight` has shape \(2, 3\); expected \(3, 2\)"):
+        set_parameters(layer, right | {"weight": np.zeros((3, 2), np.float32)})
+    with pytest.raises(WrongParameters, match="too many: `bias`"):
+        set_parameters(layer, {"weight": right["weight"]})
+    with pytest.raises(WrongParameters, match="is a int"):
+        set_parameters(3, right)
+
+
+# ---------------------------------------------------------------------------------- the recurrent translator
+
+
+def test_the_recurrent_translator_has_the_size_that_is_asked_for():
+    model = RecurrentTranslator.of_size(1_000_000, 460, 316, 128)
+    assert sum(parameter.numel() for parameter in model.parameters()) == pytest.approx(1_000_000, rel=0.01)
+
+
+def test_the_recurrent_translator_looks_at_no_padding_and_at_no_later_word():
+    model = RecurrentTranslator(17, 13, 8, 12).eval()
+    source, target = some_ids()
+    logits, (looks,) = model(source, target)
+    assert logits.shape == (BATCH, TGT_LEN, 13) and looks.shape == (BATCH, 1, TGT_LEN, SRC_LEN)
+    close(looks.sum(-1), torch.ones(BATCH, 1, TGT_LEN))
+    longer = torch.cat([source, torch.zeros(BATCH, 2, dtype=torch.long)], dim=1)
+    close(model(longer, target)[0], logits)
+    changed = target.clone()
+    changed[:, 4:] = 5
+    close(model(source, changed)[0][:, :4], logits[:, :4])
+
+
+# ---------------------------------------------------------------------------------- the weights that come with the course
+
+
+@pytest.fixture(scope="module")
+def notebook_names(lab) -> dict:
+    """The names of the notebook's cells that make data and vocabularies, exercises included."""
+    names = dict(lab.reference)
+    for cell in lab.source().cells:
+        if "splits = split_pairs" in cell.source or cell.source.startswith("CONFIG ="):
+            exec(cell.source, names)
+    return names
+
+
+def test_the_shipped_weights_fit_the_lab_s_model_and_vocabularies(reference, notebook_names):
+    model = reference.Transformer(**notebook_names["CONFIG"])
+    vocabularies = notebook_names["french"], notebook_names["english"]
+    found = load_weights(expected=model.state_dict(), vocabularies=vocabularies)
+    assert found.config == notebook_names["CONFIG"]
+    assert SHIPPED.stat().st_size < 5_000_000
+
+
+def test_the_shipped_weights_translate_jane_s_sentence_in_both_models(reference):
+    checkpoint = load_weights()
+    library = LibraryTranslator(checkpoint)
+    text = "Jane visite l'Afrique en septembre"
+    said, alignment = library(text)
+    assert said == "Jane visits Africa in September"
+    ours = reference.Transformer(**checkpoint.config).eval()
+    ours.load_state_dict(checkpoint.tensors())
+    ids = reference.greedy_decode(
+        ours, torch.from_numpy(encode_batch([text], checkpoint.source_vocabulary)), 24
+    )
+    assert checkpoint.target_vocabulary.decode(ids[0].tolist()) == said
+    assert alignment.target[-1] == "<eos>" and alignment.source[-1] == "<eos>"
+
+
+def test_the_shipped_weights_look_at_jane_s_french_words_before_they_write_the_english_ones():
+    _, alignment = LibraryTranslator.shipped()("Jane visite l'Afrique en septembre")
+    looks = dict(zip(alignment.target, alignment.mean(), strict=True))
+    words = {"Jane": "Jane", "visits": "visite", "Africa": "Afrique", "in": "en", "September": "septembre"}
+    for english, french in words.items():
+        assert alignment.source[looks[english].argmax()] == french
+        assert looks[english].max() > 0.5
+
+
+def test_the_notebook_s_alignment_has_a_row_for_each_word_and_the_end_and_none_for_padding(
+    lab, reference, notebook_names
+):
+    source = next(cell.source for cell in lab.source().cells if "def translate(text" in cell.source)
+    names = notebook_names | {"encode_batch": encode_batch}
+    checkpoint = load_weights()
+    names["model"] = reference.Transformer(**checkpoint.config)
+    names["model"].load_state_dict(checkpoint.tensors())
+    exec(source.partition("said, alignment")[0], names)
+    said, alignment = names["translate"]("Jane visite l'Afrique en septembre")
+    assert said == "Jane visits Africa in September"
+    assert list(alignment.target) == [*said.split(), "<eos>"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["test", "unseen_pairings"])
+def test_the_shipped_weights_translate_95_of_100_sentences_exactly(reference, notebook_names, part):
+    checkpoint = load_weights()
+    model = reference.Transformer(**checkpoint.config).eval()
+    model.load_state_dict(checkpoint.tensors())
+    pairs = getattr(notebook_names["splits"], part)[:500]
+    ids = torch.from_numpy(encode_batch([pair.source for pair in pairs], checkpoint.source_vocabulary))
+    written = [
+        checkpoint.target_vocabulary.decode(row) for row in reference.greedy_decode(model, ids, 24).tolist()
+    ]
+    assert sum(map(str.__eq__, written, [pair.target for pair in pairs])) >= 0.95 * len(pairs)
+
+
+# ---------------------------------------------------------------------------------- figures and the text field
+
+
+def an_alignment() -> Alignment:
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 3, 5))
+    return Alignment(["l'", "<été>", "vient", "<eos>"], ["the", "summer", "is", "coming", "<eos>"], weights)
+
+
+def test_every_head_and_their_mean_have_a_panel():
+    figure = alignment_heads(an_alignment(), layer=0)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_visible() and axes.get_title()]
+    assert titles == ["head 1", "head 2", "head 3", "mean of the heads"]
+
+
+def test_weights_of_another_shape_are_no_alignment():
+    with pytest.raises(ValueError, match=r"layers, heads, 1, 2"):
+        Alignment(["a", "b"], ["c"], np.ones((1, 1, 2, 2)))
+
+
+def test_an_alignment_in_words_names_the_strongest_link_of_each_word():
+    alignment = an_alignment()
+    lines = strongest_links(alignment).splitlines()
+    assert len(lines) == 5
+    for line, row in zip(lines, alignment.mean(), strict=True):
+        assert f"<- {alignment.source[row.argmax()]} ({row.max():.2f})" in line
+    assert "&lt;été&gt;" in alignment_html(alignment)
+
+
+@pytest.fixture
+def bundle(monkeypatch) -> dict:
+    found: dict = {}
+
+    def keep(widget, html, text):
+        found.update(widget=widget, html=html, text=text)
+
+    monkeypatch.setattr(translate_plots, "show_live", keep)
+    return found
+
+
+WORDS = Vocabulary(["Jane", "vient", "l'", "été", "."])
+
+
+def test_the_text_field_translates_what_is_typed_and_stands_for_itself_without_a_kernel(bundle):
+    asked = []
+    translate_box(
+        lambda text: (asked.append(text) or text.upper(), an_alignment()), ["Jane vient", "l'été vient"]
+    )
+    assert "JANE VIENT" in bundle["html"] and "L'ÉTÉ VIENT" in bundle["text"]
+    field = next(part for part in bundle["widget"].children if isinstance(part, ipywidgets.Text))
+    result = next(part for part in bundle["widget"].children if isinstance(part, ipywidgets.HTML))
+    field.value = "Jane <b>"
+    assert asked[-1] == "Jane <b>" and "JANE &lt;B&gt;" in result.value
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("Jane voyage", "“voyage”"),
+        ("jane vient", "capitals count"),
+        ("", "Type a French sentence"),
+        ("Jane " * 40, "too long"),
+    ],
+)
+def test_what_cannot_be_translated_gets_a_kind_message_and_no_translation(bundle, text, words):
+    def translate(typed: str):
+        raise AssertionError(f"asked to translate {typed!r}")
+
+    translate_box(translate, [text], vocabulary=WORDS)
+    assert words in bundle["text"] and words in bundle["html"]
+
+
+def test_unknown_words_are_named_once_each_and_known_ones_not():
+    assert unknown_words("Jane l'hiver vient, l'hiver.", WORDS) == ["hiver", ","]
+    assert unknown_words("Jane vient.", WORDS) == []
+
+
+def test_figures_of_the_lab_draw_what_they_are_given():
+    depth = curves_over_depth(
+        {"a": {"x": np.ones(3), "y": np.ones(3)}, "b": {"x": np.ones(3)}}, [True, False]
+    )
+    assert [axes.get_yscale() for axes in depth.axes] == ["log", "linear"]
+    mask = np.array([[True, False]])
+    tables = [MaskTable("one", mask, "ab", "cd"), MaskTable("two", mask, "abc", "cd")]
+    figure = mask_tables(tables, columns=3)
+    assert [axes.get_visible() for axes in figure.axes] == [True, True, False]
+    assert len(figure.axes[1].texts) == 3  # the row of the mask is repeated for all three queries
+    assert len(schedule_curves({"one": np.arange(5.0), "two": np.ones(5)}).axes[0].lines) == 4
+    assert plots.show_figure  # all of them go through it
+
+
+# ---------------------------------------------------------------------------------- the recipe
+
+
+@pytest.mark.slow
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(lab, tmp_path):
+    notebook = solved(lab)
+    (switch,) = (cell for cell in notebook.cells if "RUN_TRAINING = True" in cell.source)
+    switch.source = switch.source.replace("RUN_TRAINING = True", "RUN_TRAINING = False")
+    said = ""
+    for cell, output in outputs(executed(lab, notebook, tmp_path)):
+        assert output.output_type != "error", (cell.id, output.evalue)
+        assert output.get("name") != "stderr", (cell.id, output.text)
+        said += output.get("text", "")
+    assert "after:  Jane visits Africa in September" in said
+
+
+@pytest.mark.slow
+def test_the_lab_s_recipe_reaches_95_of_100_held_out_sentences(lab):
+    """Trains for about a minute."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("train_weights", lab.folder / "train_weights.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    names = script.prepared()
+    names["torch"].manual_seed(11)
+    model = names["Transformer"](**names["CONFIG"])
+    names["train"](model, "test", steps=names["STEPS"])
+    assert names["score"](model, names["splits"].test) >= 0.95
