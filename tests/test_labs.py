@@ -129,7 +129,8 @@ def test_every_hint_teaches_without_the_code(labs, lab):
 @pytest.mark.parametrize("name", LABS)
 def test_no_misconception_s_score_depends_on_the_seed(labs, name):
     holding: dict[tuple[str, str], set[tuple[str, ...]]] = {}
-    for seed in range(100, 115):
+    many = sum(map(len, labs[name].misconceptions.values())) > 100  # and each of them costs seconds
+    for seed in range(100, 105 if many else 115):
         for key, at_seed in labs[name].expected(seed).items():
             for mistake in at_seed.mistakes:
                 verdict = compare(labs[name].exercises[key], mistake.outcomes, at_seed)

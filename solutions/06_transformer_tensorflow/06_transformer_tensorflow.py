@@ -1,0 +1,1474 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 06: the Transformer in TensorFlow
+#
+# *Jane visite l'Afrique en septembre* becomes *Jane visits Africa in September* once more. Lab 05 built the encoder-decoder of
+# Vaswani et al. (2017) in PyTorch. Here you build the same model in **Keras 3 on TensorFlow**: the same parts, the same data, the
+# same numbers. In the end you pour the weights of the PyTorch model into yours, and both say the same, word by word.
+#
+# Why twice? Because a model is not its framework. What differs between the two labs is habit: who counts the inputs, who knows
+# that training is on, what a mask is called. What is equal is the Transformer. And half of the code that you will meet is written
+# in the other one.
+#
+# **After this lab you can**
+#
+# - write a Transformer layer by layer as Keras layers, with the interfaces that many courses use;
+# - say what Keras does for you at a layer's first call, with `training`, and with an argument named `mask`, and where that bites;
+# - mask a loss and an accuracy, and smooth labels, with exact numbers;
+# - write a training step by hand, and compile it with `tf.function`;
+# - save a model of your own classes, load it again, and notice when a file came back wrong;
+# - move weights between PyTorch and Keras, and prove that nothing was lost.
+#
+# **You need** lab 02 (attention), lab 03 (heads), lab 04 (positions); lab 05 helps, but you can do this one first.
+# **Time:** about 90 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `FullyConnected` | ●○○○○ | ●●○○○ | 3 | 1 |
+# | 2 | `EncoderLayer` | ●●●○○ | ●●●●● | 15 | 4 |
+# | 3 | `Encoder` | ●●○○○ | ●●●●○ | 8 | 3 |
+# | 4 | `DecoderLayer` | ●●●○○ | ●●●●● | 12 | 5 |
+# | 5 | `Decoder` | ●●○○○ | ●●●○○ | 5 | 3 |
+# | 6 | `Transformer` | ●●●○○ | ●●●●● | 8 | 4 |
+# | 7 | `masked_loss` | ●●●○○ | ●●●●● | 10 | 4 |
+# | 8 | `masked_accuracy` | ●○○○○ | ●●○○○ | 3 | 1 |
+# | 9 | `WarmupSchedule` | ●●○○○ | ●●●○○ | 6 | 2 |
+# | 10 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
+# | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
+# | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
+
+# %%
+import os
+import warnings
+
+os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; said before it is imported
+
+from course_utils.quiet import without_startup_messages
+
+with without_startup_messages():  # TensorFlow reports on your processor
+    import keras
+    import tensorflow as tf
+
+import numpy as np
+from keras import ops
+
+from course_utils.models.keras_translator import positional_encoding  # as in lab 04
+
+warnings.filterwarnings("ignore", message="You are using a softmax over axis")  # a sentence may have one word
+np.set_printoptions(precision=3, suppress=True)
+print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
+
+# %% [markdown]
+# ## 1. One model, two languages
+#
+# The names of the sizes are those of a widely used course assignment, and of lab 05:
+#
+# | name | in the paper | there |
+# |---|---|---|
+# | `embedding_dim` | $d_{model}$ | 512 |
+# | `num_heads` | $h$ | 8 |
+# | `fully_connected_dim` | $d_{ff}$ | 2048 |
+# | `num_layers` | $N$ | 6 |
+# | `dropout_rate` | $P_{drop}$ | 0.1 |
+#
+# And this is what the two frameworks call the same things. Come back to it when something behaves oddly.
+#
+# | | PyTorch (lab 05) | Keras on TensorFlow (here) |
+# |---|---|---|
+# | a part of a model | `nn.Module`, its `forward` | `keras.layers.Layer`, its `call` |
+# | how wide is the input? | said in the constructor | found out at the first call |
+# | training or not | a state: `model.train()`, `model.eval()` | an argument: `model(x, training=True)` |
+# | a linear layer | `nn.Linear(in, out)`, weight (out, in) | `Dense(out)`, kernel (in, out) |
+# | several layers in a list | `nn.ModuleList` | an ordinary list |
+# | heads in the weights | columns of a (d_model, d_model) matrix | an axis: kernel (d_model, heads, head size) |
+# | a boolean mask | True = blocked in `nn.MultiheadAttention` | True = may attend in `attention_mask` |
+# | epsilon of LayerNorm, if you say nothing | 1e-5 | 1e-3 |
+# | order of a loss | (logits, labels) | (labels, logits) |
+# | gradients | `loss.backward()`, then `zero_grad()` | `tf.GradientTape`, nothing to clear |
+# | compiled | eager, unless you ask | eager too, until `tf.function` |
+# | a trained model on disk | a state dict, as safetensors | a `.keras` file: configuration and weights |
+#
+# Three of Keras's habits are worth seeing before you start.
+
+# %%
+x = np.ones((2, 3, 4), dtype="float32")
+layer = keras.layers.Dense(5)
+print("before the first call:", [tuple(weight.shape) for weight in layer.weights])
+layer(x)
+print("after the first call: ", [tuple(weight.shape) for weight in layer.weights])
+
+dropout = keras.layers.Dropout(0.5)
+print("training=False:", dropout(x, training=False)[0, 0].numpy())
+print("training=True: ", dropout(x, training=True)[0, 0].numpy(), "  half of it is 0, the rest is doubled")
+try:
+    dropout(x, True)
+except ValueError as error:
+    print("by position:   ", str(error).partition(".")[0])
+
+# %% [markdown]
+# 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has
+#    no weights that could be set or loaded; that returns in exercise 12.
+# 2. **`training` is an argument.** Keras hands it on to the layers inside by itself. You pass it on all the same: then it can be read.
+# 3. **Only tensors go by position.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop here with
+#    this error.
+#
+# There is a fourth, and it is a trap. An argument that is called exactly `mask` means something to Keras: *which steps of this layer's input are
+# padding*. Ours says who may look at whom. Keras complains that your layer does not support masking; and if you say that it does
+# (`supports_masking = True`, as forums advise), it hangs our mask on the layer's output, where the next attention finds it and applies it once more, in its
+# own way. The name is worth keeping, because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to
+# hand nothing on; they are written for you.
+#
+# ## 2. What you are given: positions and masks
+#
+# You wrote them in labs 02 and 04. **True = may attend**, here and everywhere in this lab.
+
+# %%
+def create_padding_mask(token_ids, pad_id=0):
+    """(batch, len) ids -> (batch, 1, 1, len): True where a real token stands; for every head and every query."""
+    return ops.not_equal(token_ids, pad_id)[:, None, None, :]
+
+
+def create_look_ahead_mask(token_ids):
+    """(batch, len) ids -> (batch, 1, len, len): True where the key (column) is not later than the query (row)."""
+    place = ops.cumsum(ops.ones_like(token_ids), axis=1)  # 1, 2, 3, ... in each row, however long it is
+    return ops.greater_equal(place[:, None, :, None], place[:, None, None, :])
+
+
+tiny = ops.convert_to_tensor([[4, 9, 6, 2], [4, 7, 0, 0]])  # "Jane rit", with two columns of padding
+print("padding:   ", create_padding_mask(tiny).shape, create_padding_mask(tiny)[1, 0].numpy().astype(int))
+print("look ahead:", create_look_ahead_mask(tiny).shape)
+print(create_look_ahead_mask(tiny)[1, 0].numpy().astype(int))
+print("both, for the second sentence:")
+print((create_look_ahead_mask(tiny) & create_padding_mask(tiny))[1, 0].numpy().astype(int))
+print("positions: ", positional_encoding(11, 20).shape)
+
+# %% [markdown]
+# Why count with `cumsum`, and not `range`? A compiled function is traced once for sentences of *any* length, and then the length is not a
+# number that Python could know.
+#
+# The four axes are (batch, heads, queries, keys), and axes of length 1 broadcast. Keras also takes (batch, queries, keys), as some
+# notebooks have it.
+#
+# ## 3. The encoder
+#
+# ### Exercise 1: `FullyConnected`
+#
+# The feed-forward network of section 3.3 of the paper, the same for each word:
+#
+# $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
+#
+# <details><summary>Hint: layers one after the other</summary>
+#
+# `keras.Sequential` takes a list of layers and is a layer itself. The ReLU can be said where the layer is made: look at the arguments of
+# `keras.layers.Dense`.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "FullyConnected", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
+    """The position-wise feed-forward network (Vaswani et al. 2017, equation 2), with ReLU.
+
+    Args:
+        embedding_dim: width of what comes in and goes out.
+        fully_connected_dim: width in between.
+
+    Returns:
+        A Keras layer, for example a keras.Sequential, made of two Dense layers: (..., embedding_dim) ->
+        (..., fully_connected_dim) -> (..., embedding_dim). Both have biases. No other weights.
+    """
+    ### BEGIN SOLUTION
+    return keras.Sequential([
+        keras.layers.Dense(fully_connected_dim, activation="relu"),
+        keras.layers.Dense(embedding_dim),
+    ])
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_FullyConnected", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.FullyConnected")
+
+# %% [markdown]
+# ### Exercise 2: `EncoderLayer`
+#
+# Two sub-layers, each wrapped in the same way: dropout on what the sub-layer gives, a **residual connection** around it, and a
+# **LayerNormalization**. The paper normalises the sum (*post-norm*); nearly everybody today normalises what goes in
+# (*pre-norm*), and `norm_first` chooses:
+#
+# | | |
+# |---|---|
+# | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
+# | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
+#
+# Attention is `keras.layers.MultiHeadAttention`, the equal of what you built in lab 03. Its `key_dim` is the size of **one** head. In the paper
+# that is embedding_dim / num_heads, and then the number of weights does not depend on the number of heads:
+
+# %%
+words = np.random.default_rng(0).standard_normal((1, 6, 128)).astype("float32")
+for heads, key_dim in [(1, 128), (4, 32), (8, 16), (8, 128)]:
+    attention = keras.layers.MultiHeadAttention(num_heads=heads, key_dim=key_dim)
+    attention(words, words)
+    kernel = tuple(attention.query_dense.kernel.shape)
+    print(f"{heads} heads of {key_dim:3}: kernel of the queries {kernel!s:14} {attention.count_params():7,} weights")
+
+rows = np.array([[0.01, -0.01, 0.02, -0.02]], dtype="float32")  # a row that hardly varies
+for epsilon in (1e-3, 1e-6):
+    normed = keras.layers.LayerNormalization(epsilon=epsilon)(rows)
+    print(f"LayerNormalization with epsilon {epsilon:g}: standard deviation {float(ops.std(normed)):.3f}")
+
+# %% [markdown]
+# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`): it works, and costs as many times more
+# as there are heads. The second table shows why `layernorm_eps` has to be handed on: Keras's own 1e-3 is a thousand times what the model was
+# designed with.
+
+# %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class EncoderLayer(keras.layers.Layer):
+    """One layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then the feed-forward network.
+
+    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with biases and heads of size
+    embedding_dim // num_heads), `ffn` (your FullyConnected), `layernorm1` and `layernorm2` (the
+    LayerNormalization of the first and of the second sub-layer, with epsilon=layernorm_eps).
+
+    Dropout (a `keras.layers.Dropout`) acts on what a sub-layer gives, before it is added, and only if `training` is True;
+    not inside the attention.
+
+    Call:
+        x: (batch, len, embedding_dim).
+        training: whether dropout acts.
+        mask: True = may attend; broadcasts to (batch, heads, len, len). None allows everything.
+        Returns (batch, len, embedding_dim).
+    """
+
+    def __init__(
+        self, embedding_dim, num_heads, fully_connected_dim,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.norm_first = norm_first
+        # 1. The parts that the docstring names, and dropout.
+        ### BEGIN SOLUTION
+        self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.ffn = FullyConnected(embedding_dim, fully_connected_dim)
+        self.layernorm1 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        self.dropout1 = keras.layers.Dropout(dropout_rate)
+        self.dropout2 = keras.layers.Dropout(dropout_rate)
+        ### END SOLUTION
+
+    def compute_mask(self, inputs, previous_mask):
+        return None  # our `mask` is about this layer's attention, not about padding of its output
+
+    def call(self, x, training=False, mask=None):
+        # 2. Self-attention, wrapped: post-norm, or pre-norm if norm_first.
+        ### BEGIN SOLUTION
+        asked = self.layernorm1(x) if self.norm_first else x
+        attended = self.mha(asked, asked, attention_mask=mask)
+        x = x + self.dropout1(attended, training=training)
+        if not self.norm_first:
+            x = self.layernorm1(x)
+        ### END SOLUTION
+        # 3. The feed-forward network, wrapped in the same way.
+        ### BEGIN SOLUTION
+        widened = self.ffn(self.layernorm2(x) if self.norm_first else x)
+        x = x + self.dropout2(widened, training=training)
+        if not self.norm_first:
+            x = self.layernorm2(x)
+        ### END SOLUTION
+        return x
+
+# %% [markdown]
+# <details><summary>Hint 1: how is Keras's attention called?</summary>
+#
+# With the queries and then the **values**; the keys are a third argument, and are the values if you leave them out. `help(keras.layers.MultiHeadAttention)`
+# lists the rest; one of its arguments takes our mask as it is.
+# </details>
+# <details><summary>Hint 2: what is added to what?</summary>
+#
+# A sub-layer's output is added to what that *wrapped sub-layer* began with: for the second one, that is the result of the first.
+# </details>
+# <details><summary>Hint 3: pre-norm</summary>
+#
+# The norm moves from the sum to the way into the sub-layer. Queries, keys and values all come from the normalised x; what is *added* is x as it was.
+# </details>
+# <details><summary>Hint 4: I get "there is a weight too many"</summary>
+#
+# The check sets every weight by the name of its part. A layer that stays unused, or has another name, is one too many.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_EncoderLayer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.EncoderLayer")
+
+# %% [markdown]
+# A mask at work. The sentence has 6 words and 2 columns of padding; change what stands in the padding, and look which words notice.
+
+# %%
+layer = EncoderLayer(16, 4, 24)
+states = np.random.default_rng(1).standard_normal((1, 8, 16)).astype("float32")
+other = states.copy()
+other[:, 6:] += 3
+real = np.arange(8)[None, None, None, :] < 6  # (1, 1, 1, 8)
+for name, mask in {"no mask": None, "mask": real}.items():
+    moved = np.abs(layer(other, training=False, mask=mask) - layer(states, training=False, mask=mask)).max(axis=-1)[0]
+    print(f"{name:8} change at each word: {moved}")
+
+# %% [markdown]
+# The padding itself still changes: it has a residual connection, too. Nobody looks at it, so that does not matter.
+#
+# ### Exercise 3: `Encoder`
+#
+# Ids become vectors (an embedding), are multiplied by $\sqrt{d_{model}}$ and get their positions added (sections 3.4 and 3.5); dropout on the sum; then
+# `num_layers` layers, one after the other. Why the root? Embeddings start small; the sinusoids have entries up
+# to 1 and would drown them.
+#
+# A pre-norm stack adds to $x$ again and again without ever normalising the sum, and so it needs one more LayerNormalization at its end.
+#
+# <details><summary>Hint 1: how long is the sentence?</summary>
+#
+# `ops.shape(x)[1]` is the length also while TensorFlow traces a function; `self.pos_encoding` can be sliced by it.
+# </details>
+# <details><summary>Hint 2: a list of layers</summary>
+#
+# An ordinary list is enough: Keras finds the layers in it. Make a new layer for each place; the same layer twice would share its weights.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Encoder(keras.layers.Layer):
+    """The encoder: embedding, positions, and a stack of layers (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
+
+    Its parts with weights, by name: `embedding` (a keras.layers.Embedding), `enc_layers` (a list of num_layers
+    EncoderLayers, all different), and, with norm_first=True and only then, `layernorm` (a LayerNormalization
+    with epsilon=layernorm_eps at the end of the stack).
+
+    Call:
+        x: ids of the source, (batch, src_len), src_len <= max_len.
+        training: whether dropout acts (on the sum of embeddings and positions, and in the layers).
+        mask: True = may attend, (batch, 1, 1, src_len); None allows everything.
+        Returns (batch, src_len, embedding_dim). What comes out at padding is not looked at.
+    """
+
+    def __init__(
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim, source_vocab_size, max_len,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.embedding_dim, self.norm_first = embedding_dim, norm_first
+        self.embedding = keras.layers.Embedding(source_vocab_size, embedding_dim)
+        self.pos_encoding = positional_encoding(max_len, embedding_dim)  # (max_len, embedding_dim)
+        self.dropout = keras.layers.Dropout(dropout_rate)
+        # 1. The layers; and the norm at the end, if norm_first.
+        ### BEGIN SOLUTION
+        self.enc_layers = [
+            EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            for _ in range(num_layers)
+        ]
+        if norm_first:
+            self.layernorm = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        ### END SOLUTION
+
+    def compute_mask(self, inputs, previous_mask):
+        return None
+
+    def call(self, x, training=False, mask=None):
+        # 2. Embeddings, scaled; the first len(x) positions added; dropout.
+        ### BEGIN SOLUTION
+        x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
+        x = self.dropout(x, training=training)
+        ### END SOLUTION
+        # 3. Through all layers; and the norm at the end, if norm_first.
+        ### BEGIN SOLUTION
+        for layer in self.enc_layers:
+            x = layer(x, training=training, mask=mask)
+        if self.norm_first:
+            x = self.layernorm(x)
+        ### END SOLUTION
+        return x
+
+# %% nbgrader={"grade": true, "grade_id": "check_Encoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.Encoder")
+
+# %% [markdown]
+# ## 4. The decoder
+#
+# A decoder layer has three sub-layers. **Block 1** is self-attention under the look-ahead mask: no word sees a later one. **Block 2** is
+# cross-attention: the words written so far ask the encoder's output. **Block 3** is the feed-forward network.
+#
+# | | queries | keys and values | mask |
+# |---|---|---|---|
+# | block 1, `mha1` | x | x | `look_ahead_mask`: causal, and the target's padding |
+# | block 2, `mha2` | result of block 1 | `enc_output` | `padding_mask`: the **source's** padding |
+#
+# The two masks have different sizes, (tgt_len, tgt_len) and (1, src_len). If both sentences happen to be of equal length, nobody tells you that you
+# swapped them.
+#
+# ### Exercise 4: `DecoderLayer`
+
+# %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class DecoderLayer(keras.layers.Layer):
+    """One layer of the decoder (Vaswani et al. 2017, section 3.1): self-attention, cross-attention, feed-forward.
+
+    Its parts with weights, by name: `mha1` (self-attention) and `mha2` (cross-attention), both as in the
+    EncoderLayer; `ffn`; `layernorm1`, `layernorm2`, `layernorm3`, one a sub-layer. Dropout, residuals and norms wrap each
+    of the three as in the EncoderLayer. `enc_output` is never normalised here.
+
+    Call:
+        x: (batch, tgt_len, embedding_dim).
+        enc_output: what the encoder made of the source, (batch, src_len, embedding_dim).
+        training: whether dropout acts.
+        look_ahead_mask: for block 1, True = may attend, (batch, 1, tgt_len, tgt_len), or None.
+        padding_mask: for block 2, True = may attend, (batch, 1, 1, src_len), or None.
+        Returns x (batch, tgt_len, embedding_dim), the attention weights of block 1 (batch, heads, tgt_len, tgt_len), and
+        those of block 2 (batch, heads, tgt_len, src_len).
+    """
+
+    def __init__(
+        self, embedding_dim, num_heads, fully_connected_dim,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.norm_first = norm_first
+        # 1. The parts that the docstring names, and dropout.
+        ### BEGIN SOLUTION
+        self.mha1 = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.mha2 = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.ffn = FullyConnected(embedding_dim, fully_connected_dim)
+        self.layernorm1 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        self.layernorm3 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        self.dropout1 = keras.layers.Dropout(dropout_rate)
+        self.dropout2 = keras.layers.Dropout(dropout_rate)
+        self.dropout3 = keras.layers.Dropout(dropout_rate)
+        ### END SOLUTION
+
+    def call(self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None):
+        # 2. Block 1: x asks itself.
+        ### BEGIN SOLUTION
+        asked = self.layernorm1(x) if self.norm_first else x
+        attended, attn_weights_block1 = self.mha1(
+            asked, asked, attention_mask=look_ahead_mask, return_attention_scores=True
+        )
+        x = x + self.dropout1(attended, training=training)
+        if not self.norm_first:
+            x = self.layernorm1(x)
+        ### END SOLUTION
+        # 3. Block 2: x asks the encoder's output.
+        ### BEGIN SOLUTION
+        asked = self.layernorm2(x) if self.norm_first else x
+        attended, attn_weights_block2 = self.mha2(
+            asked, enc_output, attention_mask=padding_mask, return_attention_scores=True
+        )
+        x = x + self.dropout2(attended, training=training)
+        if not self.norm_first:
+            x = self.layernorm2(x)
+        ### END SOLUTION
+        # 4. Block 3: the feed-forward network.
+        ### BEGIN SOLUTION
+        widened = self.ffn(self.layernorm3(x) if self.norm_first else x)
+        x = x + self.dropout3(widened, training=training)
+        if not self.norm_first:
+            x = self.layernorm3(x)
+        ### END SOLUTION
+        return x, attn_weights_block1, attn_weights_block2
+
+# %% [markdown]
+# <details><summary>Hint 1: the attention weights</summary>
+#
+# Keras's attention gives them back as a second result if it is asked to: look for an argument about *scores* in its help. What comes back is already
+# behind the softmax.
+# </details>
+# <details><summary>Hint 2: cross-attention</summary>
+#
+# Who asks, and who answers? The result must have a row for each **target** word, so the queries are the target's. Keys and values are both what the encoder
+# gave.
+# </details>
+# <details><summary>Hint 3: incompatible shapes, with 6 and 7 in them</summary>
+#
+# The cases have 6 target words and 7 source words. A mask is in the wrong block, or the queries have changed places with the values.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.DecoderLayer")
+
+# %% [markdown]
+# The look-ahead mask is what makes a decoder honest. Change the last of five words; nobody before it may notice.
+
+# %%
+layer = DecoderLayer(16, 4, 24)
+rng = np.random.default_rng(2)
+written, memory = (rng.standard_normal((1, length, 16)).astype("float32") for length in (5, 7))
+changed = written.copy()
+changed[:, 4] += 3
+causal = create_look_ahead_mask(ops.ones((1, 5), dtype="int32"))
+for name, mask in {"no mask": None, "look ahead": causal}.items():
+    before, _, _ = layer(written, memory, training=False, look_ahead_mask=mask)
+    after, block1, block2 = layer(changed, memory, training=False, look_ahead_mask=mask)
+    print(f"{name:11} change at each word: {np.abs(after - before).max(axis=-1)[0]}")
+print("attention weights of block 1:", block1.shape, " of block 2:", block2.shape)
+
+# %% [markdown]
+# (Keras can also make the causal mask itself, with `use_causal_mask=True`. It is combined with `attention_mask` by *and*. It belongs into block 1 only: in
+# block 2 it would hide the end of the French sentence from the first English words.)
+#
+# ### Exercise 5: `Decoder`
+#
+# As the encoder, with two more things: the encoder's output goes into **every** layer, and the attention weights of every layer are kept, in a dict. You
+# will want to look at them.
+#
+# <details><summary>Hint: names with a number in them</summary>
+#
+# `enumerate` counts while a loop runs, from any number you like, and an f-string puts the number into a name.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Decoder(keras.layers.Layer):
+    """The decoder: embedding, positions, and a stack of layers that also look at the encoder's output.
+
+    Its parts with weights, by name: `embedding`, `dec_layers` (a list of num_layers DecoderLayers, all different), and,
+    with norm_first=True and only then, `layernorm`, as in the Encoder.
+
+    Call:
+        x: ids of the target, (batch, tgt_len), tgt_len <= max_len.
+        enc_output: (batch, src_len, embedding_dim).
+        training, look_ahead_mask, padding_mask: as in the DecoderLayer.
+        Returns x (batch, tgt_len, embedding_dim) and attention_weights, a dict. For layer 1, 2, ... it has the weights of
+        block 1 under "decoder_layer1_block1_self_att", "decoder_layer2_block1_self_att", ..., and those of block 2 under
+        "decoder_layer1_block2_decenc_att", "decoder_layer2_block2_decenc_att", ...
+    """
+
+    def __init__(
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim, target_vocab_size, max_len,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.embedding_dim, self.norm_first = embedding_dim, norm_first
+        self.embedding = keras.layers.Embedding(target_vocab_size, embedding_dim)
+        self.pos_encoding = positional_encoding(max_len, embedding_dim)  # (max_len, embedding_dim)
+        self.dropout = keras.layers.Dropout(dropout_rate)
+        # 1. The layers; and the norm at the end, if norm_first.
+        ### BEGIN SOLUTION
+        self.dec_layers = [
+            DecoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            for _ in range(num_layers)
+        ]
+        if norm_first:
+            self.layernorm = keras.layers.LayerNormalization(epsilon=layernorm_eps)
+        ### END SOLUTION
+
+    def call(self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None):
+        attention_weights = {}
+        # 2. Embeddings, scaled; positions; dropout. As in the Encoder.
+        ### BEGIN SOLUTION
+        x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
+        x = self.dropout(x, training=training)
+        ### END SOLUTION
+        # 3. Through all layers, and their attention weights into the dict; the norm at the end, if norm_first.
+        ### BEGIN SOLUTION
+        for number, layer in enumerate(self.dec_layers, start=1):
+            x, block1, block2 = layer(
+                x, enc_output, training=training, look_ahead_mask=look_ahead_mask, padding_mask=padding_mask
+            )
+            attention_weights[f"decoder_layer{number}_block1_self_att"] = block1
+            attention_weights[f"decoder_layer{number}_block2_decenc_att"] = block2
+        if self.norm_first:
+            x = self.layernorm(x)
+        ### END SOLUTION
+        return x, attention_weights
+
+# %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.Decoder")
+
+# %% [markdown]
+# ## 5. The whole model
+#
+# ### Exercise 6: `Transformer`
+#
+# Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, and they are all about masks:
+# who may look at whom in the encoder, in block 1, and in block 2? Some courses let the caller pass the three masks. Here the model makes them from
+# the ids, so that no caller can forget one.
+#
+# The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
+# logarithm of its output in the loss. For sure and wrong predictions the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is gone.
+# A loss that is given logits subtracts the maximum first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest probability.
+
+# %%
+sure = ops.convert_to_tensor([[0.0, 200.0, 0.0]])  # sure that it is class 1; the label is 2
+probabilities = ops.softmax(sure)
+print("softmax, then logarithm:", float(-ops.log(probabilities)[0, 2]))
+print("straight from logits:   ", float(-ops.log_softmax(sure)[0, 2]))
+
+# %% nbgrader={"grade": false, "grade_id": "Transformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Transformer(keras.Model):
+    """The encoder-decoder (Vaswani et al. 2017, figure 1).
+
+    Its parts with weights, by name: `encoder`, `decoder`, and `final_layer` (a keras.layers.Dense with a bias
+    and no activation).
+
+    Call:
+        source_ids: (batch, src_len), padded with 0.
+        target_ids: what the decoder reads, beginning with BOS, (batch, tgt_len), padded with 0.
+        training: whether dropout acts.
+        Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of attention weights. What comes out
+        at the target's padding is not looked at.
+    """
+
+    def __init__(
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim, source_vocab_size, target_vocab_size,
+        max_len, dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+    ):
+        super().__init__(**kwargs)
+        sizes, rest = (num_layers, embedding_dim, num_heads, fully_connected_dim), (dropout_rate, layernorm_eps, norm_first)
+        self.encoder = Encoder(*sizes, source_vocab_size, max_len, *rest)
+        self.decoder = Decoder(*sizes, target_vocab_size, max_len, *rest)
+        # 1. The last layer.
+        ### BEGIN SOLUTION
+        self.final_layer = keras.layers.Dense(target_vocab_size)
+        ### END SOLUTION
+
+    def call(self, source_ids, target_ids, training=False):
+        # 2. Who may look at whom: in the encoder, in block 1 and in block 2 of the decoder.
+        ### BEGIN SOLUTION
+        enc_padding_mask = create_padding_mask(source_ids)
+        look_ahead_mask = create_look_ahead_mask(target_ids) & create_padding_mask(target_ids)
+        dec_padding_mask = enc_padding_mask  # block 2 looks at the source
+        ### END SOLUTION
+        # 3. Encoder, decoder, last layer.
+        ### BEGIN SOLUTION
+        enc_output = self.encoder(source_ids, training=training, mask=enc_padding_mask)
+        dec_output, attention_weights = self.decoder(
+            target_ids, enc_output, training=training,
+            look_ahead_mask=look_ahead_mask, padding_mask=dec_padding_mask,
+        )
+        logits = self.final_layer(dec_output)
+        ### END SOLUTION
+        return logits, attention_weights
+
+# %% [markdown]
+# <details><summary>Hint 1: two masks into one</summary>
+#
+# `&` between two boolean tensors is True where both are, and broadcasts. `create_padding_mask(tiny)` and `create_look_ahead_mask(tiny)` were
+# combined in section 2.
+# </details>
+# <details><summary>Hint 2: which padding does block 2 have to hide?</summary>
+#
+# A mask hides **keys**. Whose are the keys of the cross-attention?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_Transformer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.Transformer")
+
+# %% [markdown]
+# All three masks of a batch of two sentences; bright and dotted = may attend. In the last column the rows are English and the columns French.
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.transformer import MaskTable, mask_tables
+
+fr = [["Jane", "visite", "l'", "Afrique"], ["Jane", "rit", "pad", "pad"]]
+en = [["bos", "Jane", "visits", "Africa"], ["bos", "Jane", "laughs", "pad"]]
+fr_ids, en_ids = (ops.convert_to_tensor([[int(word != "pad") for word in row] for row in side]) for side in (fr, en))
+source_mask, look_ahead = create_padding_mask(fr_ids), create_look_ahead_mask(en_ids) & create_padding_mask(en_ids)
+tables = []
+for row in range(2):
+    tables += [
+        MaskTable("encoder", source_mask[row, 0].numpy(), fr[row], fr[row]),
+        MaskTable("decoder, block 1", look_ahead[row, 0].numpy(), en[row], en[row]),
+        MaskTable("decoder, block 2", source_mask[row, 0].numpy(), en[row], fr[row]),
+    ]
+show_figure(
+    mask_tables(tables),
+    alt="Six tables of who may look at whom. In the first sentence everything French is allowed and English forms a "
+    "triangle. In the second one, columns of padding are blocked in all three tables.",
+)
+
+# %% [markdown]
+# ## 6. What is to be learned
+#
+# ### Exercise 7: `masked_loss`
+#
+# At each position the model gives a distribution $p$ over the English words; the label says which one was right. **Label smoothing** (section 5.4) does not ask
+# for all of it: the label should get $1 - \varepsilon$, and $\varepsilon$ is shared out among the others. Padding is no word: it gets no share, and a position whose
+# label is padding does not count at all. With $V$ classes:
+#
+# $$q_k = \begin{cases} 1 - \varepsilon & k = \text{label} \\ 0 & k = \text{pad} \\ \varepsilon / (V - 2) & \text{otherwise} \end{cases} \qquad\qquad
+# \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
+#
+# where $n$ is the number of positions with a real label, in the whole batch. An example with five classes, padding 0, label 3 and $\varepsilon = 0.1$:
+
+# %%
+logits_of_a_word = np.array([0.5, 1.0, 0.0, 2.0, -1.0])
+log_p = logits_of_a_word - np.log(np.exp(logits_of_a_word).sum())
+wanted = np.array([0.0, 0.1 / 3, 0.1 / 3, 0.9, 0.1 / 3])  # V - 2 = 3 others share 0.1
+print("p:               ", np.exp(log_p))
+print("wanted, q:       ", wanted, " sum", wanted.sum())
+print(f"loss:             {-sum(q * log for q, log in zip(wanted, log_p, strict=True)):.6f}")
+print(f"without smoothing {-log_p[3]:.6f}")
+print(f"best possible:    {-sum(q * np.log(q) for q in wanted if q > 0):.6f}   a smoothed loss never gets to 0")
+
+# %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pad_id: int = 0) -> tf.Tensor:
+    """Cross-entropy with label smoothing, mean over the real labels of the batch (Vaswani et al. 2017, section 5.4).
+
+    The wanted distribution gives 1 - smoothing to the label, 0 to pad_id, and smoothing / (V - 2) to each of the
+    other classes. Example: V = 5, pad_id 0, label 3, smoothing 0.1 -> [0, 0.1/3, 0.1/3, 0.9, 0.1/3]. Positions whose
+    label is pad_id do not count, neither in the sum nor in what it is divided by. Large logits must not overflow.
+
+    Args:
+        labels: integers, (batch, len).
+        logits: before the softmax, (batch, len, V).
+        smoothing: ε.
+        pad_id: the id of padding.
+
+    Returns:
+        One number.
+    """
+    # 1. The wanted distribution, (batch, len, V).
+    ### BEGIN SOLUTION
+    classes = logits.shape[-1]
+    is_label = ops.one_hot(labels, classes)
+    is_other = (1 - is_label) * (1 - ops.one_hot(pad_id, classes))
+    wanted = (1 - smoothing) * is_label + smoothing / (classes - 2) * is_other
+    ### END SOLUTION
+    # 2. The cross-entropy at each position, (batch, len).
+    ### BEGIN SOLUTION
+    losses = -ops.sum(wanted * ops.log_softmax(logits), axis=-1)
+    ### END SOLUTION
+    # 3. Its mean over the real labels.
+    ### BEGIN SOLUTION
+    real = ops.cast(ops.not_equal(labels, pad_id), losses.dtype)
+    return ops.sum(losses * real) / ops.sum(real)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: the wanted distribution</summary>
+#
+# `ops.one_hot(labels, classes)` has a 1 at each label. What has a 1 everywhere else, and then a 0 in the pad column, too?
+# </details>
+# <details><summary>Hint 2: can I use Keras's loss?</summary>
+#
+# `keras.losses.CategoricalCrossentropy` takes such a distribution as `y_true`. Tell it that it gets logits, and to leave the mean to you (`reduction`). Its own
+# `label_smoothing` spreads ε over *all* classes, the label and the padding too: that is another distribution.
+# </details>
+# <details><summary>Hint 3: more padding makes my loss smaller</summary>
+#
+# Then padding is in what you divide by.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.masked_loss")
+
+# %% [markdown]
+# What forgetting the mask would cost. A batch of two sentences; the model is bad at words and good at padding, which is quickly learned. The honest loss does not move when
+# padding is added. A plain mean gets better and better, and nothing was learned:
+
+# %%
+rng = np.random.default_rng(3)
+for extra in (0, 5, 20):
+    labels_padded = np.pad([[4, 2, 3, 1], [3, 1, 0, 0]], ((0, 0), (0, extra)))
+    guesses = np.concatenate([np.random.default_rng(3).normal(size=(2, 4, 6)), np.zeros((2, extra, 6))], axis=1)
+    guesses[labels_padded == 0] = [9.0, 0, 0, 0, 0, 0]  # sure of the padding
+    guesses = guesses.astype("float32")
+    plain = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(labels_padded, guesses)
+    honest = masked_loss(ops.convert_to_tensor(labels_padded), guesses, smoothing=0.0)
+    print(f"{extra:2} more columns of padding: plain mean {float(plain):.3f}, masked {float(honest):.3f}")
+
+# %% [markdown]
+# ### Exercise 8: `masked_accuracy`
+#
+# The share of real labels that get the largest logit. It is easier to read than the loss, and falls for the same trap.
+#
+# <details><summary>Hint: TensorFlow does not compare int32 with int64</summary>
+#
+# `ops.cast` brings both to one type. Booleans become 0 and 1 in the same way, and then they can be added up.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "masked_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf.Tensor:
+    """How many of the real labels of the batch have the largest logit, as a share from 0 to 1.
+
+    Args:
+        labels: integers, (batch, len).
+        logits: (batch, len, V).
+        pad_id: positions with this label do not count.
+
+    Returns:
+        One number.
+    """
+    ### BEGIN SOLUTION
+    right = ops.equal(ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32"))
+    real = ops.not_equal(labels, pad_id)
+    return ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_masked_accuracy", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.masked_accuracy")
+
+# %% [markdown]
+# ## 7. How it is learned
+#
+# ### Exercise 9: `WarmupSchedule`
+#
+# A post-norm Transformer that begins with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the rate grow for a while, and then fall:
+#
+# $$\mathrm{lr} = \mathrm{factor} \cdot d_{model}^{-0.5} \cdot \min\left(n^{-0.5},\; n \cdot \mathrm{warmup\_steps}^{-1.5}\right), \qquad n = 1, 2, 3, \dots$$
+#
+# The two terms are equal at $n$ = warmup_steps: that is the peak. One thing to know: Keras calls a schedule with the number of updates **made so far**, which is 0 before the
+# first one. The paper's $n$ is 1 then.
+#
+# <details><summary>Hint: an integer to the power of -0.5</summary>
+#
+# TensorFlow refuses. The step comes as an integer tensor: make it a float first.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "WarmupSchedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """The learning rate of Vaswani et al. 2017, equation 3, times a factor.
+
+    Call:
+        step: how many updates were made before this one, 0 for the first: an integer tensor, as Keras's optimizers have it.
+        Returns the rate for this update, a float.
+
+    `get_config` returns the constructor's arguments by name, as a dict, so that an optimizer can be saved with its schedule.
+    """
+
+    def __init__(self, embedding_dim: int, warmup_steps: int = 4000, factor: float = 1.0):
+        super().__init__()
+        self.embedding_dim, self.warmup_steps, self.factor = embedding_dim, warmup_steps, factor
+
+    def __call__(self, step):
+        ### BEGIN SOLUTION
+        n = ops.cast(step, "float32") + 1.0
+        shape = ops.minimum(n**-0.5, n * self.warmup_steps**-1.5)
+        return self.factor * self.embedding_dim**-0.5 * shape
+        ### END SOLUTION
+
+    def get_config(self) -> dict:
+        ### BEGIN SOLUTION
+        return {
+            "embedding_dim": self.embedding_dim, "warmup_steps": self.warmup_steps, "factor": self.factor
+        }
+        ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_WarmupSchedule", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.WarmupSchedule")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.transformer import schedule_curves
+
+schedules = {
+    "this lab": WarmupSchedule(128, warmup_steps=200, factor=0.4),
+    "twice the warm-up": WarmupSchedule(128, warmup_steps=400, factor=0.4),
+    "a wider model: 512": WarmupSchedule(512, warmup_steps=200, factor=0.4),
+}
+curves = {
+    name: np.array([float(schedule(tf.constant(made))) for made in range(1500)]) for name, schedule in schedules.items()
+}
+show_figure(
+    schedule_curves(curves),
+    alt="Three curves of the learning rate: each grows in a straight line to a peak and then falls like one over the square "
+    "root of the step. A longer warm-up gives a later and lower peak; a wider model has lower rates everywhere.",
+)
+
+# %% [markdown]
+# ### Exercise 10: `train_step`
+#
+# **Teacher forcing.** In training the decoder is not asked to write; it reads the right translation and predicts, at each position, the word that comes next. So what it reads is the
+# labels moved by one place, with BOS in front:
+#
+# | position | 0 | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|---|
+# | it reads | BOS | Jane | visits | Africa | in | September |
+# | label | Jane | visits | Africa | in | September | EOS |
+#
+# If both rows were equal, the model would only have to copy, and the loss would be wonderful.
+#
+# A step in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which writes down what is computed; ask the tape for the gradients; hand them to the optimizer.
+#
+# <details><summary>Hint 1: the gradients are all None</summary>
+#
+# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a way through NumPy (`.numpy()`, `float(...)`) cuts it.
+# </details>
+# <details><summary>Hint 2: a column of BOS</summary>
+#
+# `ops.full_like` makes a tensor of the same shape and type, full of one number. Of what should it have the shape?
+# </details>
+# <details><summary>Hint 3: the optimizer</summary>
+#
+# It wants to know the gradients *and* what they are gradients of, in the same order: the model keeps a list of what can be trained.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
+    """One step of training with teacher forcing. It must also work inside of tf.function.
+
+    Args:
+        model: called as model(source_ids, target_ids, training=...); gives (logits, attention_weights).
+        optimizer: of Keras.
+        source_ids: (batch, src_len).
+        labels: the translations' words, then EOS, then padding, (batch, tgt_len).
+        smoothing: of the masked_loss.
+        bos_id: what the decoder's input begins with.
+
+    Returns:
+        The loss before the update, a tensor.
+    """
+    # 1. What the decoder reads: the labels moved by one, BOS in front; as long as the labels.
+    ### BEGIN SOLUTION
+    begin = ops.full_like(labels[:, :1], bos_id)
+    target_ids = ops.concatenate([begin, labels[:, :-1]], axis=1)
+    ### END SOLUTION
+    # 2. The loss of the model in training, on the tape.
+    ### BEGIN SOLUTION
+    with tf.GradientTape() as tape:
+        logits, _ = model(source_ids, target_ids, training=True)
+        loss = masked_loss(labels, logits, smoothing)
+    ### END SOLUTION
+    # 3. Gradients, and the update.
+    ### BEGIN SOLUTION
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply(gradients, model.trainable_variables)
+    ### END SOLUTION
+    return loss
+
+# %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.train_step")
+
+# %% [markdown]
+# Called like this, each of the hundreds of operations goes through Python. `tf.function` lets Python write the step down **once**, as a graph, and then runs the graph. The first call is slow (it is
+# *traced*), all others are fast. Watch when Python runs:
+
+# %% tags=["skip-grading"]
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])  # any batch, any length: one trace
+def count_words(ids):
+    print("  Python is here, with", ids)
+    return tf.reduce_sum(tf.cast(ids != 0, tf.int32))
+
+
+for length in (3, 4, 5):
+    print(f"length {length}: {int(count_words(tf.ones((2, length), tf.int32)))} words")
+
+# %% [markdown]
+# Without the signature it would be traced again for each new length. So a traced function must not rely on what Python does: no `loss.numpy()`, no `print` of values, no list that grows. Both
+# ways on your machine, on a small model:
+
+# %% tags=["skip-grading"]
+import time
+
+small = {"num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512}
+model = Transformer(**small, source_vocab_size=100, target_vocab_size=90, max_len=20)
+optimizer = keras.optimizers.Adam(1e-3)
+ids = tf.constant(np.random.default_rng(4).integers(4, 90, (32, 12)), tf.int32)
+ids_signature = [tf.TensorSpec([None, None], tf.int32)] * 2
+eager_step = lambda source, labels: train_step(model, optimizer, source, labels)  # noqa: E731
+graph_step = tf.function(eager_step, input_signature=ids_signature)
+for name, step in {"eager": eager_step, "graph": graph_step}.items():
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        step(ids, ids)
+        times.append(time.perf_counter() - start)
+    print(f"{name}: first call {times[0]:.2f} s, then {1000 * min(times[1:]):.0f} ms")
+
+# %% [markdown]
+# ### Exercise 11: `greedy_decode`
+#
+# After training nobody knows the right translation: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last** position, take the largest, append it, go on.
+# A sentence that has said EOS is finished, and the others of the batch go on.
+#
+# <details><summary>Hint 1: which of the logits?</summary>
+#
+# They have a row for each word so far: (batch, length, V). The row of the last word says what comes next.
+# </details>
+# <details><summary>Hint 2: sentences that have ended</summary>
+#
+# Keep a boolean for each sentence. Once True, it stays True: what connects the old one with the new one? `ops.where` then chooses between padding and the word.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
+    """Writes the translations of a batch, always taking the most probable next word.
+
+    Args:
+        model: called as model(source_ids, ids_so_far, training=False); gives (logits, attention_weights).
+        source_ids: (batch, src_len).
+        max_len: at most so many words are written.
+        bos_id, eos_id, pad_id: begin, end, padding.
+
+    Returns:
+        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS and after it. The model is not asked
+        again once every sentence has ended.
+    """
+    ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
+    ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")
+    for _ in range(max_len):
+        # 1. The next word of each sentence, (batch,).
+        ### BEGIN SOLUTION
+        logits, _ = model(source_ids, ids, training=False)
+        word = ops.cast(ops.argmax(logits[:, -1], axis=-1), "int32")
+        ### END SOLUTION
+        # 2. Which sentences have ended? They get padding. Append the words; stop if all have ended.
+        ### BEGIN SOLUTION
+        ended = ended | ops.equal(word, eos_id)
+        word = ops.where(ended, pad_id, word)
+        ids = ops.concatenate([ids, word[:, None]], axis=1)
+        if ops.all(ended):
+            break
+        ### END SOLUTION
+    # 3. What was written.
+    ### BEGIN SOLUTION
+    return ids[:, 1:]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.greedy_decode")
+
+# %% [markdown]
+# ## 8. A model that survives the night
+#
+# A `.keras` file holds two things: how to make the model again (its *configuration*), and its weights. Look what happens to yours:
+
+# %%
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+sizes = {"embedding_dim": 16, "num_heads": 4, "fully_connected_dim": 24, "source_vocab_size": 20, "target_vocab_size": 18}
+one_source, one_target = ops.convert_to_tensor([[5, 7, 9]]), ops.convert_to_tensor([[1, 4]])
+fragile = Transformer(num_layers=1, **sizes, max_len=8)
+fragile(one_source, one_target)
+try:
+    fragile.save(folder / "fragile.keras")
+except NotImplementedError as error:
+    print("No configuration:", " ".join(str(error).split()).partition(" in order")[0])
+
+# %% [markdown]
+# So it needs `get_config`: a dict of what the constructor was given. (For a plain `Layer` with numbers as arguments Keras writes that down by itself. For a `Model` it does not.) With that,
+# saving works. And loading works, too. Or does it?
+
+# %%
+class AlmostSavable(Transformer):
+    """Knows its configuration, and that is all."""
+
+    def get_config(self):
+        return {**super().get_config(), "num_layers": 1, **sizes, "max_len": 8}
+
+
+almost = AlmostSavable(num_layers=1, **sizes, max_len=8)
+logits, _ = almost(one_source, one_target)
+almost.save(folder / "almost.keras")
+with warnings.catch_warnings(record=True) as complaints:
+    warnings.simplefilter("always")
+    back = keras.saving.load_model(folder / "almost.keras", custom_objects={"AlmostSavable": AlmostSavable})
+print("logits before:", logits[0, 0, :4].numpy())
+print("logits after: ", back(one_source, one_target)[0][0, 0, :4].numpy())
+print("a warning, easily overlooked:", str(complaints[0].message).partition(" in `")[0])
+
+# %% [markdown]
+# The model that came back is **random**. Variables come with the first call; the loaded model was never called, so there was nothing to put the weights into. Keras tries to call
+# it by itself, but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built: before the weights are read, Keras calls `build_from_config`, and whatever makes the
+# variables there will do. One call with a sentence of two words, for instance.
+#
+# ### Exercise 12: `SavableTransformer`
+#
+# The decorator registers the class under a name, so that `load_model` finds it without `custom_objects`.
+#
+# <details><summary>Hint: what is a sentence of two words?</summary>
+#
+# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on it.
+# </details>
+
+# %% nbgrader={"grade": false, "grade_id": "SavableTransformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
+@keras.saving.register_keras_serializable(package="transformer_labs")
+class SavableTransformer(Transformer):
+    """A Transformer that comes back from a .keras file as it was: configuration and weights.
+
+    It is constructed with the arguments of Transformer, all by keyword: SavableTransformer(num_layers=2, ...).
+    """
+
+    def __init__(self, **config):
+        super().__init__(**config)
+        self.config = config  # only what was said; the rest has its default values
+
+    def get_config(self) -> dict:
+        """What keras.Model.get_config returns, and the constructor's arguments: SavableTransformer(**config) makes a
+        model of the same sizes."""
+        ### BEGIN SOLUTION
+        return {**super().get_config(), **self.config}
+        ### END SOLUTION
+
+    def build_from_config(self, config: dict) -> None:
+        """Makes all variables of a model that has just been constructed (`config` holds shapes, which are not needed)."""
+        ### BEGIN SOLUTION
+        two_words = ops.ones((1, 2), dtype="int32")
+        self(two_words, two_words)
+        ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_SavableTransformer", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("transformer_tensorflow.SavableTransformer")
+
+# %% [markdown]
+# ## 9. Training
+#
+# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never meet in training; sentences that join them are the hardest test.
+
+# %% tags=["skip-grading"]
+from course_utils.data.batches import batches, encode_batch
+from course_utils.data.pairs import split_pairs
+from course_utils.data.translation import translation_pairs
+from course_utils.data.vocabulary import Vocabulary
+
+splits = split_pairs(translation_pairs(24_000, seed=5), validation=300, test=500, seed=5)
+french = Vocabulary.from_texts(pair.source for pair in splits.train)
+english = Vocabulary.from_texts(pair.target for pair in splits.train)
+for pair in (*splits.test[:1], *splits.train[:4]):
+    print(f"{pair.source}\n    {pair.target}")
+print(f"\n{len(splits.train)} pairs for training, {len(french)} French and {len(english)} English words and marks")
+print(f"Jane's sentence is not among them: {splits.test[0] not in splits.train}")
+batch = batches(splits.train, french, english, batch_size=4, seed=0)[0]
+print("\na batch of 4, as ids:", batch.source.shape, batch.target.shape)
+print("labels, first row: ", english.tokens(batch.target[0]))
+
+# %% [markdown]
+# The model has the sizes of lab 05's. Two functions are compiled, each traced once for sentences of any length: the training step, and the model's forward pass, for decoding.
+#
+# If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded into *your* model.
+
+# %% tags=["skip-grading"]
+from course_utils.training import corpus_bleu, exact_match, fit
+
+RUN_TRAINING = True  # False: take the weights that come with the course
+STEPS, WARMUP, FACTOR = 1200, 200, 0.4
+CONFIG = {
+    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
+    "source_vocab_size": len(french), "target_vocab_size": len(english), "dropout_rate": 0.1,
+}
+ids_signature = [tf.TensorSpec([None, None], tf.int64)] * 2
+
+
+def compiled(model):
+    """The model's forward pass as a graph; called like the model."""
+    forward = tf.function(lambda source, target: model(source, target), input_signature=ids_signature)
+    return lambda source_ids, target_ids, training=False: forward(
+        tf.cast(source_ids, tf.int64), tf.cast(target_ids, tf.int64)
+    )
+
+
+def translate_all(translator, sentences):
+    """Translates sentences greedily, a batch at a time."""
+    found = []
+    for start in range(0, len(sentences), 250):
+        ids = tf.constant(encode_batch(sentences[start : start + 250], french))
+        found += [english.decode(row) for row in greedy_decode(translator, ids, max_len=24).numpy()]
+    return found
+
+# %% tags=["skip-grading"]
+from course_utils.models.keras_translator import set_weights
+from course_utils.models.translator import load_weights
+
+keras.utils.set_random_seed(0)
+model = SavableTransformer(**CONFIG)
+two_words = tf.ones((1, 2), tf.int64)
+model(two_words, two_words)  # makes the variables
+print(f"{model.count_params():,} weights")
+floor = -0.9 * np.log(0.9) - 0.1 * np.log(0.1 / (len(english) - 2))
+print(f"lowest possible loss with smoothing 0.1 and {len(english)} classes: {floor:.3f}")
+translator = compiled(model)
+print("before training:", translate_all(translator, [splits.test[0].source])[0][:90])
+
+# %% tags=["skip-grading"]
+
+def score(pairs, translator=translator):
+    """The share of sentences that are right to the last letter."""
+    return exact_match(translate_all(translator, [pair.source for pair in pairs]), [pair.target for pair in pairs])
+
+
+def endless_batches():
+    for epoch in range(1_000):
+        yield from batches(splits.train, french, english, batch_size=64, seed=epoch)
+
+
+def train(model, translator, name):
+    """Trains with your train_step, as a graph, on the same batches for every model; returns the history."""
+    optimizer = keras.optimizers.Adam(WarmupSchedule(128, WARMUP, FACTOR), beta_1=0.9, beta_2=0.98, epsilon=1e-9)
+    optimizer.build(model.trainable_variables)
+    graph_step = tf.function(lambda *ids: train_step(model, optimizer, *ids), input_signature=ids_signature)
+    return fit(
+        lambda batch, number: graph_step(tf.constant(batch.source), tf.constant(batch.target)),
+        endless_batches(), steps=STEPS, name=name,
+        evaluate=lambda: score(splits.validation, translator), evaluate_every=300,
+    )
+
+# %% tags=["skip-grading"]
+from course_utils.plots.training import failure_gallery, learning_curves
+
+history = None
+if RUN_TRAINING:
+    history = train(model, translator, "Transformer, Keras")
+else:
+    set_weights(model, load_weights(vocabularies=(french, english)).state)
+print("after training:", translate_all(translator, [splits.test[0].source])[0])
+if history:
+    print(f"first step, with its tracing: {history.seconds[0]:.1f} s; all {history.steps} steps: {history.seconds[-1]:.0f} s")
+    show_figure(
+        learning_curves([history]),
+        alt="Left: the loss falls steeply at first, then slowly, and levels off above 0, as a smoothed loss does. Right: the "
+        "share of exact matches on validation rises from nothing to nearly all.",
+    )
+
+# %% [markdown]
+# *Jane visits Africa in September*: a sentence that it has never seen.
+#
+# **Exact match** is strict and easy to read: every letter has to be right. **BLEU** (Papineni et al. 2002) is what machine translation usually reports: it counts the groups of one to four
+# words that a translation has in common with the reference, from 0 to 100.
+
+# %% tags=["skip-grading"]
+answers = {}
+for name, pairs in {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}.items():
+    answers[name] = translate_all(translator, [pair.source for pair in pairs])
+    references = [pair.target for pair in pairs]
+    print(f"{name:22}{len(pairs):4} sentences   exact match {exact_match(answers[name], references):6.1%}   "
+          f"BLEU {corpus_bleu(answers[name], references):5.1f}")
+asked = [*splits.test, *splits.unseen_pairings[:500]]
+failure_gallery(
+    [pair.source for pair in asked], [pair.target for pair in asked], [text for texts in answers.values() for text in texts]
+)
+
+# %% [markdown]
+# What it gets wrong is worth reading. The gallery marks the words; is it grammar, or a word that was rare?
+#
+# ### Against an LSTM of the same size
+#
+# Is all this better than what came before it? Here is a recurrent translator of as many weights, well made: an LSTM that reads
+# in both directions, an LSTM that writes, and attention between them (Luong et al. 2015). It is called like your `Transformer`,
+# and so your `train_step` trains it and your `greedy_decode` asks it, without a change.
+
+# %% tags=["skip-grading"]
+class RecurrentTranslator(keras.Model):
+    """Encoder and decoder of LSTMs with Luong's attention (2015, section 3.1, the *general* score)."""
+
+    def __init__(self, source_words, target_words, width, hidden, dropout_rate=0.1):
+        super().__init__()
+        self.words_in = keras.layers.Embedding(source_words, width)
+        self.words_out = keras.layers.Embedding(target_words, width)
+        one_way = keras.layers.LSTM(hidden // 2, return_sequences=True, return_state=True)
+        self.reader = keras.layers.Bidirectional(one_way)
+        self.writer = keras.layers.LSTM(hidden, return_sequences=True)
+        self.general = keras.layers.Dense(hidden, use_bias=False)
+        self.combine = keras.layers.Dense(hidden, activation="tanh")
+        self.scores = keras.layers.Dense(target_words)
+        self.dropout = keras.layers.Dropout(dropout_rate)
+
+    def call(self, source_ids, target_ids, training=False):
+        real = ops.not_equal(source_ids, 0)
+        words = self.dropout(self.words_in(source_ids), training=training)
+        memory, *ends = self.reader(words, mask=real)
+        start = [ops.concatenate(ends[part::2], axis=-1) for part in (0, 1)]  # of the state, and of the cell
+        written = self.dropout(self.words_out(target_ids), training=training)
+        asking = self.writer(written, initial_state=start)
+        fits = ops.matmul(self.general(asking), ops.swapaxes(memory, 1, 2))  # (batch, tgt_len, src_len)
+        shares = ops.softmax(ops.where(real[:, None, :], fits, -1e9))
+        found = self.combine(ops.concatenate([ops.matmul(shares, memory), asking], axis=-1))
+        return self.scores(self.dropout(found, training=training)), {"attention": shares[:, None]}
+
+# %% tags=["skip-grading"]
+if RUN_TRAINING:
+    keras.utils.set_random_seed(0)
+    lstm = RecurrentTranslator(len(french), len(english), width=128, hidden=260)
+    lstm(two_words, two_words)
+    print(f"weights: Transformer {model.count_params():,}, LSTM {lstm.count_params():,}")
+    lstm_translator = compiled(lstm)
+    lstm_history = train(lstm, lstm_translator, "LSTM, Keras")
+    show_figure(
+        learning_curves([history, lstm_history]),
+        alt="Loss and exact match of the Transformer and of the LSTM, over the seconds that the same number of steps took.",
+    )
+    print(f"seconds for {STEPS} steps: Transformer {history.seconds[-1]:.0f}, LSTM {lstm_history.seconds[-1]:.0f}")
+    for name, pairs in {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}.items():
+        exact = [exact_match(answers[name], [pair.target for pair in pairs]), score(pairs, lstm_translator)]
+        print(f"{name:22}exact match: Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
+
+# %% [markdown]
+# Both learn this small grammar nearly by heart, and that is worth knowing: with attention, an LSTM is a strong rival on sentences of
+# ten words. Look at the second line rather than the first, at the words that never met; and at the seconds. An LSTM goes word by
+# word. On two cores that costs little; on a GPU, and for long texts, waiting for the word before is what costs, and the Transformer, which
+# learns from all positions at once, does not wait. That, and not a small grammar, is why it replaced the LSTM.
+#
+# ### Keep it
+#
+# Configuration and weights go into one file. When it comes back, compare, as you have learned above: `load_translator` reads the file with
+# `keras.saving.load_model`, makes sure that the model is one of the sizes that you expect, and that its weights are all there.
+
+# %% tags=["skip-grading"]
+from course_utils.models.keras_translator import WrongWeights, load_translator
+
+model.save(folder / "translator.keras")
+back = load_translator(folder / "translator.keras", CONFIG)
+sample = tf.constant(encode_batch([splits.test[0].source], french))
+before, after = model(sample, two_words)[0], back(sample, two_words)[0]
+print(f"translator.keras: {(folder / 'translator.keras').stat().st_size / 2**20:.1f} MB")
+print("largest difference after loading:", float(ops.max(ops.abs(before - after))))
+try:
+    load_translator(folder / "translator.keras", CONFIG | {"target_vocab_size": len(english) + 1})  # one word more
+except WrongWeights as error:
+    print("with another vocabulary:", error)
+
+# %% [markdown]
+# ## 10. The twin
+#
+# The course comes with weights that were trained in PyTorch. Can *your* Keras model use them? A matrix of PyTorch is (out, in), one of Keras (in, out); and Keras keeps the heads as an axis. So
+# a weight is turned over, and cut into heads. By hand, for one of them:
+
+# %% tags=["skip-grading"]
+from course_utils.models.keras_translator import get_weights
+from course_utils.models.translator import Checkpoint, LibraryTranslator
+
+checkpoint = load_weights()
+twin = SavableTransformer(**checkpoint.config)
+twin(two_words, two_words)
+set_weights(twin, checkpoint.state)
+
+theirs = checkpoint.state["encoder.layers.0.self_attention.w_query.weight"]
+ours = twin.encoder.enc_layers[0].mha.query_dense.kernel
+heads = checkpoint.config["num_heads"]
+by_hand = theirs.T.reshape(theirs.shape[1], heads, -1)
+print("PyTorch (out, in):", theirs.shape, "  Keras (in, heads, head size):", tuple(ours.shape))
+print("turned and cut by hand, equal to yours:", np.allclose(by_hand, ours))
+
+# %% [markdown]
+# `set_weights` did the same with all of them. The judge is a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with
+# padding in both languages.
+
+# %% tags=["skip-grading"]
+import torch
+
+in_pytorch = LibraryTranslator(checkpoint)
+words = checkpoint.source_vocabulary, checkpoint.target_vocabulary
+some = splits.test[:60]
+source = encode_batch([pair.source for pair in some], words[0])
+target = encode_batch([pair.target for pair in some], words[1])
+target = np.concatenate([np.ones((len(some), 1), dtype=np.int64), target[:, :-1]], axis=1)  # teacher forcing
+with torch.no_grad():
+    their_logits, _ = in_pytorch.model(torch.from_numpy(source), torch.from_numpy(target))
+our_logits, _ = twin(source, target)
+apart = np.abs(our_logits.numpy() - their_logits.numpy())[target != 0]
+print(f"logits of {apart.shape[0]} words, {apart.shape[1]} each, between {their_logits.min():.0f} and {their_logits.max():.0f}")
+print(f"largest difference: {apart.max():.1e}")
+our_words = [words[1].decode(row) for row in greedy_decode(compiled(twin), tf.constant(source), max_len=24).numpy()]
+their_words = [in_pytorch(pair.source)[0] for pair in some]
+print(f"equal translations: {sum(map(str.__eq__, our_words, their_words))} of {len(some)}")
+
+yours = Checkpoint(get_weights(model), CONFIG, french, english)  # and back: what you trained, in PyTorch's layers
+print("your weights, PyTorch's layers:", LibraryTranslator(yours)(splits.test[0].source)[0])
+
+# %% [markdown]
+# The rounding of float32, and nothing else. So the architecture is in neither framework. It is in the paper, and in you.
+#
+# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2, everywhere: a LayerNormalization's epsilon, or GELU in its other form. Larger: a mask, a missing
+# factor, or a matrix that was not turned over, which goes unnoticed if it is square.
+#
+# ## 11. Where it looks
+#
+# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer, a picture for each head. Rows are what is written next.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.alignment import Alignment, alignment_heads
+
+
+def translate(text):
+    """(translation, alignment) of one sentence, by your model."""
+    source = encode_batch([text], french)
+    said = [int(word) for word in greedy_decode(translator, source, max_len=24)[0] if word != 0]
+    _, looked = translator(source, tf.constant([[english.bos_id, *said]]))
+    blocks = [looked[f"decoder_layer{i}_block2_decenc_att"][0] for i in range(1, CONFIG["num_layers"] + 1)]
+    tokens = english.tokens([*said, english.eos_id])
+    return english.decode(said), Alignment(french.tokens(source[0]), tokens, np.stack(blocks))
+
+
+said, jane = translate(splits.test[0].source)
+print(splits.test[0].source, "->", said)
+show_figure(
+    alignment_heads(jane),
+    alt="Heat maps of the cross-attention for Jane's sentence, one for each of the four heads and their mean. In several of "
+    "them the bright cells lie along a diagonal: each English word looks at its French partner.",
+)
+
+# %% [markdown]
+# Nobody told the model which word belongs to which. Some heads have found an alignment, others look elsewhere, at the end of the sentence, say. (They show where a layer looked, not why the
+# model decided: lab 02 names the debate.)
+#
+# Your turn. Type French; the grammar is small, so stay near the examples. Under the translation stands where it looked.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.translate import translate_box
+
+translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=french)
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | `Only input tensors may be passed as positional arguments` | `layer(x, True, mask)`: say `training=` and `mask=` |
+# | `This layer does not support masking`, or shapes that do not fit in the second layer | Keras hangs your `mask` on the output: `compute_mask` must return None |
+# | loss near 0 after seconds, translations are nonsense | no look-ahead mask, or labels that are not moved: it reads the answer |
+# | the loss gets better when sentences get more padding | padding is in the mean |
+# | the loss hardly moves from the start | a softmax before a loss that takes logits |
+# | the loss levels off well above 0, and all is right | label smoothing: its best value is not 0 |
+# | NaN at the first sure prediction | the logarithm of a softmax |
+# | different answers for the same sentence | `training=True` somewhere inside |
+# | translations change with what else is in the batch | a padding mask is missing |
+# | each step takes as long as the first one | no `input_signature`: it is traced again for every length |
+# | a loaded model talks nonsense | it was never built before its weights were read |
+# | nearly PyTorch's numbers, off by a percent | epsilon of the LayerNormalization |
+
+# %% [markdown]
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("transformer_tensorflow")
+
+# %% [markdown]
+# ## Going further
+#
+# - **`fit` instead of a step.** Keras can do the loop: `model.compile(optimizer, loss)` and `model.fit(dataset)`. Your model returns two things, so write a `train_step` *method*, or a model that
+#   returns the logits only. When is a loop of your own worth its lines?
+# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both ways. Which one minds? (Xiong et al. 2020, *On layer normalization in the Transformer architecture*.)
+# - **XLA.** `tf.function(jit_compile=True)` compiles for one fixed length. Pad all batches to the same length and measure: is it worth the padding?
+# - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder apart? Lab 08 goes on from there, and keeps keys and values.
+# - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only what is called `tf`.
+# - Vaswani et al. (2017), *Attention is all you need*: all of it is readable for you now.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
