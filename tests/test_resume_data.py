@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
@@ -213,3 +214,18 @@ def test_annotation_by_hand_has_every_fault_that_is_to_be_cleaned(splits):
     assert overlaps[True] > 100
     assert overlaps[False] > 100
     assert annotated_by_hand(splits.train[0]) == annotated_by_hand(splits.train[0])
+
+
+@pytest.mark.slow
+def test_every_process_makes_the_same_resumes():
+    code = "import hashlib; from course_utils.data.resumes import resume_splits as s; print(hashlib.md5(repr(s()).encode()).hexdigest())"
+    made = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(made) == 1 and made != {""}

@@ -125,10 +125,9 @@ def _cities() -> tuple[tuple[str, str], ...]:
     return tuple(cities.items())
 
 
-TOWNS = {
+TOWNS = {  # not it_IT, whose towns Faker keeps in a set: their order is another one in each process
     "en_IN": "India",
     "de_DE": "Germany",
-    "it_IT": "Italy",
     "nl_NL": "Netherlands",
     "pl_PL": "Poland",
     "es_ES": "Spain",
