@@ -614,6 +614,7 @@ def submit(inbound: Path, student: str, stamp: str, text: str) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_last_submission_in_the_exchange_is_taken(lab, inbound):
     submit(inbound, "anna", "2030-01-01 10:00:00 UTC", "first")
     submit(inbound, "anna", "2030-01-02 10:00:00 UTC", "last")
@@ -628,6 +629,7 @@ def test_the_last_submission_in_the_exchange_is_taken(lab, inbound):
     assert taken(lab) == {"anna": notebook("once more")}
 
 
+@pytest.mark.slow
 def test_one_hostile_submission_in_the_exchange_stops_no_other(lab, inbound, tmp_path):
     submit(inbound, "anna", "2030-01-01 10:00:00 UTC", "good")
     (tmp_path / "secret").mkdir()
@@ -650,6 +652,7 @@ def test_one_hostile_submission_in_the_exchange_stops_no_other(lab, inbound, tmp
     assert notebook("secret") not in taken(lab).values()
 
 
+@pytest.mark.slow
 def test_without_an_exchange_it_is_said_what_to_do(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
     with (lab.course.root / "nbgrader_config.py").open("a") as file:

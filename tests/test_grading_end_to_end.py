@@ -271,6 +271,7 @@ def test_regrading_replaces_automatic_scores_and_keeps_what_a_human_entered(cour
         assert (comment.comment, comment.auto_comment) == ("See me.", None)
 
 
+@pytest.mark.slow
 def test_a_submission_that_cannot_be_entered_leaves_no_trace_and_the_next_is_graded(course, monkeypatch):
     lab = Lab.load(course, START)
     for student in ("ada", "ben", "eve"):
@@ -290,6 +291,7 @@ def test_a_submission_that_cannot_be_entered_leaves_no_trace_and_the_next_is_gra
         assert sorted(entry.student.id for entry in book.assignment_submissions(lab.name)) == ["ada", "eve"]
 
 
+@pytest.mark.slow
 def test_one_submission_is_one_transaction(course, monkeypatch):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", lab.release())
@@ -302,6 +304,7 @@ def test_one_submission_is_one_transaction(course, monkeypatch):
         assert book.students == []
 
 
+@pytest.mark.slow
 def test_the_gradebook_is_sound_after_a_class(course):
     lab = Lab.load(course, START)
     for student in ("ada", "ben"):
@@ -319,6 +322,7 @@ def test_the_gradebook_is_sound_after_a_class(course):
             assert book.db.execute(text(f"SELECT COUNT(*) FROM {table}")).scalar() == rows
 
 
+@pytest.mark.slow
 def test_a_lab_whose_cells_changed_after_grading_is_refused_with_what_to_do(course):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", lab.release())
@@ -339,6 +343,7 @@ def test_a_gradebook_that_is_none_is_named(course):
         graded(lab, Canned())
 
 
+@pytest.mark.slow
 def test_a_timestamp_that_is_none_is_left_out(course):
     lab = Lab.load(course, START)
     folder = hand_in(course, lab, "ada", lab.release())
@@ -347,6 +352,7 @@ def test_a_timestamp_that_is_none_is_left_out(course):
     assert not (course.autograded / "ada" / lab.name / "timestamp.txt").exists()
 
 
+@pytest.mark.slow
 def test_written_answers_wait_for_a_human_and_unreadable_ones_do_not(course):
     lab = Lab.load(course, START)
     path = lab.release_folder / lab.notebook_name

@@ -24,12 +24,16 @@ def expected(labs):
     return cache(lambda name, seed: labs[name].expected(seed))
 
 
-def exercises_of_all_labs(course_labs: list[str]) -> list[tuple[str, str]]:
+def exercises_of_all_labs(course_labs: list[str]) -> list:
     from conftest import ROOT
 
     from grader.course import Course
 
-    return [(name, key) for name in course_labs for key in Lab.load(Course(ROOT), name).exercises]
+    return [
+        pytest.param(name, key, marks=[pytest.mark.slow] if "tensorflow" in name else [])  # seconds for each
+        for name in course_labs
+        for key in Lab.load(Course(ROOT), name).exercises
+    ]
 
 
 EXERCISES = exercises_of_all_labs(LABS)

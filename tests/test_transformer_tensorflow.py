@@ -14,6 +14,8 @@ import pytest
 from course_utils.exercises import transformer_tensorflow as exercises
 from course_utils.outcome import try_exercise
 
+pytestmark = pytest.mark.slow  # TensorFlow takes seconds to begin, and to trace
+
 SIZES = {"num_layers": 2, "embedding_dim": 20, "num_heads": 4, "fully_connected_dim": 28, "max_len": 11}
 VOCABULARIES = {"source_vocab_size": 17, "target_vocab_size": 13}
 LAYER = (20, 4, 28)
@@ -431,7 +433,6 @@ def test_the_scripted_model_rewards_only_the_prefix_that_it_said():
     assert model(source, np.array([[3, 7]]))[0].numpy().argmax(-1).tolist() == [[model.lost] * 2]
 
 
-@pytest.mark.slow
 def test_tensorflow_starts_without_a_word_and_errors_still_come_through():
     code = (
         "from course_utils.quiet import without_startup_messages\n"

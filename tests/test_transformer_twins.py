@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow  # TensorFlow takes seconds to begin, and to trace
+
 CONFIG = {
     "num_layers": 2, "embedding_dim": 24, "num_heads": 4, "fully_connected_dim": 40, "source_vocab_size": 30,
     "target_vocab_size": 26, "max_len": 16, "layernorm_eps": 1e-5,
@@ -165,7 +167,6 @@ def test_one_step_of_training_moves_both_to_the_same_weights(in_keras, in_torch,
 # ---------------------------------------------------------------------------------- the weights that come with the course
 
 
-@pytest.mark.slow
 def test_with_the_shipped_weights_both_translate_alike_and_most_sentences_rightly(in_keras):
     import tensorflow as tf
 
