@@ -87,6 +87,7 @@ class Course:
             "nbgrader.preprocessors.SaveAutoGrades",
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
+        config.GenerateFeedback.exporter_class = "grader.feedback_page.FeedbackPage"
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
 

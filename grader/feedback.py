@@ -22,6 +22,7 @@ from nbgrader.utils import capture_log
 from course_utils.comparison import Verdict
 from course_utils.report import Report
 from grader.course import CourseError
+from grader.feedback_page import FACTS
 from grader.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
 
@@ -80,7 +81,8 @@ def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) 
     got = earned(verdicts[key], points)
     report = Report(verdicts[key], points=(got, points), advice=advice(lab, key, verdicts))
     data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
-    return new_output("execute_result", data=data, execution_count=1)
+    facts = {"summary": verdicts[key].summary, "mistakes": [found.title for found in verdicts[key].diagnoses]}
+    return new_output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
 
 
 def inert_markdown(text: str) -> str:

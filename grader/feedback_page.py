@@ -1,0 +1,173 @@
+"""A learner's feedback page: one file that reads well without network, scripts and fonts from elsewhere.
+
+It stands in the place of nbgrader's own page (``GenerateFeedback.exporter_class``), whoever makes feedback: `grader feedback`,
+formgrader's button or nbgrader's command.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import re
+from html import escape
+from typing import Any
+
+import jinja2
+from nbconvert.exporters import Exporter
+from nbconvert.exporters.exporter import ResourcesDict
+from nbconvert.filters import ansi2html
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from pygments.formatters import HtmlFormatter
+from traitlets import default
+
+from course_utils.display import inline
+from grader.lab import checked_exercise, nbgrader_of
+
+FACTS = "course"
+"""Name under which a check cell's output carries what the page's overview says of it."""
+
+MAX_FORMULAS = 400
+MAX_FORMULA = 400
+_SIZE = 12
+_REWRITTEN = {r"\operatorname*": r"\operatorname", r"\tfrac": r"\frac", r"\texttt": r"\mathtt", r"\le": r"\leq",
+              r"\ne": r"\neq", r"\big": ""}  # fmt: skip
+_COMMAND = re.compile(r"\\[A-Za-z]+\*?")
+_ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL)
+
+
+class FeedbackPage(Exporter):
+    """An executed, graded notebook as its author gets to see it."""
+
+    @default("file_extension")
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: ResourcesDict | None = None, **kw: Any
+    ) -> tuple[str, ResourcesDict]:
+        """The page of a notebook. nbgrader's preprocessors put scores and comments into it first."""
+        notebook, resources = super().from_notebook_node(nb, resources, **kw)
+        return as_html(notebook, resources["nbgrader"]), resources
+
+
+def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
+    """The page.
+
+    Args:
+        notebook: with scores and comments in its cells' metadata.
+        facts: ``score``, ``max_score`` and ``late_penalty`` of the submission; ``notebook``, its name.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grader", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "markdown": _Markdown(trusted=True),
+        "comment": _Markdown(trusted=False),
+        "code": Highlight2HTML(pygments_lexer="ipython3"),
+        "ansi": ansi2html,
+        "inline": inline,
+    }
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("vs", "github-dark"))
+    title = _title(notebook) or facts["notebook"]
+    return environment.get_template("feedback.html").render(
+        cells=notebook.cells,
+        rows=[row for cell in notebook.cells if (row := _row(cell))],
+        title=title,
+        facts=facts,
+        grader_of=nbgrader_of,
+        exercise_of=checked_exercise,
+        light=light,
+        dark=dark,
+    )
+
+
+def _title(notebook: NotebookNode) -> str:
+    """The lab's title, taken out of the notebook: the page begins with it."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (found := re.match(r"# (.+)\n*", cell.source)):
+            cell.source = cell.source[found.end() :]
+            return found[1]
+    return ""
+
+
+def _row(cell: NotebookNode) -> dict[str, Any] | None:
+    """What the overview says of a graded cell."""
+    meta = nbgrader_of(cell)
+    if not meta.get("grade"):
+        return None
+    outputs = cell.get("outputs") or [{}]
+    told = outputs[0].get("metadata", {}).get(FACTS, {})
+    given = outputs[0].get("data", {}).get("text/plain")
+    score, points = float(meta.get("score") or 0), float(meta["points"])
+    key = checked_exercise(cell)
+    return {
+        "id": meta["grade_id"],
+        "name": key.partition(".")[2] if key else meta["grade_id"],
+        "score": score,
+        "points": points,
+        "mark": "all" if score >= points - 0.005 else "some" if score else "none",
+        "summary": told.get("summary", "").partition(": ")[2],  # its exercise stands beside it
+        "mistakes": told.get("mistakes", []),
+        "by_hand": given is not None and abs(score - float(given)) > 0.005,
+    }
+
+
+# ---------------------------------------------------------------------------------- text and formulas
+
+
+class _Markdown:
+    """Markdown to HTML, formulas as pictures. Only text of the course itself may hold HTML."""
+
+    def __init__(self, trusted: bool) -> None:
+        renderer = _Renderer(escape=not trusted, allow_harmful_protocols=False, exclude_anchor_links=True)
+        self._markdown = MarkdownWithMath(renderer=renderer)
+
+    def __call__(self, source: str) -> str:
+        return self._markdown.render(source)
+
+
+class _Renderer(IPythonRenderer):
+    formulas = 0
+
+    def inline_math(self, body: str) -> str:
+        return self._typeset(body)
+
+    def block_math(self, body: str) -> str:
+        found = _ALIGNED.fullmatch(body)
+        lines = found[1].replace("&", "").split(r"\\") if found else [body]
+        return f'<span class="formula">{"<br>".join(self._typeset(line.strip()) for line in lines)}</span>'
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self.block_math(f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+    def _typeset(self, tex: str) -> str:
+        self.formulas += 1
+        picture = typeset(tex) if self.formulas <= MAX_FORMULAS else None
+        return picture or f"<code>{escape(tex)}</code>"
+
+
+@functools.lru_cache(maxsize=1000)
+def typeset(tex: str) -> str | None:
+    """A formula as a picture that stands on the line of the text around it; None if it cannot be drawn."""
+    if len(tex) > MAX_FORMULA:
+        return None
+    from matplotlib.font_manager import FontProperties  # half a second, for no other command
+    from matplotlib.mathtext import math_to_image
+
+    drawn = _COMMAND.sub(lambda found: _REWRITTEN.get(found[0], found[0]), tex.replace("\n", " "))
+    file = io.BytesIO()
+    try:
+        depth = math_to_image(
+            f"${drawn.strip()}$", file, FontProperties(size=_SIZE, math_fontfamily="cm"), dpi=72, format="svg"
+        )
+    except (ValueError, RuntimeError, RecursionError):
+        return None
+    height = re.search(rb'<svg[^>]* height="([\d.]+)pt"', file.getvalue())
+    if not height:
+        return None
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    style = f"height:{float(height[1]) / _SIZE:.2f}em;vertical-align:{-depth / _SIZE:.2f}em"
+    return f'<img class="maths" style="{style}" alt="{escape(tex)}" src="data:image/svg+xml;base64,{data}">'
