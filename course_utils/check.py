@@ -1,8 +1,8 @@
 """``check("module.name")``: the one call in every check cell.
 
 In a learner's notebook it tries the object called ``name`` on the exercise's cases, compares with
-``expected.npz``, shows a report, and raises :class:`CheckFailed` if something is not right yet (so that
-nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is set) it publishes
+``expected.npz``, shows a report with the hints that are open by now, and raises :class:`CheckFailed` if something
+is not right yet (so that nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is set) it publishes
 the outcomes at that seed and judges nothing.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from course_utils.bypass import Use, uses_of
 from course_utils.comparison import Verdict, compare, earlier_first, not_run
 from course_utils.display import publish as _display
 from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
-from course_utils.expected import FILE_NAME, load_expected
+from course_utils.expected import FILE_NAME, Hint, load_expected, load_hints
 from course_utils.outcome import OUTCOME_MIME, encode, try_exercise
 from course_utils.report import Report
 
@@ -54,13 +55,32 @@ def check(key: str) -> None:
         return
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
     verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass)
+    entry, tally = progress.load().get(key), ""
     if not verdict.problem:  # an untouched stub is no attempt
-        progress.record(key, verdict.score)
+        entry = progress.record(key, verdict.score)
         start_page.refresh(Path.cwd().parent)
-    report = Report(verdict, advice=_earlier_first(key, exercise, verdict))
+        if verdict.correct or not entry["solved"]:
+            tally = progress.tally(entry)
+    report = Report(verdict, advice=_earlier_first(key, exercise, verdict), tally=tally)
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:
+        if hints := load_hints(Path.cwd() / FILE_NAME, key):
+            text = _open_hints(hints, entry)
+            _display({"text/plain": re.sub("</?(details|summary)>", "", text), "text/markdown": text})
         raise CheckFailed(verdict.summary)
+
+
+def _open_hints(hints: Sequence[Hint], entry: Mapping[str, Any] | None) -> str:
+    """The hints that are open by now, folded: the first one at once, another after every attempt."""
+    tried = entry["attempts"] if entry else 0
+    count = len(hints) if entry and entry["solved"] else max(1, min(tried, len(hints)))
+    parts = [
+        f"<details><summary>Hint {number} of {len(hints)}{hint.title and ': '}{hint.title}</summary>\n\n{hint.text}\n\n</details>"
+        for number, hint in enumerate(hints[:count], 1)
+    ]
+    if count < len(hints):
+        parts.append(f"Hint {count + 1} opens when you have {'tried' if not tried else 'tried again'}.")
+    return "\n\n".join(parts)
 
 
 def report_on(key: str, attempt: Any) -> Report:

@@ -1,7 +1,7 @@
 """``expected.npz``: what the reference and the known mistakes produce at the public seed.
 
 It lies beside each notebook, written by ``grader build``: arrays, and one JSON index with the words of the
-known mistakes. It is loaded without pickle.
+known mistakes and the hints of each exercise. It is loaded without pickle.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,15 @@ from course_utils.outcome import Outcome, Problem
 FILE_NAME = "expected.npz"
 
 
-def save_expected(path: Path, exercises: dict[str, Expected]) -> None:
-    """Writes the expected outcomes of a lab's exercises (key -> Expected)."""
+class Hint(NamedTuple):
+    """A hint of an exercise: what it is about (may be empty), and its text in Markdown."""
+
+    title: str
+    text: str
+
+
+def save_expected(path: Path, exercises: dict[str, Expected], hints: dict[str, list[Hint]]) -> None:
+    """Writes the expected outcomes and the hints of a lab's exercises (key -> Expected, key -> its hints in order)."""
     arrays: dict[str, np.ndarray] = {}
     index: dict[str, dict] = {}
     for key, expected in exercises.items():
@@ -35,6 +43,7 @@ def save_expected(path: Path, exercises: dict[str, Expected]) -> None:
                 ]
                 for mistake in expected.mistakes
             ],
+            "hints": hints.get(key, []),
         }
     words = np.frombuffer(json.dumps(index, sort_keys=True).encode(), np.uint8)
     np.savez_compressed(path, index=words, **arrays)
@@ -46,15 +55,7 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
     Raises:
         LookupError: the file is missing, damaged, or of another version of the lab; the message says so.
     """
-    try:
-        index, arrays = _read(path, path.stat().st_mtime_ns)
-    except FileNotFoundError:
-        raise LookupError(
-            f"{FILE_NAME} is not in this notebook's folder ({path.parent}). It comes with the lab: get the "
-            "lab's folder again, or open the notebook from inside it."
-        ) from None
-    except Exception as error:
-        raise LookupError(f"{FILE_NAME} cannot be read ({error}). Get the lab's folder again.") from None
+    index, arrays = _load(path)
     entry = index.get(key)
     if entry is None or len(entry["reference"]) != len(exercise.cases):
         raise LookupError(f"{FILE_NAME} is of another version of this lab. Get the lab's folder again.")
@@ -64,6 +65,27 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
         for name, title, hint, outcomes in entry["mistakes"]
     )
     return Expected(inputs, _take(arrays, f"{key}/reference", entry["reference"]), mistakes)
+
+
+def load_hints(path: Path, key: str) -> list[Hint]:
+    """The hints of one exercise, in order.
+
+    Raises:
+        LookupError: the file is missing or damaged; the message says so.
+    """
+    return [Hint(*hint) for hint in _load(path)[0].get(key, {}).get("hints", [])]
+
+
+def _load(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    try:
+        return _read(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        raise LookupError(
+            f"{FILE_NAME} is not in this notebook's folder ({path.parent}). It comes with the lab: get the "
+            "lab's folder again, or open the notebook from inside it."
+        ) from None
+    except Exception as error:
+        raise LookupError(f"{FILE_NAME} cannot be read ({error}). Get the lab's folder again.") from None
 
 
 @lru_cache(maxsize=4)

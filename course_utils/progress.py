@@ -50,8 +50,8 @@ def best_scores() -> dict[str, float]:
     return {key: entry.get("best", 0.0) for key, entry in load().items()}
 
 
-def record(key: str, score: float) -> None:
-    """Notes an attempt; once an exercise is solved, its attempts are no longer counted.
+def record(key: str, score: float) -> dict:
+    """Notes an attempt and returns the exercise's entry; once it is solved, its attempts are no longer counted.
 
     A check never fails because its progress cannot be written.
     """
@@ -71,7 +71,36 @@ def record(key: str, score: float) -> None:
         scratch.write_text(json.dumps(entries, indent=1), "utf-8")
         scratch.replace(target)  # a reader never sees half a file
     except OSError:
-        return
+        pass
+    return entry
+
+
+def tally(entry: dict) -> str:
+    """Attempts and time of an exercise in one sentence: "Solved with attempt 3, 12 minutes after the first." """
+    attempts = entry["attempts"]
+    word = f"Solved with attempt {attempts}" if entry["solved"] else f"Attempt {attempts}"
+    return f"{word}{f', {_time(entry)} after the first' if attempts > 1 else ''}."
+
+
+def _time(entry: dict) -> str:
+    """From the first attempt to the solution, or to the last one."""
+    try:
+        begun, ended = (datetime.fromisoformat(entry[name]) for name in ("first", "last"))
+        if entry["solved"]:
+            ended = datetime.fromisoformat(entry["solved"])
+        minutes = round((ended - begun).total_seconds() / 60)
+    except (KeyError, TypeError, ValueError):  # written by an older course, or by hand
+        return "some time"
+    if minutes < 1:
+        return "less than a minute"
+    count, unit = (
+        (minutes, "minute")
+        if minutes < 90
+        else (round(minutes / 60), "hour")
+        if minutes < 36 * 60
+        else (round(minutes / 1440), "day")
+    )
+    return f"{count} {unit}{'s' if count > 1 else ''}"
 
 
 # ---------------------------------------------------------------------------------- overview

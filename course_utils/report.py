@@ -19,12 +19,18 @@ _STYLE = (
 
 
 class Report:
-    """Shows a verdict in a notebook. ``points`` (earned, of) is known when grading only."""
+    """Shows a verdict in a notebook.
 
-    def __init__(self, verdict: Verdict, points: tuple[float, float] | None = None, advice: str = "") -> None:
+    ``points`` (earned, of) is known when grading only, ``tally`` (attempts and time) in a check only.
+    """
+
+    def __init__(
+        self, verdict: Verdict, points: tuple[float, float] | None = None, advice: str = "", tally: str = ""
+    ) -> None:
         self.verdict = verdict
         self.points = points
         self.advice = advice
+        self.tally = tally
 
     def _headline(self) -> str:
         text = self.verdict.summary
@@ -49,8 +55,7 @@ class Report:
                     lines.append(f"         {check.detail}")
         if verdict.next_step and not verdict.diagnoses:
             lines.append(f"  Next: {verdict.next_step}")
-        if self.advice:
-            lines.append(f"  {self.advice}")
+        lines += [f"  {words}" for words in (self.advice, self.tally) if words]
         if verdict.printed:
             lines += ["  Your code printed:", *(f"    {line}" for line in verdict.printed.splitlines()[:20])]
         return "\n".join(lines)
@@ -78,6 +83,8 @@ class Report:
             parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
         if self.advice:
             parts.append(f"<div>{inline(self.advice)}</div>")
+        if self.tally:
+            parts.append(f'<div style="opacity:.75">{escape(self.tally)}</div>')
         if verdict.printed:
             parts.append(
                 f"<details><summary>Your code printed</summary><pre>{escape(verdict.printed)}</pre></details>"

@@ -28,7 +28,7 @@ from traitlets.config import Config
 from course_utils.bypass import uses_of
 from course_utils.comparison import Expected, compare
 from course_utils.exercise import PUBLIC_SEED
-from course_utils.expected import FILE_NAME, save_expected
+from course_utils.expected import FILE_NAME, Hint, save_expected
 from grader.course import STUB, Course, CourseError
 from grader.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
@@ -39,6 +39,7 @@ SEEDS = (PUBLIC_SEED, 1, 2)
 _REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
+_HINT = re.compile(r"<details>\s*<summary>Hint\b[ \d]*:?(.*?)</summary>(.*?)</details>\n*", re.DOTALL)
 
 
 class BuildError(CourseError):
@@ -80,6 +81,7 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     """
     source = lab.source()
     _refuse_if(_source_faults(lab, source))
+    hints = take_hints(source)
     expected = lab.expected(PUBLIC_SEED)
     _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source)])
 
@@ -87,7 +89,7 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     shutil.rmtree(source_folder, ignore_errors=True)
     source_folder.mkdir(parents=True)
     nbformat.write(source, source_folder / lab.notebook_name)
-    save_expected(source_folder / FILE_NAME, expected)
+    save_expected(source_folder / FILE_NAME, expected, hints)
 
     config = lab.course.nbgrader_config()
     config.CourseDirectory.root = str(scratch)
@@ -101,6 +103,24 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     nbformat.write(release, notebook_path)
     _refuse_if([*stub_faults(source, release), *leaks(lab, source, built)])
     return built
+
+
+def take_hints(source: NotebookNode) -> dict[str, list[Hint]]:
+    """Takes the folded hints out of a notebook: exercise -> those that stood before its check cell, in order.
+
+    Learners get them from the check, one after another, so the release must not show them. A cell that held
+    nothing else goes.
+    """
+    hints: dict[str, list[Hint]] = {}
+    waiting: list[Hint] = []
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            waiting += [Hint(title.strip(), text.strip()) for title, text in _HINT.findall(cell.source)]
+            cell.source = _HINT.sub("", cell.source).rstrip("\n")
+        elif key := checked_exercise(cell):
+            hints[key], waiting = waiting, []
+    source.cells = [cell for cell in source.cells if cell.source or cell.cell_type != "markdown"]
+    return hints
 
 
 def generate_assignment(config: Config, assignment: str) -> None:

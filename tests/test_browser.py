@@ -155,6 +155,11 @@ def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab,
     page.get_by_text(
         "a part is still to be written. Replace the lines marked YOUR CODE HERE"
     ).first.wait_for()
+    text = page.get_by_text("is the matrix product").first
+    assert not text.is_visible()
+    page.get_by_text("Hint 1 of 1: how do I multiply matrices in NumPy?").first.focus()
+    page.keyboard.press("Enter")
+    text.wait_for()
     keep_picture(page, "unsolved")
 
 

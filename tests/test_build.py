@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 from course_utils.exercise import Case, Exercise
-from course_utils.expected import FILE_NAME
+from course_utils.expected import FILE_NAME, load_hints
 from grader.build import SEEDS, BuildError, build
 from grader.course import STUB, Course, CourseError
 from grader.lab import Lab, checked_exercise, is_solution
@@ -115,6 +115,23 @@ def test_a_lab_becomes_a_release_with_stubs_checks_and_expected_values(tiny):
     assert "YOUR CODE HERE" in solution.source and "twice_as_much = " not in solution.source
     assert [key for cell in notebook.cells if (key := checked_exercise(cell))] == ["tiny.double"]
     assert all(not cell.get("outputs") for cell in notebook.cells)
+
+
+def test_hints_go_from_the_notebook_to_the_check_in_their_order(tiny):
+    path = tiny / "00_tiny.py"
+    before, check, rest = path.read_text().partition('# %% nbgrader={"grade": true')
+    cells = (
+        "# %% [markdown]\n# Stuck?\n#\n# <details><summary>Hint 1: begin</summary>\n#\n# With $x$.\n# </details>\n#\n"
+        "# <details><summary>Another thing</summary>stays</details>\n\n"
+        "# %% [markdown]\n# <details><summary>Hint</summary>\n#\n# And `x`.\n#\n# </details>\n\n"
+    )
+    path.write_text(before + cells + check + rest)
+    release = made(tiny)
+    hints = load_hints(release / FILE_NAME, "tiny.double")
+    assert hints == [("begin", "With $x$."), ("", "And `x`.")]
+    texts = [cell.source for cell in nbformat.read(release / "tiny.ipynb", as_version=4).cells]
+    assert not [text for text in texts if "Hint" in text or not text]
+    assert "Stuck?\n\n<details><summary>Another thing</summary>stays</details>" in texts
 
 
 def test_building_twice_gives_the_same_bytes(tiny):

@@ -412,7 +412,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     inputs = (CASES[0].runs("small.double", PUBLIC_SEED),)
     reference = try_exercise(module.double, "small.double", lambda x: 2 * x, PUBLIC_SEED)
-    save_expected(tmp_path / FILE_NAME, {"small.double": Expected(inputs, tuple(reference))})
+    save_expected(tmp_path / FILE_NAME, {"small.double": Expected(inputs, tuple(reference))}, {})
 
 
 def run(namespace: dict, *cells: str) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import linecache
+import os
 import subprocess
 import sys
 import types
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ from course_utils import check, inputs_of, progress
 from course_utils.check import SEED_VARIABLE, CheckFailed
 from course_utils.comparison import Expected
 from course_utils.exercise import PUBLIC_SEED, Case, Exercise, take_value
-from course_utils.expected import FILE_NAME, save_expected
+from course_utils.expected import FILE_NAME, Hint, save_expected
 from course_utils.outcome import try_exercise
 
 # ---------------------------------------------------------------------------------- exercises of every kind
@@ -101,6 +104,15 @@ REFERENCES = {
 }
 
 
+HINTS = {
+    "kinds.double": [
+        Hint("where do I begin?", "Add $x$ to itself."),
+        Hint("", "Once."),
+        Hint("the end", "Twice."),
+    ]
+}
+
+
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
     """A lab with an exercise of each kind; the current folder is that of its notebook."""
@@ -117,7 +129,7 @@ def write_expected(folder, references):
         key, exercise = f"kinds.{name}", exercises[name]
         inputs = tuple(case.runs(key, PUBLIC_SEED) for case in exercise.cases)
         everything[key] = Expected(inputs, tuple(try_exercise(exercise, key, reference, PUBLIC_SEED)))
-    save_expected(folder / FILE_NAME, everything)
+    save_expected(folder / FILE_NAME, everything, HINTS)
 
 
 def run(source: str, key: str, capsys) -> tuple[str, str]:
@@ -250,6 +262,41 @@ def test_attempts_until_it_is_solved_and_the_best_score_are_remembered(lab, caps
     run("def double(x): return x", "kinds.double", capsys)
     entry = progress.load()["kinds.double"]
     assert entry["attempts"] == 2 and entry["best"] == 1 and entry["solved"]
+
+
+def shown_hints(lab, capsys, source: str) -> list[str]:
+    report = run(source, "kinds.double", capsys)[0]
+    return [line for line in report.splitlines() if line.startswith("Hint ")]
+
+
+def test_hints_open_one_at_a_time_another_after_every_try(lab, capsys):
+    untouched, wrong = "def double(x): raise NotImplementedError()", "def double(x): return x"
+    first, second, third = "Hint 1 of 3: where do I begin?", "Hint 2 of 3", "Hint 3 of 3: the end"
+    assert shown_hints(lab, capsys, untouched) == [first, "Hint 2 opens when you have tried."]
+    assert shown_hints(lab, capsys, wrong) == [first, "Hint 2 opens when you have tried again."]
+    assert shown_hints(lab, capsys, untouched) == [first, "Hint 2 opens when you have tried again."]
+    assert shown_hints(lab, capsys, wrong) == [first, second, "Hint 3 opens when you have tried again."]
+    assert shown_hints(lab, capsys, wrong) == shown_hints(lab, capsys, wrong) == [first, second, third]
+    assert shown_hints(lab, capsys, "def double(x): return 2 * x") == []
+
+
+def test_who_has_solved_an_exercise_sees_all_its_hints_when_it_breaks_again(lab, capsys):
+    run("def double(x): return 2 * x", "kinds.double", capsys)
+    assert len(shown_hints(lab, capsys, "def double(x): return x")) == 3
+
+
+def test_a_check_says_attempts_and_time(lab, capsys):
+    wrong, right = "def double(x): return x", "def double(x): return 2 * x"
+    assert "Attempt 1." in run(wrong, "kinds.double", capsys)[0]
+    entries = progress.load()
+    entries["kinds.double"]["first"] = (datetime.now(UTC) - timedelta(minutes=12)).isoformat(
+        timespec="seconds"
+    )
+    Path(os.environ["TRANSFORMER_LABS_PROGRESS"]).write_text(json.dumps(entries))
+    assert "Attempt 2, 12 minutes after the first." in run(wrong, "kinds.double", capsys)[0]
+    for _ in range(2):
+        assert "Solved with attempt 3, 12 minutes after the first." in run(right, "kinds.double", capsys)[0]
+    assert "ttempt" not in run(wrong, "kinds.double", capsys)[0]
 
 
 def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch):

@@ -10,7 +10,7 @@ from conftest import LABS
 
 from course_utils.comparison import compare
 from course_utils.exercise import PUBLIC_SEED
-from course_utils.expected import FILE_NAME, load_expected
+from course_utils.expected import FILE_NAME, load_expected, load_hints
 from course_utils.outcome import decode, encode, try_exercise
 from grader.demo import reference_texts
 from grader.lab import Lab, is_solution, nbgrader_of
@@ -127,6 +127,15 @@ def test_every_hint_teaches_without_the_code(labs, lab):
             assert entry.title.endswith("."), entry.name
             assert "`return" not in entry.hint, entry.name
             assert not [part for part in secret if part in entry.hint], entry.name
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_exercise_has_hints_and_only_the_check_shows_them(labs, name):
+    lab = labs[name]
+    for key in lab.exercises:
+        hints = load_hints(lab.release_folder / FILE_NAME, key)
+        assert hints and all(len(hint.text) > 40 for hint in hints), key
+    assert not [cell.id for cell in lab.release().cells if "<summary>Hint" in cell.source]
 
 
 @pytest.mark.slow

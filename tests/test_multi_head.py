@@ -550,7 +550,7 @@ def browser(published) -> SimpleNamespace:
     """The controls of a head browser over made-up attention, by name, and what was published."""
     head_plots.head_browser(made_up, "the cat <b> the mat", layer=1, head=2)
     (bundle,) = published
-    sentence, layer, head, jump, who, said, picture = live(bundle).children
+    _, sentence, layer, head, jump, who, said, picture = live(bundle).children
     return SimpleNamespace(
         sentence=sentence,
         layer=layer,
@@ -603,7 +603,7 @@ def test_the_browser_follows_layer_head_token_and_a_sentence_that_is_typed(brows
 def test_the_browser_goes_to_the_head_that_looks_most_at_something(browser):
     browser.jump.value = "previous token"
     assert (browser.layer.value, browser.head.value) == (2, 3) and "Layer 2, head 3" in browser.picture.value
-    assert browser.jump.value == ""
+    assert browser.jump.value is None
 
 
 def test_the_browser_says_what_it_cannot_show_and_keeps_what_it_showed(browser):
@@ -623,7 +623,7 @@ def test_the_browser_shows_the_message_of_an_encoder_that_is_not_there(published
 
     head_plots.head_browser(read, "first")
     (bundle,) = published
-    sentence, *_, said, _ = live(bundle).children
+    _, sentence, *_, said, _ = live(bundle).children
     sentence.value = "second"
     assert said.value == "The pretrained encoder is not installed &lt;here&gt;."
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from course_utils import progress
-from course_utils.progress import LabProgress, as_html, as_text, progress_of_labs
+from course_utils.progress import LabProgress, as_html, as_text, progress_of_labs, tally
 
 LABS = [
     LabProgress("00", "Start", 20, {"one": {"best": 1.0, "attempts": 1}}),
@@ -27,6 +28,32 @@ def test_once_solved_further_runs_are_no_attempts_and_lose_nothing():
         progress.record("lab.exercise", score)
     entry = progress.load()["lab.exercise"]
     assert (entry["best"], entry["attempts"]) == (1.0, 2) and entry["solved"]
+
+
+@pytest.mark.parametrize(
+    "minutes, words",
+    [
+        (0, "less than a minute"),
+        (1, "1 minute"),
+        (89, "89 minutes"),
+        (90, "2 hours"),
+        (35 * 60, "35 hours"),
+        (36 * 60, "2 days"),
+    ],
+)
+def test_the_time_to_solve_is_from_the_first_attempt_to_the_one_that_solved_it(minutes, words):
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+    solved, last = first + timedelta(minutes=minutes), first + timedelta(days=99)
+    entry = {
+        "attempts": 2,
+        "best": 1,
+        "first": first.isoformat(),
+        "solved": solved.isoformat(),
+        "last": last.isoformat(),
+    }
+    assert tally(entry) == f"Solved with attempt 2, {words} after the first."
+    assert tally(entry | {"attempts": 1}) == "Solved with attempt 1."
+    assert "some time" in tally(entry | {"first": None})
 
 
 @pytest.mark.parametrize(

@@ -538,18 +538,3 @@ def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped
         assert output.get("name") != "stderr", (cell.id, output.text)
         said += output.get("text", "")
     assert "after:  Jane visits Africa in September" in said
-
-
-@pytest.mark.slow
-def test_the_lab_s_recipe_reaches_95_of_100_held_out_sentences(lab):
-    """Trains for about a minute."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("train_weights", lab.folder / "train_weights.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    names = script.prepared()
-    names["torch"].manual_seed(11)
-    model = names["Transformer"](**names["CONFIG"])
-    names["train"](model, "test", steps=names["STEPS"])
-    assert names["score"](model, names["splits"].test) >= 0.95

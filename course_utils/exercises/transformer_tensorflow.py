@@ -1056,7 +1056,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
 
 def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with plain_errors():
-        ids = learner(**tensors(inputs))
+        ids = call_function(learner, tensors(inputs))
     if ids is None:
         raise TypeError("it returned None instead of the ids.")
     rows = [[int(word) for word in np.asarray(row).reshape(-1)] for row in ids]

@@ -16,6 +16,7 @@ from course_utils.maths import softmax
 from course_utils.plots import show_live
 
 if TYPE_CHECKING:
+    from ipywidgets import HTML
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -62,9 +63,8 @@ def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: S
     axes.set_yticks(range(len(rows)), rows)
     for (row, column), value in np.ndenumerate(table):
         text = ("yes" if value else "-") if table.dtype == bool else f"{value:.2f}"
-        axes.text(
-            column, row, text, ha="center", va="center", fontsize=8, color="black" if value > 0.6 else "white"
-        )
+        colour = "black" if value > 0.45 else "white"  # what stands out more on viridis
+        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 
 def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
@@ -143,6 +143,16 @@ def _bars_text(labels: Sequence[str], values: np.ndarray) -> str:
     )
 
 
+def focus_ring() -> HTML:
+    """Part of a widget with sliders, which would not show by themselves that the keyboard is on them."""
+    import ipywidgets
+
+    return ipywidgets.HTML(
+        "<style>.noUi-handle:focus-visible {outline: 2px solid var(--jp-brand-color1, #1976d2) !important; "
+        "outline-offset: 2px}</style>"
+    )
+
+
 def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
     """A slider for d_k: the softmax of ``scores`` that grow with √d_k, with and without the division.
 
@@ -175,7 +185,7 @@ def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
     )
     picture = ipywidgets.HTML(html(4))
     slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
-    widget = ipywidgets.VBox([slider, picture])
+    widget = ipywidgets.VBox([focus_ring(), slider, picture])
     show_live(widget, html="".join(map(html, (1, 16, 256))), text="\n\n".join(map(text, (1, 16, 256))))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from course_utils.plots import show_live
-from course_utils.plots.attention import weights_text
+from course_utils.plots.attention import focus_ring, weights_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -275,16 +275,16 @@ def head_browser(
     typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, layout=wide)
     which_layer = ipywidgets.IntSlider(layer, 1, layers, description="layer", layout=wide)
     which_head = ipywidgets.IntSlider(head, 1, heads, description="head", layout=wide)
-    who = ipywidgets.Dropdown(
+    # No drop-down lists: JupyterLab takes the up and down keys for itself.
+    who = ipywidgets.SelectionSlider(
         options=_asking(shown), value=_ALL if token is None else token, description="who looks", layout=wide
     )
-    jump = ipywidgets.Dropdown(
-        options=[
-            ("the head that looks most at ...", ""),
-            *((f"... {PATTERNS[name]}", name) for name in PATTERNS),
-        ],
+    jump = ipywidgets.ToggleButtons(
+        options=list(PATTERNS),
+        value=None,
+        tooltips=[f"the head that looks most at {meant}" for meant in PATTERNS.values()],
         description="go to",
-        layout=wide,
+        style={"button_width": "auto"},
     )
     said = ipywidgets.HTML()
     picture = ipywidgets.HTML(_view_html(shown, layer, head, token))
@@ -308,7 +308,7 @@ def head_browser(
         redraw()
 
     def go_to(change: Mapping[str, str]) -> None:
-        if not change["new"]:
+        if change["new"] is None:
             return
         shares = pattern_shares(shown.tokens, shown.attention)[change["new"]]
         if np.isnan(shares).any():
@@ -316,20 +316,20 @@ def head_browser(
         else:
             said.value = ""
             which_layer.value, which_head.value = strongest(shares)
-        jump.value = ""  # so that it can be chosen again
+        jump.value = None  # so that it can be chosen again
 
     typed.observe(new_sentence, names="value")
     jump.observe(go_to, names="value")
     for control in (which_layer, which_head, who):
         control.observe(redraw, names="value")
     show_live(
-        ipywidgets.VBox([typed, which_layer, which_head, jump, who, said, picture]),
+        ipywidgets.VBox([focus_ring(), typed, which_layer, which_head, jump, who, said, picture]),
         html=f"<div>{escape(sentence)}</div>{_view_html(read(sentence), layer, head, token)}",
         text=f"{sentence}\n{_view_text(read(sentence), layer, head)}",
     )
 
 
-_ALL = -1  # not None, which a drop-down list takes for "nothing chosen"
+_ALL = -1  # not None, which a slider takes for "nothing chosen"
 
 
 def _asking(reading: Read) -> list[tuple[str, int]]:

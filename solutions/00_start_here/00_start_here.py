@@ -475,4 +475,4 @@ progress.overview()
 # - Bridle, J. S. (1990), *Probabilistic interpretation of feedforward classification network outputs, with relationships to
 #   statistical pattern recognition*: the paper that named the softmax.
 #
-# Next: in **lab 02** your softmax becomes part of self-attention.
+# Next: **lab 01** shows what attention was invented for. In **lab 02** your softmax becomes part of self-attention.

@@ -903,7 +903,7 @@ print("420 words, the same code:                 ", reweight(long)[0].shape)
 
 # %% tags=["skip-grading"]
 entering = read("The train left the station on time")
-x = entering.hidden[0]  # (9, 384), with [CLS] in front and [SEP] at the end
+x = entering.hidden[0]  # (9, 384): the encoder sets a mark [CLS] in front and [SEP] at the end
 place = entering.tokens.index("station")
 in_the_table = np.linalg.norm(table[tokenizer.convert_tokens_to_ids("station")])
 print(f"length of station: {in_the_table:.1f} in the table, {np.linalg.norm(x[place]):.1f} here")
@@ -1248,6 +1248,7 @@ for n in (16, 64, 256, 1024, 2048):
 #
 # | what you see | likely cause |
 # |---|---|
+# | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
 # | each state depends on its own word only | the new state is not handed to the next step |
 # | right for one sentence, wrong or an error for a batch | a loop over the first axis, `.T`, or new axes counted from the front |
 # | one state too many, or all states one step late | the state before the first word is stored |

@@ -908,6 +908,7 @@ show_figure(
 #
 # | what you see | likely cause |
 # |---|---|
+# | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
 # | `matmul: Input operand 1 has a mismatch` | the key is not transposed, or `.T` moved the batch axis |
 # | right for one sentence, an error for a batch | sizes unpacked as `q_len, d_k = query.shape`, or `.T` |
 # | weights a little too sharp or too flat | scaling forgotten, or by d_k, d_model or a length instead of √d_k |

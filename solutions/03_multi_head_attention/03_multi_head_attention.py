@@ -929,7 +929,8 @@ for layer in range(1, 7):
 #
 # ### The head browser
 #
-# Your turn. Type a sentence and press Enter; choose a layer and a head; or go to the head that looks most at something. Some things to try:
+# Your turn. Type a sentence and press Enter; choose a layer and a head; or go to the head that looks most at something. (With the keyboard: Tab goes on, ← and → move a slider, Enter presses a
+# button.) Some things to try:
 #
 # - The head of the previous token: does it keep to its job if you type nonsense? If you shuffle the words?
 # - A sentence in which a word comes twice. Which head finds the other mention?
@@ -945,6 +946,7 @@ head_browser(read, "The cat sat on the mat because the mat was warm.", layer=3, 
 #
 # | what you see | likely cause |
 # |---|---|
+# | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
 # | right shapes, wrong numbers | `reshape` or `view` without exchanging words and heads, on the way in or out |
 # | right for a single head only | the scale: √d_model for √d_k; or heads added instead of set side by side |
 # | all heads show the same picture | every head uses the first block of columns |

@@ -131,16 +131,6 @@ print("normalised:", [round((feature - mean) / math.sqrt(variance), 3) for featu
 #
 # Each word by itself, over its own features: the last axis. Neither the other words nor the other sentences of the batch play a part (that
 # is what tells it from batch normalisation).
-#
-# <details><summary>Hint: the shapes do not fit</summary>
-#
-# `x.mean(dim=-1)` drops the axis that it averages over. `keepdim=True` leaves it there, with length 1, so that the result broadcasts
-# against `x`.
-# </details>
-# <details><summary>Hint: nearly right, a little too small</summary>
-#
-# PyTorch's `var` divides by $d - 1$ unless it is told otherwise: look for `correction` in its documentation.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "layer_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
@@ -163,6 +153,17 @@ def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: fl
     ### BEGIN SOLUTION
     return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
     ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: the shapes do not fit</summary>
+#
+# `x.mean(dim=-1)` drops the axis that it averages over. `keepdim=True` leaves it there, with length 1, so that the result broadcasts
+# against `x`.
+# </details>
+# <details><summary>Hint 2: nearly right, a little too small</summary>
+#
+# PyTorch's `var` divides by $d - 1$ unless it is told otherwise: look for `correction` in its documentation.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_layer_norm", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -202,6 +203,23 @@ class FeedForward(nn.Module):
         ### BEGIN SOLUTION
         return self.linear2(torch.relu(self.linear1(x)))
         ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how does a linear layer know its sizes?</summary>
+#
+# `nn.Linear(inputs, outputs)`: how many numbers come in for each word, and how many go out. The first layer leads from the narrow width
+# to the wide one. And the second? Each has its own $W$ and $b$ inside: there is no matrix for you to write.
+# </details>
+# <details><summary>Hint 2: what is max(0, ...) of a whole tensor?</summary>
+#
+# It has a name: the *rectified linear unit*, and PyTorch has it under the short form of that name, as a function and as a layer. Read equation 2
+# from the inside outwards: what is computed first, what comes next, what last?
+# </details>
+# <details><summary>Hint 3: the check finds no parameter linear1.weight</summary>
+#
+# It looks for the layers under the names `linear1` and `linear2`. They have to be attributes of the module (`self.`...), made in `__init__`;
+# `forward` only uses them.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_FeedForward", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -346,12 +364,6 @@ check("transformer_pytorch.EncoderLayer")
 #
 # Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the
 # multiplication it is 1. Positions are no parameters: `register_buffer` keeps them with the module, and out of the optimizer.
-#
-# <details><summary>Hint: there is no parameter layers.0...</summary>
-#
-# A plain Python list hides its modules: PyTorch does not look inside. `nn.ModuleList` is a list that it looks into. And `[layer] * 2` is
-# one layer mentioned twice.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(nn.Module):
@@ -389,6 +401,18 @@ class Encoder(nn.Module):
         ### END SOLUTION
         return self.norm(x)
 
+# %% [markdown]
+# <details><summary>Hint 1: there is no parameter layers.0...</summary>
+#
+# A plain Python list hides its modules: PyTorch does not look inside. `nn.ModuleList` is a list that it looks into. And `[layer] * 2` is
+# one layer mentioned twice.
+# </details>
+# <details><summary>Hint 2: I get "The size of tensor a (7) must match the size of tensor b (11)"</summary>
+#
+# The table of positions has `max_len` rows, a sentence has fewer words. Take the first rows only: as many as there are words. Which axis of
+# `source_ids` counts them?
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_Encoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -423,12 +447,6 @@ with torch.no_grad():
 #
 # Two masks come in. Ask of each: whose keys does it speak about? In the pre-norm form only `x` is normalised; the memory is normalised
 # already, at the end of the encoder.
-#
-# <details><summary>Hint: the sizes of tensors do not match in the cross-attention</summary>
-#
-# The output has one row for each *query*, so the queries come from `x`. Keys and values belong together, in pairs, so both come from
-# `memory`; and a mask is about the keys.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderLayer(nn.Module):
@@ -484,6 +502,23 @@ class DecoderLayer(nn.Module):
             ### END SOLUTION
         return x, self_weights, cross_weights
 
+# %% [markdown]
+# <details><summary>Hint 1: where do I begin?</summary>
+#
+# With your EncoderLayer: its two sub-layers are the first and the last of these three. The one in the middle is new, and is wrapped in the
+# same way. Keep the weights that each attention gives as its second result: here they are returned, too.
+# </details>
+# <details><summary>Hint 2: the sizes of tensors do not match in the cross-attention</summary>
+#
+# The output has one row for each *query*, so the queries come from `x`. Keys and values belong together, in pairs, so both come from
+# `memory`; and a mask is about the keys.
+# </details>
+# <details><summary>Hint 3: post-norm is right, pre-norm is not</summary>
+#
+# Go through the three sub-layers, and ask of each: what goes in (a normalised copy of `x`, from the norm with its number), and what is it added
+# to (`x` as it was)? The memory is not touched.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -538,6 +573,21 @@ class Decoder(nn.Module):
         ### END SOLUTION
         return self.norm(x), cross_attention
 
+# %% [markdown]
+# <details><summary>Hint 1: may I copy from the encoder?</summary>
+#
+# The first line, yes. Then look at what has another name here: the ids, the embedding that belongs to them, and how many words there are.
+# </details>
+# <details><summary>Hint 2: I keep getting a tuple where a tensor should be</summary>
+#
+# A decoder layer gives three things back. Which one does the next layer read? Which one is kept in the list? And which one does nobody need
+# here?
+# </details>
+# <details><summary>Hint 3: right without masks, wrong with them</summary>
+#
+# Each layer takes both masks. In which order do they stand in your DecoderLayer's `forward`? Passing them by name is safe.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -558,12 +608,6 @@ check("transformer_pytorch.Decoder")
 # ### Exercise 7: `make_masks`
 #
 # The attention's scores have the shape (batch, heads, q_len, k_len). Give each mask four axes, with length 1 where it is the same for all.
-#
-# <details><summary>Hint: new axes, and the triangle</summary>
-#
-# `ids[:, None, :]` puts an axis of length 1 in the middle. `torch.tril` keeps the lower triangle of a matrix, also of booleans; or compare
-# two `torch.arange`, one as a column and one as a row. `&` is *and* for boolean tensors, and it broadcasts.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "make_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def make_masks(
@@ -586,6 +630,18 @@ def make_masks(
     target_mask = (target_ids != pad_id)[:, None, None, :] & causal
     ### END SOLUTION
     return source_mask, target_mask
+
+# %% [markdown]
+# <details><summary>Hint 1: new axes, and the triangle</summary>
+#
+# `ids[:, None, :]` puts an axis of length 1 in the middle. `torch.tril` keeps the lower triangle of a matrix, also of booleans; or compare
+# two `torch.arange`, one as a column and one as a row. `&` is *and* for boolean tensors, and it broadcasts.
+# </details>
+# <details><summary>Hint 2: which words of the target may be seen?</summary>
+#
+# Two conditions, and both must hold: the word is real (this depends on the sentence and on the column), and it is not later than the row (this is
+# the same for all sentences). Make a mask for each, look at both shapes, and let broadcasting join them.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_make_masks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -669,6 +725,22 @@ class Transformer(nn.Module):
         logits = self.final_linear(output)
         ### END SOLUTION
         return logits, cross_attention
+
+# %% [markdown]
+# <details><summary>Hint 1: which parts are there already?</summary>
+#
+# Four: your `make_masks`, and three attributes of this class. Follow a sentence through figure 1 of the paper, and write down for each part what it
+# takes and what it gives back: their docstrings say so.
+# </details>
+# <details><summary>Hint 2: which mask goes to whom?</summary>
+#
+# There are three attentions and two masks: look at the table at the beginning of section 5. The encoder has one of the three, the decoder has two.
+# </details>
+# <details><summary>Hint 3: I get "linear(): argument 'input' must be Tensor, not tuple"</summary>
+#
+# The decoder gives two things back: its output, and the list of attention weights. Only one of them goes on to the logits; the other is returned as
+# it is.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Transformer", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -757,6 +829,22 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
     return torch.cat([begin, labels[:, :-1]], dim=1)
     ### END SOLUTION
 
+# %% [markdown]
+# <details><summary>Hint 1: how do I get a column of BOS?</summary>
+#
+# You need a tensor of shape (batch, 1) with the same id everywhere. `torch.full` fills a shape with a number; `torch.full_like` takes shape *and* type
+# from another tensor, a single column of the labels, for example.
+# </details>
+# <details><summary>Hint 2: how do the two parts become one?</summary>
+#
+# `torch.cat` puts tensors side by side, along the axis that you name. Words stand side by side, sentences below each other: which axis is it here?
+# </details>
+# <details><summary>Hint 3: my result has one column too many</summary>
+#
+# Something came in at the front, so something has to go: the last column. It belongs to nobody's input, because no word follows it. Slices can count from
+# the end.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_shift_right", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -781,17 +869,6 @@ check("transformer_pytorch.shift_right")
 #
 # Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last line that is printed is why
 # the loss of this lab never comes near 0: even a perfect model keeps the doubt that it was told to have.
-#
-# <details><summary>Hint 1: wanted probabilities for all positions at once</summary>
-#
-# Start with a tensor full of the small share, then put in what is special: the padding's column, and the label's place in each row.
-# `tensor.scatter(-1, index, value)` writes a value at the places that an index of shape (batch, tgt_len, 1) names. Or do without: the sum
-# over all classes can be split into the label's term, and the sum of all log-probabilities without two of them.
-# </details>
-# <details><summary>Hint 2: inf or nan for large logits</summary>
-#
-# `log(softmax(x))` rounds small probabilities to 0, whose logarithm is -inf. `log_softmax` never makes that 0.
-# </details>
 
 # %%
 wanted = [0.0, 0.025, 0.025, 0.9, 0.025, 0.025]  # class 0 is padding; 0.1 is shared by four classes
@@ -837,6 +914,18 @@ def label_smoothed_loss(
     return losses[labels != pad_id].mean()
     ### END SOLUTION
 
+# %% [markdown]
+# <details><summary>Hint 1: wanted probabilities for all positions at once</summary>
+#
+# Start with a tensor full of the small share, then put in what is special: the padding's column, and the label's place in each row.
+# `tensor.scatter(-1, index, value)` writes a value at the places that an index of shape (batch, tgt_len, 1) names. Or do without: the sum
+# over all classes can be split into the label's term, and the sum of all log-probabilities without two of them.
+# </details>
+# <details><summary>Hint 2: inf or nan for large logits</summary>
+#
+# `log(softmax(x))` rounds small probabilities to 0, whose logarithm is -inf. `log_softmax` never makes that 0.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_label_smoothed_loss", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -859,6 +948,17 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int, factor: float = 
     ### BEGIN SOLUTION
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
     ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I write these powers?</summary>
+#
+# `a ** b`, and the exponent may be negative and a fraction: $4^{-0.5} = 1/\sqrt{4} = 0.5$. Python's own `min` takes two numbers.
+# </details>
+# <details><summary>Hint 2: is my curve right?</summary>
+#
+# Try two steps on paper, with warmup 4. At step 4 the terms of the minimum are $4^{-0.5} = 0.5$ and $4 \cdot 4^{-1.5} = 0.5$: equal, this is the peak.
+# At step 1 they are 1 and 0.125. Which of the two counts?
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_warmup_schedule", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -883,11 +983,6 @@ show_figure(
 # ### Exercise 12: `train_step`
 #
 # Everything comes together: forward, loss, gradients, update. The model may be any that is called like your Transformer.
-#
-# <details><summary>Hint: the first step is right, the second is not</summary>
-#
-# `backward` adds to the gradients that are there already. Clear them before, not after.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -928,6 +1023,21 @@ def train_step(
     ### END SOLUTION
     return loss.item()
 
+# %% [markdown]
+# <details><summary>Hint 1: the first step is right, the second is not</summary>
+#
+# `backward` adds to the gradients that are there already. Clear them before, not after.
+# </details>
+# <details><summary>Hint 2: what does the decoder read, and what is the loss compared with?</summary>
+#
+# It reads the labels one place later, and the loss compares its logits with the labels as they are. You have written a function for each of the two.
+# </details>
+# <details><summary>Hint 3: the learning rate is not what was asked for</summary>
+#
+# An optimizer keeps its parameters in groups, `optimizer.param_groups`, and each group is a dict with a rate of its own. Set it in all of them,
+# before the update.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -943,12 +1053,6 @@ check("transformer_pytorch.train_step")
 #
 # A whole batch at once, and its sentences end at different steps. One that has ended is filled up with padding; when all have ended, stop.
 # The check hands in a *scripted* model: it is called like yours, but what it wants to say is known, so there is only one right answer.
-#
-# <details><summary>Hint: every word is the first one</summary>
-#
-# The logits have a row for each word that you put in. The one about the next word is the last row; the first row is about what follows
-# `<bos>`, at every step.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @torch.no_grad()
@@ -984,6 +1088,18 @@ def greedy_decode(
             break
         ### END SOLUTION
     return target_ids[:, 1:]
+
+# %% [markdown]
+# <details><summary>Hint 1: every word is the first one</summary>
+#
+# The logits have a row for each word that you put in. The one about the next word is the last row; the first row is about what follows
+# `<bos>`, at every step.
+# </details>
+# <details><summary>Hint 2: a sentence goes on after its end</summary>
+#
+# `ended` has to remember: once True for a sentence, it stays True. Join what it was with what is new now; `torch.where` then chooses between padding
+# and the word.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -1102,7 +1218,7 @@ for name, pairs in sets.items():
 # called hypotheses, and lets them compete.
 #
 # Compete by what? By the probability of the whole sentence, the product of its words' probabilities; as logarithms, a sum. But each further
-# word adds a negative number, so the longer of two sentences is the less probable one even if every word of it is certain. So the sum is
+# word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is nearly certain. So the sum is
 # divided by a power of the length (Wu et al. 2016 use a similar form):
 #
 # $$\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_t \log p(y_t \mid y_{<t}, x)$$
@@ -1353,7 +1469,7 @@ print(f"{path.stat().st_size / 1e6:.1f} MB; the copy translates as the original 
 try:
     load_weights(path, expected=Transformer(**CONFIG | {"embedding_dim": 64}).state_dict())
 except WeightsMismatch as error:
-    print(str(error).replace("; ", ";\n  "))
+    print(str(error).replace(str(path), path.name).partition(". ")[0].replace("; ", ";\n  "))
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

@@ -75,7 +75,7 @@ print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
 #
 # The names of the sizes are those of a widely used course assignment, and of lab 05:
 #
-# | name | in the paper | there |
+# | name here | the paper's symbol | its value there |
 # |---|---|---|
 # | `embedding_dim` | $d_{model}$ | 512 |
 # | `num_heads` | $h$ | 8 |
@@ -168,12 +168,6 @@ print("positions: ", positional_encoding(11, 20).shape)
 # The feed-forward network of section 3.3 of the paper, the same for each word:
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
-#
-# <details><summary>Hint: layers one after the other</summary>
-#
-# `keras.Sequential` takes a list of layers and is a layer itself. The ReLU can be said where the layer is made: look at the arguments of
-# `keras.layers.Dense`.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "FullyConnected", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
@@ -194,6 +188,13 @@ def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
     ])
     ### END SOLUTION
 
+# %% [markdown]
+# <details><summary>Hint: layers one after the other</summary>
+#
+# `keras.Sequential` takes a list of layers and is a layer itself. The ReLU can be said where the layer is made: look at the arguments of
+# `keras.layers.Dense`.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_FullyConnected", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -206,7 +207,7 @@ check("transformer_tensorflow.FullyConnected")
 # **LayerNormalization**. The paper normalises the sum (*post-norm*); nearly everybody today normalises what goes in
 # (*pre-norm*), and `norm_first` chooses:
 #
-# | | |
+# | form | one sub-layer |
 # |---|---|
 # | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
 # | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
@@ -334,15 +335,6 @@ for name, mask in {"no mask": None, "mask": real}.items():
 # to 1 and would drown them.
 #
 # A pre-norm stack adds to $x$ again and again without ever normalising the sum, and so it needs one more LayerNormalization at its end.
-#
-# <details><summary>Hint 1: how long is the sentence?</summary>
-#
-# `ops.shape(x)[1]` is the length also while TensorFlow traces a function; `self.pos_encoding` can be sliced by it.
-# </details>
-# <details><summary>Hint 2: a list of layers</summary>
-#
-# An ordinary list is enough: Keras finds the layers in it. Make a new layer for each place; the same layer twice would share its weights.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(keras.layers.Layer):
@@ -395,6 +387,16 @@ class Encoder(keras.layers.Layer):
             x = self.layernorm(x)
         ### END SOLUTION
         return x
+
+# %% [markdown]
+# <details><summary>Hint 1: how long is the sentence?</summary>
+#
+# `ops.shape(x)[1]` is the length also while TensorFlow traces a function; `self.pos_encoding` can be sliced by it.
+# </details>
+# <details><summary>Hint 2: a list of layers</summary>
+#
+# An ordinary list is enough: Keras finds the layers in it. Make a new layer for each place; the same layer twice would share its weights.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Encoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -529,11 +531,6 @@ print("attention weights of block 1:", block1.shape, " of block 2:", block2.shap
 #
 # As the encoder, with two more things: the encoder's output goes into **every** layer, and the attention weights of every layer are kept, in a dict. You
 # will want to look at them.
-#
-# <details><summary>Hint: names with a number in them</summary>
-#
-# `enumerate` counts while a loop runs, from any number you like, and an f-string puts the number into a name.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Decoder(keras.layers.Layer):
@@ -589,6 +586,17 @@ class Decoder(keras.layers.Layer):
             x = self.layernorm(x)
         ### END SOLUTION
         return x, attention_weights
+
+# %% [markdown]
+# <details><summary>Hint 1: names with a number in them</summary>
+#
+# `enumerate` counts while a loop runs, from any number you like, and an f-string puts the number into a name.
+# </details>
+# <details><summary>Hint 2: what does a layer give back?</summary>
+#
+# Three things: x for the next layer, and the attention weights of block 1 and of block 2. `enc_output` is the same for all layers: nothing is assigned to
+# it.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -797,11 +805,6 @@ for extra in (0, 5, 20):
 # ### Exercise 8: `masked_accuracy`
 #
 # The share of real labels that get the largest logit. It is easier to read than the loss, and falls for the same trap.
-#
-# <details><summary>Hint: TensorFlow does not compare int32 with int64</summary>
-#
-# `ops.cast` brings both to one type. Booleans become 0 and 1 in the same way, and then they can be added up.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "masked_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf.Tensor:
@@ -821,6 +824,16 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
     return ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))
     ### END SOLUTION
 
+# %% [markdown]
+# <details><summary>Hint 1: TensorFlow does not compare int32 with int64</summary>
+#
+# `ops.cast` brings both to one type. Booleans become 0 and 1 in the same way, and then they can be added up.
+# </details>
+# <details><summary>Hint 2: what is divided by what?</summary>
+#
+# Above: positions that are right *and* real. Below: positions that are real. The number of all positions plays no part.
+# </details>
+
 # %% nbgrader={"grade": true, "grade_id": "check_masked_accuracy", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
 
@@ -837,11 +850,6 @@ check("transformer_tensorflow.masked_accuracy")
 #
 # The two terms are equal at $n$ = warmup_steps: that is the peak. One thing to know: Keras calls a schedule with the number of updates **made so far**, which is 0 before the
 # first one. The paper's $n$ is 1 then.
-#
-# <details><summary>Hint: an integer to the power of -0.5</summary>
-#
-# TensorFlow refuses. The step comes as an integer tensor: make it a float first.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "WarmupSchedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -871,6 +879,20 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
             "embedding_dim": self.embedding_dim, "warmup_steps": self.warmup_steps, "factor": self.factor
         }
         ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: an integer to the power of -0.5</summary>
+#
+# TensorFlow refuses. The step comes as an integer tensor: make it a float first.
+# </details>
+# <details><summary>Hint 2: right everywhere, but one step late</summary>
+#
+# Keras counts from 0, the paper from 1.
+# </details>
+# <details><summary>Hint 3: what belongs into get_config?</summary>
+#
+# The three arguments of the constructor, under their own names: with `WarmupSchedule(**config)` the same schedule must come into being again.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_WarmupSchedule", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -908,19 +930,6 @@ show_figure(
 # If both rows were equal, the model would only have to copy, and the loss would be wonderful.
 #
 # A step in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which writes down what is computed; ask the tape for the gradients; hand them to the optimizer.
-#
-# <details><summary>Hint 1: the gradients are all None</summary>
-#
-# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a way through NumPy (`.numpy()`, `float(...)`) cuts it.
-# </details>
-# <details><summary>Hint 2: a column of BOS</summary>
-#
-# `ops.full_like` makes a tensor of the same shape and type, full of one number. Of what should it have the shape?
-# </details>
-# <details><summary>Hint 3: the optimizer</summary>
-#
-# It wants to know the gradients *and* what they are gradients of, in the same order: the model keeps a list of what can be trained.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
@@ -954,6 +963,20 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
     optimizer.apply(gradients, model.trainable_variables)
     ### END SOLUTION
     return loss
+
+# %% [markdown]
+# <details><summary>Hint 1: the gradients are all None</summary>
+#
+# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a way through NumPy (`.numpy()`, `float(...)`) cuts it.
+# </details>
+# <details><summary>Hint 2: a column of BOS</summary>
+#
+# `ops.full_like` makes a tensor of the same shape and type, full of one number. Of what should it have the shape?
+# </details>
+# <details><summary>Hint 3: the optimizer</summary>
+#
+# It wants to know the gradients *and* what they are gradients of, in the same order: the model keeps a list of what can be trained.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -1001,15 +1024,6 @@ for name, step in {"eager": eager_step, "graph": graph_step}.items():
 #
 # After training nobody knows the right translation: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last** position, take the largest, append it, go on.
 # A sentence that has said EOS is finished, and the others of the batch go on.
-#
-# <details><summary>Hint 1: which of the logits?</summary>
-#
-# They have a row for each word so far: (batch, length, V). The row of the last word says what comes next.
-# </details>
-# <details><summary>Hint 2: sentences that have ended</summary>
-#
-# Keep a boolean for each sentence. Once True, it stays True: what connects the old one with the new one? `ops.where` then chooses between padding and the word.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
@@ -1045,6 +1059,16 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
     ### BEGIN SOLUTION
     return ids[:, 1:]
     ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: which of the logits?</summary>
+#
+# They have a row for each word so far: (batch, length, V). The row of the last word says what comes next.
+# </details>
+# <details><summary>Hint 2: sentences that have ended</summary>
+#
+# Keep a boolean for each sentence. Once True, it stays True: what connects the old one with the new one? `ops.where` then chooses between padding and the word.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -1100,11 +1124,6 @@ print("a warning, easily overlooked:", str(complaints[0].message).partition(" in
 # ### Exercise 12: `SavableTransformer`
 #
 # The decorator registers the class under a name, so that `load_model` finds it without `custom_objects`.
-#
-# <details><summary>Hint: what is a sentence of two words?</summary>
-#
-# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on it.
-# </details>
 
 # %% nbgrader={"grade": false, "grade_id": "SavableTransformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @keras.saving.register_keras_serializable(package="transformer_labs")
@@ -1131,6 +1150,16 @@ class SavableTransformer(Transformer):
         two_words = ops.ones((1, 2), dtype="int32")
         self(two_words, two_words)
         ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how do two dicts become one?</summary>
+#
+# `{**first, **second}` has the entries of both. What is `self.config`, and what does the class above already know (`super()`)?
+# </details>
+# <details><summary>Hint 2: what is a sentence of two words?</summary>
+#
+# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on it.
+# </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SavableTransformer", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
