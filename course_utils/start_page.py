@@ -38,6 +38,18 @@ COURSE = {
         "02 to 04",
     ),
     "transformer_tensorflow": ("the same Transformer in Keras, and your PyTorch weights in it", "05"),
+    "named_entity_recognition": (
+        "a pretrained encoder, fine-tuned to find names, employers, degrees and skills in résumés",
+        "03",
+    ),
+    "question_answering_pytorch": (
+        "a pretrained encoder that points at answers: spans, windows, SQuAD's scores, on stories and on prose",
+        "03",
+    ),
+    "question_answering_tensorflow": (
+        "the same reader in Keras, with the same weights, batches and graphs",
+        "10",
+    ),
 }
 """Lab -> what one builds in it, and which labs it needs."""
 

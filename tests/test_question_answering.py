@@ -1,0 +1,327 @@
+"""Lab 10: features lead back to their answers, scores follow SQuAD's rules, parts equal the libraries', figures have words."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+
+import ipywidgets
+import numpy as np
+import pytest
+import squad_rules
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_utils import plots
+from course_utils.data.paragraphs import load_paragraphs
+from course_utils.data.questions import QuestionExample, Span
+from course_utils.data.stories import UNSEEN_NAMES, make_stories
+from course_utils.exercises.question_answering_pytorch import PieceTokenizer, as_arrays
+from course_utils.models import reader
+from course_utils.models.pretrained import load_tokenizer
+from course_utils.plots import spans as span_plots
+from course_utils.plots.spans import Answered, answer_gallery, question_box, score_bars, show_strips
+
+LAB = "10_question_answering_pytorch"
+SEP, CLS, PAD = 102, 101, 0
+
+
+@pytest.fixture(scope="module")
+def reference(labs) -> SimpleNamespace:
+    """The lab's solved functions and classes."""
+    return SimpleNamespace(**labs[LAB].reference)
+
+
+@pytest.fixture(scope="module")
+def tokenize():
+    return reader.pieces(load_tokenizer())
+
+
+@pytest.fixture
+def shown(monkeypatch) -> list[dict]:
+    """What is published, by MIME type."""
+    bundles: list[dict] = []
+    monkeypatch.setattr(span_plots, "publish", bundles.append)
+    monkeypatch.setattr(plots, "publish", bundles.append)
+    return bundles
+
+
+# ---------------------------------------------------------------------------------- targets lead back to answers
+
+
+def decoded(example: QuestionExample, features: list[dict]) -> list[str]:
+    """What the targets of an example's windows say, cut out of its context."""
+    return [
+        example.context[
+            feature["offsets"][feature["start_position"]][0] : feature["offsets"][feature["end_position"]][1]
+        ]
+        for feature in features
+        if feature["end_position"]
+    ]
+
+
+EXAMPLES = [
+    *(example for task in (1, 2, 3) for example in make_stories(task, 40, seed=3)),
+    *make_stories(1, 40, seed=4, names=UNSEEN_NAMES),
+    *load_paragraphs(),
+]
+
+
+@pytest.mark.parametrize("max_length", [64, 160])
+def test_every_target_of_every_window_is_its_answer_letter_by_letter(reference, tokenize, max_length):
+    count = 0
+    for example in EXAMPLES:
+        answer = next(iter(example.answers), None)
+        given = reference.make_features(
+            example.question, example.context, answer, tokenize, max_length, overlap=24
+        )
+        texts = decoded(example, given)
+        assert all(text == example.answer_texts[0] for text in texts), example.id
+        assert bool(texts) == bool(example.answers), example.id  # no answer is longer than the overlap
+        count += len(texts)
+    assert count > 600
+
+
+letters = st.text(st.sampled_from("abcdéß'.,-( \n\t0"), min_size=1, max_size=120)
+
+
+@settings(max_examples=150, deadline=None)
+@given(letters, st.integers(0, 10_000), st.integers(0, 8))
+def test_any_stretch_of_any_text_comes_back_from_its_target(labs, context, seed, overlap):
+    made = SimpleNamespace(**labs[LAB].reference)
+    tokenizer = PieceTokenizer()
+    _, offsets = tokenizer(context)
+    if not offsets:
+        return
+    drawn = random.Random(seed)
+    first = drawn.randrange(len(offsets))
+    last = drawn.randrange(first, min(len(offsets), first + 4))
+    answer = Span(offsets[first][0], offsets[last][1])
+    example = QuestionExample(context, "ab cd?", (answer,), "x", "x")
+    features = made.make_features("ab cd?", context, answer, tokenizer, 20, overlap)
+    texts = decoded(example, features)
+    assert all(text == context[slice(*answer)] for text in texts)
+    assert texts or last - first >= overlap  # at most `overlap` tokens are whole in some window
+    assert features == [
+        {key: feature[key] for key in features[0]}
+        for feature in reader.features_of(example, tokenizer, 20, overlap)
+    ]
+
+
+def test_the_course_s_features_are_those_of_the_lab(reference, tokenize):
+    for example in EXAMPLES[::9]:
+        answer = next(iter(example.answers), None)
+        mine = reference.make_features(example.question, example.context, answer, tokenize, 96, 24)
+        theirs = reader.features_of(example, tokenize, 96, 24)
+        for name, array in as_arrays(mine, 96).items():
+            if len(example.answers) < 2:
+                assert np.array_equal(array, as_arrays(theirs, 96)[name]), example.id
+
+
+def test_a_window_takes_another_right_answer_if_it_has_not_the_first(tokenize):
+    context = "one two. " + "and so on. " * 30 + "three four."
+    example = QuestionExample(
+        context, "What?", (Span(len(context) - 11, len(context) - 1), Span(0, 7)), "x", "x"
+    )
+    windows = reader.features_of(example, tokenize, 48, 8)
+    assert decoded(example, windows[:1]) == ["one two"]
+    assert decoded(example, windows[-1:]) == ["three four"]
+
+
+def test_windows_are_those_of_hugging_face_s_tokenizer_with_stride(reference, tokenize):
+    tokenizer = load_tokenizer()
+    for example in load_paragraphs()[::40]:
+        features = reference.make_features(example.question, example.context, None, tokenize, 96, 24)
+        theirs = tokenizer(
+            example.question,
+            example.context,
+            truncation="only_second",
+            max_length=96,
+            stride=24,
+            padding="max_length",
+            return_overflowing_tokens=True,
+            return_offsets_mapping=True,
+        )
+        for name in ("input_ids", "token_type_ids", "attention_mask"):
+            assert [feature[name] for feature in features] == theirs[name]
+        for number, feature in enumerate(features):
+            kept = [
+                tuple(pair) if part == 1 else None
+                for pair, part in zip(
+                    theirs["offset_mapping"][number], theirs.sequence_ids(number), strict=True
+                )
+            ]
+            assert feature["offsets"] == kept
+
+
+# ---------------------------------------------------------------------------------- scores
+
+
+@pytest.mark.parametrize("case", squad_rules.NORMALISED, ids=lambda case: case.rule)
+def test_texts_are_normalised_as_squad_does(reference, case):
+    assert reference.normalise(case.text) == case.normal
+    assert " ".join(reader.plain_words(case.text)) == case.normal
+
+
+@pytest.mark.parametrize("case", squad_rules.SCORED, ids=lambda case: case.rule)
+def test_scores_are_those_of_squad_s_rules(reference, case):
+    mine = reference.exact_match(case.prediction, case.gold), reference.f1(case.prediction, case.gold)
+    for exact, f1 in (mine, reader.squad_scores(case.prediction, case.gold)):
+        assert exact == case.exact
+        assert f1 == pytest.approx(float(case.f1))
+
+
+def test_a_mean_is_over_all_questions_and_needs_one_prediction_each():
+    examples = make_stories(1, 4, seed=1)
+    texts = [example.answer_texts[0] for example in examples]
+    assert reader.score(["", *texts[1:]], examples) == reader.Scores(4, 0.75, 0.75)
+    with pytest.raises(ValueError, match="3 predictions for 4"):
+        reader.score(texts[1:], examples)
+
+
+def test_the_rule_solves_task_1_and_fails_at_the_others():
+    exact = {}
+    for task in (1, 2, 3):
+        stories = make_stories(task, 200, seed=5)
+        exact[task] = reader.score(list(map(reader.place_beside_the_name, stories)), stories).exact
+    assert exact[1] == 1 and exact[2] < 0.6 and exact[3] < 0.1
+    stories = make_stories(1, 200, seed=5)
+    assert 0.3 < reader.score(list(map(reader.last_place, stories)), stories).exact < 0.7
+
+
+def test_the_nearest_words_are_words_of_the_text():
+    said = [reader.nearest_words(example) for example in load_paragraphs()]
+    assert all(
+        text and text in example.context for text, example in zip(said, load_paragraphs(), strict=True)
+    )
+    assert reader.score(said, load_paragraphs()).f1 > 0.15
+
+
+# ---------------------------------------------------------------------------------- batches
+
+
+def test_batches_hold_every_feature_once_and_equal_lengths_together(tokenize):
+    features = [one for example in EXAMPLES[:200] for one in reader.features_of(example, tokenize)]
+    batches = list(reader.batches_by_length(features, 16, seed=3))
+    assert sorted(id(one) for batch in batches for one in batch) == sorted(map(id, features))
+    padding = [reader.stacked(batch)["attention_mask"] for batch in batches]
+    assert np.mean([mask.mean() for mask in padding]) > 0.9
+    assert list(reader.batches_by_length(features, 16, seed=3)) == batches
+
+
+def test_a_batch_is_cut_to_its_longest_and_allows_the_context_and_cls(tokenize):
+    features = [reader.features_of(example, tokenize)[0] for example in make_stories(1, 5, seed=2)]
+    batch = reader.stacked(features)
+    assert batch["attention_mask"].any(axis=0).all() and not batch["attention_mask"].all()
+    assert batch["allowed"][:, 0].all()
+    expected = (batch["token_type_ids"] == 1) & (batch["input_ids"] != SEP)
+    assert np.array_equal(batch["allowed"][:, 1:], expected[:, 1:])
+
+
+# ---------------------------------------------------------------------------------- parity with the library
+
+
+def test_head_and_loss_are_those_of_the_library_s_reader(reference):
+    from transformers import BertConfig, BertForQuestionAnswering
+
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=40, hidden_size=12, num_hidden_layers=1, num_attention_heads=3, intermediate_size=20
+    )
+    library = BertForQuestionAnswering(config).eval()
+    head = reference.SpanHead(12)
+    head.linear.load_state_dict(library.qa_outputs.state_dict())
+    ids, kinds = torch.randint(1, 40, (3, 9)), torch.randint(0, 2, (3, 9))
+    start, end = torch.tensor([2, 0, 5]), torch.tensor([4, 0, 8])
+    theirs = library(ids, token_type_ids=kinds, start_positions=start, end_positions=end)
+    hidden = library.bert(ids, token_type_ids=kinds).last_hidden_state
+    mine = head(hidden, torch.ones(3, 9, dtype=torch.bool))
+    torch.testing.assert_close(mine[0], theirs.start_logits)
+    torch.testing.assert_close(mine[1], theirs.end_logits)
+    torch.testing.assert_close(reference.span_loss(*mine, start, end), theirs.loss)
+
+
+def test_the_best_span_is_the_best_of_all_that_are_possible(reference):
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        length = int(rng.integers(6, 15))
+        start, end = (torch.tensor(rng.normal(-3, 4, length)) for _ in range(2))
+        inside = torch.zeros(length, dtype=torch.bool)
+        inside[3:-1] = True
+        longest = int(rng.integers(1, length))
+        pairs = [
+            (float(start[i] + end[j]), i, j)
+            for i in range(3, length - 1)
+            for j in range(i, min(i + longest, length - 1))
+        ]
+        score, first, last = max(pairs)
+        assert reference.best_span(start, end, inside, longest) == (first, last, pytest.approx(score))
+
+
+# ---------------------------------------------------------------------------------- figures and widgets
+
+
+def test_strips_say_in_words_where_the_probability_lies(shown):
+    show_strips(
+        ["[CLS]", "the", "kit", "##chen"],
+        {"start": np.array([0.1, 0.1, 0.8, 0]), "end": np.eye(4)[3]},
+        (2, 3),
+    )
+    (bundle,) = shown
+    assert "start: kit (token 2) 0.80" in bundle["text/plain"]
+    assert "end: ##chen (token 3) 1.00" in bundle["text/plain"]
+    assert bundle["text/html"].count("outline") == 4 and ">chen<" in bundle["text/html"]
+    with pytest.raises(ValueError, match="3 numbers for 4 tokens"):
+        show_strips(["a", "b", "c", "d"], {"start": np.zeros(3)})
+
+
+def test_the_gallery_marks_what_is_right_and_what_was_said(shown):
+    context = "Ann ran to the <park>. Bob went to the park."
+    right, none = Span(39, 43), ()
+    examples = [
+        QuestionExample(context, "Where is Bob?", (right,), "1", "1"),
+        QuestionExample(context, "Where is Cy?", none, "2", "2"),
+        QuestionExample(context, "Where is Ann?", (Span(15, 21),), "3", "3"),
+    ]
+    answer_gallery(examples, [Answered(15, 21, 1.0), Answered(0, 0, -1.0), Answered(0, 0, -2.0)])
+    (bundle,) = shown
+    assert bundle["text/plain"].startswith("2 of 3 questions")
+    assert "to the {<park>}. Bob went to the [park]." in bundle["text/plain"]
+    assert "&lt;park&gt;" in bundle["text/html"] and "no answer" in bundle["text/html"]
+    answer_gallery(examples[:1], [Answered(39, 43, 1.0)])
+    assert shown[1]["text/plain"].startswith("0 of 1 questions")
+
+
+def test_the_box_answers_what_is_typed_and_has_examples_without_a_kernel(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        span_plots, "show_live", lambda widget, html, text: calls.append((widget, html, text))
+    )
+
+    def answer(question: str, context: str) -> Answered:
+        place = context.find("park")
+        return Answered(place, place + 4, 2.0) if place >= 0 else Answered(0, 0, -3.0)
+
+    question_box(answer, [("Where?", "She is in the park."), ("Where?", "She is <nowhere>.")])
+    ((widget, html, text),) = calls
+    assert "-> park (margin 2.0)" in text and "No answer in this text" in text
+    assert "&lt;nowhere&gt;" in html and "<mark" in html
+    fields = {child.description: child for child in widget.children if not isinstance(child, ipywidgets.HTML)}
+    result = widget.children[-1]
+    fields["text"].value = "A park & a <lake>."
+    assert "A <mark" in result.value and "&lt;lake&gt;" in result.value
+    fields["question"].value = " "
+    assert "Type a text" in result.value
+    fields["examples"].value = 1
+    assert fields["text"].value == "She is <nowhere>."
+    fields["text"].value = "x" * 5000
+    assert "too long" in result.value
+
+
+def test_score_bars_have_a_bar_for_each_reader_and_set():
+    table = {"task 1": {"reader": 0.97, "rule": 1.0}, "task 2": {"reader": 0.4, "rule": 0.3}}
+    figure = score_bars(table, "Exact match")
+    (axes,) = figure.axes
+    assert sorted(patch.get_width() for patch in axes.patches) == [0.3, 0.4, 0.97, 1.0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["reader", "rule"]

@@ -1,0 +1,185 @@
+"""Lab 11: its reader equals lab 10's for equal weights, step by step; its batches and graphs are what it says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from course_utils.data.paragraphs import load_paragraphs
+from course_utils.data.stories import make_stories
+from course_utils.exercises.question_answering_pytorch import PlainDescent, reader_batch, reader_weights
+from course_utils.models import reader
+from course_utils.models.pretrained import load_encoder, load_tokenizer
+
+TORCH, TENSORFLOW = "10_question_answering_pytorch", "11_question_answering_tensorflow"
+READ = ("input_ids", "attention_mask", "token_type_ids")
+
+
+@pytest.fixture(scope="module")
+def ten(labs) -> SimpleNamespace:
+    return SimpleNamespace(**labs[TORCH].reference)
+
+
+@pytest.fixture(scope="module")
+def eleven(labs) -> SimpleNamespace:
+    return SimpleNamespace(**labs[TENSORFLOW].reference)
+
+
+@pytest.fixture(scope="module")
+def tokenize():
+    return reader.pieces(load_tokenizer())
+
+
+@pytest.fixture(scope="module")
+def readers(ten, eleven):
+    """Both labs' readers, called as each lab does, with the same weights."""
+    import keras
+    import tensorflow as tf
+
+    from course_utils.models.keras_encoder import keras_encoder
+
+    torch.manual_seed(0)
+    head = ten.SpanHead(384)
+    encoder = load_encoder()
+
+    class TorchReader(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.head = head
+
+        def forward(self, input_ids, attention_mask, token_type_ids, allowed):
+            return head(encoder(input_ids, attention_mask, token_type_ids).last_hidden_state, allowed)
+
+    class KerasReader(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder, self.head = keras_encoder(), eleven.SpanHead()
+
+        def call(self, inputs, training=False):
+            return self.head(
+                self.encoder({name: inputs[name] for name in READ}, training=False), inputs["allowed"]
+            )
+
+    theirs = KerasReader()
+    theirs({**{name: tf.ones((1, 4), tf.int32) for name in READ}, "allowed": tf.ones((1, 4), tf.bool)})
+    state = {f"linear.{name}": tensor.numpy() for name, tensor in head.linear.state_dict().items()}
+    theirs.head.set_weights(eleven.weights_from_torch(state))
+    return TorchReader(), theirs
+
+
+def test_logits_of_both_readers_are_equal_to_1e_4(readers, tokenize):
+    examples = [*make_stories(1, 3, seed=1), *load_paragraphs()[:3]]
+    arrays = reader.stacked([reader.features_of(one, tokenize)[0] for one in examples])
+    with torch.no_grad():
+        mine = readers[0](*(torch.from_numpy(arrays[name]) for name in (*READ, "allowed")))
+    theirs = readers[1](arrays)
+    for ours, other in zip(mine, theirs, strict=True):
+        assert np.allclose(ours.numpy(), np.asarray(other), atol=1e-4)
+
+
+def test_both_answer_functions_give_the_same_answers(ten, eleven, readers, tokenize):
+    for example in [*make_stories(2, 3, seed=5), *load_paragraphs()[::120]]:
+        asked = example.question, example.context
+        mine = ten.answer(*asked, readers[0], tokenize, 96, 24, threshold=-100.0)
+        theirs = eleven.answer(*asked, readers[1], tokenize, 96, 24, threshold=-100.0)
+        assert mine[:2] == theirs[:2]
+        assert mine[2] == pytest.approx(theirs[2], abs=1e-3)
+
+
+def test_loss_spans_and_targets_are_lab_10_s(ten, eleven, tokenize):
+    import tensorflow as tf
+
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 3, (2, 6, 14)).astype("float32")
+    inside = np.zeros((6, 14), bool)
+    inside[:, 4:13] = True
+    start, end = rng.integers(0, 14, (2, 6))
+    mine = ten.span_loss(*map(torch.from_numpy, (*logits, start, end)))
+    assert float(mine) == pytest.approx(float(eleven.span_loss(*map(tf.constant, (*logits, start, end)))))
+    first, last, score = (
+        np.asarray(part) for part in eleven.best_spans(*map(tf.constant, (*logits, inside)), 5)
+    )
+    for row in range(6):
+        found = ten.best_span(*map(torch.from_numpy, (*logits[:, row], inside[row])), 5)
+        assert found == (first[row], last[row], pytest.approx(float(score[row])))
+    for example in load_paragraphs()[:60:3]:
+        windows = reader.features_of(example, tokenize, 96, 24)
+        places = np.array([[pair or (-1, -1) for pair in window["offsets"]] for window in windows])
+        answer = example.answers[0] if example.answers else (0, 0)
+        rows = [np.full(len(windows), place) for place in answer]
+        found = [part.numpy().tolist() for part in eleven.answer_token_spans(places, *rows)]
+        wanted = [ten.answer_token_span(window["offsets"], *answer) for window in windows]
+        assert list(zip(*found, strict=True)) == wanted
+
+
+def test_a_training_step_moves_the_weights_as_lab_10_s_does(ten, eleven):
+    import keras
+    import tensorflow as tf
+
+    from course_utils.exercises.question_answering_pytorch import _tiny_reader as torch_reader
+    from course_utils.exercises.question_answering_tensorflow import _tiny_reader as keras_reader
+
+    rng = np.random.default_rng(0)
+    weights, batch = reader_weights(rng, 2.0), reader_batch(rng, 3, 9)
+    mine = torch_reader(weights)
+    rows = {name: torch.from_numpy(array) for name, array in batch.items()}
+    loss = ten.train_step(mine, PlainDescent(mine.parameters(), 0.1), rows, 0.5, 1e9)
+    halved = {"output_weight": weights.pop("output") / 2}  # in training the twin doubles its logits
+    theirs, optimizer = keras_reader({**weights, **halved}), keras.optimizers.SGD(0.5)
+    rows = {name: tf.constant(array) for name, array in batch.items()}
+    assert float(eleven.train_step(theirs, optimizer, rows, 1e9)) == pytest.approx(loss, abs=1e-5)
+    for name in ("embedding", "kind"):
+        moved = getattr(theirs, name).numpy()
+        assert np.allclose(moved, getattr(mine, name).detach().numpy(), atol=1e-5)
+        assert not np.allclose(moved, weights[name])
+
+
+def test_padded_batches_hold_what_stacked_holds(eleven, tokenize):
+    windows = [reader.features_of(one, tokenize)[0] for one in make_stories(1, 5, seed=2)]
+    bare = [
+        {
+            **{
+                name: window[name][: sum(window["attention_mask"])]
+                for name in ("input_ids", "token_type_ids")
+            },
+            "in_context": [pair is not None for pair in window["offsets"][: sum(window["attention_mask"])]],
+            **{name: window[name] for name in ("start_position", "end_position")},
+        }
+        for window in windows
+    ]
+    batches = list(eleven.padded_batches(bare, 3))
+    for begin, batch in zip((0, 3), batches, strict=True):
+        for name, array in reader.stacked(windows[begin : begin + 3]).items():
+            assert np.array_equal(batch[name].numpy(), array), name
+
+
+def test_one_graph_serves_batches_of_every_width(eleven):
+    import keras
+    import tensorflow as tf
+
+    from course_utils.exercises.question_answering_tensorflow import _tiny_reader
+
+    rng = np.random.default_rng(1)
+    weights = reader_weights(rng, 1.0)
+    weights["output_weight"] = weights.pop("output")
+    model, optimizer = _tiny_reader(weights), keras.optimizers.SGD(0.1)
+    optimizer.build(model.trainable_variables)
+    batches = [
+        {name: tf.constant(array) for name, array in reader_batch(rng, 3, width).items()}
+        for width in (9, 12, 15)
+    ]
+    signature = {
+        name: tf.TensorSpec([None] * part.shape.rank, part.dtype) for name, part in batches[0].items()
+    }
+    traced = []
+
+    @tf.function(input_signature=[signature])
+    def step(batch):
+        traced.append(True)
+        return eleven.train_step(model, optimizer, batch)
+
+    losses = [float(step(batch)) for batch in batches]
+    assert len(traced) == 1 and np.isfinite(losses).all()
