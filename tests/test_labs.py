@@ -134,7 +134,7 @@ def test_every_exercise_has_hints_and_only_the_check_shows_them(labs, name):
     lab = labs[name]
     for key in lab.exercises:
         hints = load_hints(lab.release_folder / FILE_NAME, key)
-        assert hints and all(len(hint.text) > 40 for hint in hints), key
+        assert hints and all(len(hint.text) > 20 for hint in hints), key
     assert not [cell.id for cell in lab.release().cells if "<summary>Hint" in cell.source]
 
 
