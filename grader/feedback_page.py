@@ -154,15 +154,21 @@ def typeset(tex: str) -> str | None:
     """A formula as a picture that stands on the line of the text around it; None if it cannot be drawn."""
     if len(tex) > MAX_FORMULA:
         return None
-    from matplotlib.font_manager import FontProperties  # half a second, for no other command
+    from matplotlib import rc_context  # half a second, for no other command
+    from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import math_to_image
 
     drawn = _COMMAND.sub(lambda found: _REWRITTEN.get(found[0], found[0]), tex.replace("\n", " "))
     file = io.BytesIO()
     try:
-        depth = math_to_image(
-            f"${drawn.strip()}$", file, FontProperties(size=_SIZE, math_fontfamily="cm"), dpi=72, format="svg"
-        )
+        with rc_context({"savefig.transparent": True}):  # on any theme's background
+            depth = math_to_image(
+                f"${drawn.strip()}$",
+                file,
+                FontProperties(size=_SIZE, math_fontfamily="cm"),
+                dpi=72,
+                format="svg",
+            )
     except (ValueError, RuntimeError, RecursionError):
         return None
     height = re.search(rb'<svg[^>]* height="([\d.]+)pt"', file.getvalue())

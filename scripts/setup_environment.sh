@@ -148,10 +148,12 @@ run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
 
 # No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner. Nor the panel in
 # which nbgrader makes assignments: here they are made from text. Pages of text open as one reads them, not as one writes them.
+# Widgets are saved with their notebook, else there is only an error in their place when it is opened again.
 mkdir -p .venv/etc/jupyter/labconfig
 say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true, "@jupyter/nbgrader:create-assignment": true}}' \
   >.venv/etc/jupyter/labconfig/page_config.json
-say '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}' \
+say '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}},
+  "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": true}}' \
   >.venv/etc/jupyter/labconfig/default_setting_overrides.json
 
 say "$wanted" >.venv/.ready

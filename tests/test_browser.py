@@ -125,6 +125,13 @@ def scroll_to(page, grade_id: str) -> None:
     raise AssertionError(f"no cell with {grade_id}")
 
 
+def end_kernels(page, address: str) -> None:
+    token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "_xsrf")
+    for session in page.request.get(f"{address}/api/sessions").json():
+        url = f"{address}/api/sessions/{session['id']}"
+        assert page.request.delete(url, headers={"X-XSRFToken": token}).ok
+
+
 def keep_picture(page, name: str) -> None:
     if folder := os.environ.get("TRANSFORMER_LABS_SCREENSHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -182,6 +189,14 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     keep_picture(page, "word_picker")
     scroll_to(page, "quiz(")
     keep_picture(page, "quiz")
+    page.keyboard.press("Control+s")
+    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
+    end_kernels(page, jupyterlab)
+    open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
+    scroll_to(page, "word_picker(")
+    page.get_by_text("“l'Afrique” attends to").first.wait_for()
+    assert not page.get_by_text("Error displaying widget").count()
+    keep_picture(page, "reopened")
 
 
 def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):

@@ -279,3 +279,4 @@ def test_jupyterlab_asks_nothing_shows_no_tool_of_authors_and_opens_pages_as_pag
     assert defaults["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {
         "markdown": "Markdown Preview"
     }
+    assert defaults["@jupyter-widgets/jupyterlab-manager:plugin"] == {"saveState": True}

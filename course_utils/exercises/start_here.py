@@ -8,7 +8,7 @@ from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.exercises.properties import normal
 from course_utils.quiz import Option, Question
 
-TITLE, MINUTES = "Start here", 20  # of the overview; the minutes are a learner's
+TITLE, MINUTES = "Start here", 25  # of the overview; the minutes are a learner's
 
 
 def rows_sum_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from course_utils.display import publish
 
 if TYPE_CHECKING:
-    from ipywidgets import DOMWidget
+    from ipywidgets import HTML, DOMWidget
     from matplotlib.figure import Figure
 
 _CSS_PIXELS_AN_INCH = 80
@@ -50,3 +50,13 @@ def show_live(widget: DOMWidget, html: str, text: str) -> None:
         text: the same content for plain text.
     """
     publish({**widget._repr_mimebundle_(), "text/html": html, "text/plain": text})
+
+
+def focus_ring() -> HTML:
+    """Part of a widget with sliders, which would not show by themselves that the keyboard is on them."""
+    import ipywidgets
+
+    return ipywidgets.HTML(
+        "<style>.noUi-handle:focus-visible {outline: 2px solid var(--jp-brand-color1, #1976d2) !important; "
+        "outline-offset: 2px}</style>"
+    )

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from course_utils.maths import softmax
-from course_utils.plots import show_live
+from course_utils.plots import focus_ring, show_live
 
 if TYPE_CHECKING:
-    from ipywidgets import HTML
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -140,16 +139,6 @@ def _bars_text(labels: Sequence[str], values: np.ndarray) -> str:
     return "\n".join(
         f"{label:>{width}}  {value:5.3f}  {'#' * round(40 * value)}"
         for label, value in zip(labels, values, strict=True)
-    )
-
-
-def focus_ring() -> HTML:
-    """Part of a widget with sliders, which would not show by themselves that the keyboard is on them."""
-    import ipywidgets
-
-    return ipywidgets.HTML(
-        "<style>.noUi-handle:focus-visible {outline: 2px solid var(--jp-brand-color1, #1976d2) !important; "
-        "outline-offset: 2px}</style>"
     )
 
 

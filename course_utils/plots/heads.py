@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from course_utils.plots import show_live
-from course_utils.plots.attention import focus_ring, weights_text
+from course_utils.plots import focus_ring, show_live
+from course_utils.plots.attention import weights_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

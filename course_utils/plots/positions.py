@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from course_utils.display import TEXT
-from course_utils.plots import show_live
+from course_utils.plots import focus_ring, show_live
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,7 +185,7 @@ def clocks(angles: np.ndarray, offset: int | None = None, start: int = 3) -> Non
         slider.observe(redraw, names="value")
     shown = [position for position in (0, start, start + 7) if position <= place.max]
     show_live(
-        ipywidgets.VBox([*sliders, picture]),
+        ipywidgets.VBox([focus_ring(), *sliders, picture]),
         html="".join(html(position, offset) for position in shown),
         text="\n\n".join(text(position, offset) for position in shown),
     )

@@ -77,8 +77,10 @@ def translate_box(
         continuous_update=False,
         layout=ipywidgets.Layout(width="95%"),
     )
-    choice = ipywidgets.Dropdown(
-        options=list(examples), description="examples", layout=ipywidgets.Layout(width="95%")
+    choice = ipywidgets.ToggleButtons(  # no drop-down list: JupyterLab takes the up and down keys for itself
+        options=list(examples),
+        description="examples",
+        style={"button_width": "auto"},
     )
     result = ipywidgets.HTML(html(examples[0]))
     field.observe(lambda change: setattr(result, "value", html(change["new"])), names="value")

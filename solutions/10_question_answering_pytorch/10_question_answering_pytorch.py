@@ -70,7 +70,8 @@ from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, make_stories
 
 story = make_stories(task=1, count=2, seed=7)[1]
 start, end = story.answers[0]
-print(story.context, "\n\n" + story.question, f"\ncharacters {start} to {end}: {story.context[start:end]!r}")
+print(story.context.replace(". ", ".\n"))
+print(f"\n{story.question}\ncharacters {start} to {end}: {story.context[start:end]!r}")
 print("find() says character", story.context.find(story.context[start:end]))
 
 # %% [markdown]

@@ -428,9 +428,9 @@ check("question_answering_tensorflow.span_loss")
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
-table = tf.constant([[1, 2, 0], [0, 9, 3]])
-best = int(tf.argmax(tf.reshape(table, [-1])))
-print(f"the best of {table.numpy().tolist()}: number {best} of the flat table, row {best // 3}, column {best % 3}")
+sums = tf.constant([[1, 2, 0], [0, 9, 3]])
+best = int(tf.argmax(tf.reshape(sums, [-1])))
+print(f"the best of {sums.numpy().tolist()}: number {best} of the flat table, row {best // 3}, column {best % 3}")
 
 # %% nbgrader={"grade": false, "grade_id": "best_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_spans(
