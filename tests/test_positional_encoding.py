@@ -343,7 +343,7 @@ def test_moving_a_slider_moves_the_hands(monkeypatch):
     shown = []
     monkeypatch.setattr(positions, "show_live", lambda widget, html, text: shown.append(widget))
     positions.clocks(np.arange(41)[:, None] * np.array([1.0]), offset=2)
-    place, offset, picture = shown[0].children
+    _, place, offset, picture = shown[0].children
     before = picture.value
     place.value = 30
     assert "position 30, and (dashed) position 32" in picture.value != before
