@@ -16,6 +16,7 @@ from torch import nn
 from course_utils import plots
 from course_utils.data.batches import encode_batch
 from course_utils.data.vocabulary import Vocabulary
+from course_utils.exercises.properties import trained_in_training_mode, weights_have_moved
 from course_utils.exercises.transformer_pytorch import (
     GARDEN_PATH,
     ScriptedModel,
@@ -538,3 +539,18 @@ def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped
         assert output.get("name") != "stderr", (cell.id, output.text)
         said += output.get("text", "")
     assert "after:  Jane visits Africa in September" in said
+
+
+# ---------------------------------------------------------------------------------- properties of a training step
+
+
+def test_a_step_in_evaluation_mode_or_one_that_moves_only_some_weights_does_not_hold():
+    weights = {"embedding": np.zeros(3), "output": np.ones((2, 2))}
+    moved = {name: array + 0.1 for name, array in weights.items()}
+    assert weights_have_moved({"weights": weights}, moved).all()
+    assert weights_have_moved({"weights": weights}, moved | {"output": np.ones((2, 2))}).tolist() == [
+        True,
+        False,
+    ]
+    for mode in (True, False):
+        assert bool(trained_in_training_mode({}, {"in_training": np.array(mode)})) == mode

@@ -58,3 +58,13 @@ def at_words(array: Any, real: np.ndarray) -> np.ndarray:
         return array  # of a wrong shape, which is said elsewhere
     words = real.reshape(real.shape[0], *[1] * (array.ndim - 3), real.shape[1], 1)
     return np.where(words, array, array.dtype.type(0))
+
+
+def trained_in_training_mode(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The model is in training mode while it is trained, whatever mode it was in before."""
+    return outputs["in_training"]
+
+
+def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every kind of weight has changed."""
+    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])

@@ -6,16 +6,16 @@ scripted, or have given weights. What comes back as lists or dicts becomes array
 
 from __future__ import annotations
 
-import contextlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal
+from course_utils.exercises.properties import normal, trained_in_training_mode, weights_have_moved
+from course_utils.exercises.transformer_pytorch import PlainDescent, one_thread, tensors
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -316,29 +316,6 @@ make_features = Exercise(
 def f32(array: np.ndarray) -> np.ndarray:
     """Single precision, as PyTorch's own numbers are."""
     return np.asarray(array, dtype=np.float32)
-
-
-def tensors(inputs: Inputs) -> dict[str, Any]:
-    """The inputs with every array as a tensor on the same memory, so that a change in place is seen."""
-    import torch
-
-    return {
-        name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-        for name, value in inputs.items()
-    }
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """For tensors this small, sharing the work between threads costs far more than it saves."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 # ---------------------------------------------------------------------------------- SpanHead
@@ -724,27 +701,6 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
     return TinyReader()
 
 
-class PlainDescent:
-    """What an optimizer is at least: w ← w - lr · gradient. (PyTorch's own takes a second to import.)"""
-
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
-        self.param_groups = [{"params": list(parameters), "lr": lr}]
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                parameter.grad = None
-
-    def step(self) -> None:
-        import torch
-
-        with torch.no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        parameter -= group["lr"] * parameter.grad
-
-
 def reader_weights(rng: np.random.Generator, scale: float) -> dict[str, np.ndarray]:
     """Of the tiny reader: embeddings of tokens and of the two segments, and the head."""
     return {
@@ -797,16 +753,6 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         "in_training": np.array(bool(model.modes) and all(model.modes)),
         **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
     }
-
-
-def trained_in_training_mode(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The model is in training mode while it is trained, whatever mode it was in before."""
-    return outputs["in_training"]
-
-
-def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every kind of weight has changed."""
-    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])
 
 
 train_step = Exercise(

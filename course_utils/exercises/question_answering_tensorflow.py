@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, call_function
-from course_utils.exercises.properties import normal
+from course_utils.exercises.properties import normal, weights_have_moved
 from course_utils.exercises.question_answering_pytorch import (
     ANSWER_CASES,
     BATCH,
-    BLOCKED,
     IN_CONTEXT,
     LENGTH,
     SPANS,
@@ -28,6 +27,7 @@ from course_utils.exercises.question_answering_pytorch import (
     ScriptedReader,
     allowed_places,
     asked,
+    every_other_place_is_blocked,
     f32,
     new_words,
     place_of,
@@ -267,11 +267,6 @@ def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
     return readable_logits([np.asarray(part) for part in found], inputs["allowed"])
-
-
-def every_other_place_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """A logit is -10,000 or less at every place that is not allowed."""
-    return outputs["elsewhere"] <= BLOCKED
 
 
 span_head = Exercise(
@@ -544,11 +539,6 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
         **{name: getattr(model, name).numpy() for name in inputs["weights"]},
     }
-
-
-def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every kind of weight has changed."""
-    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])
 
 
 train_step = Exercise(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import at_words, normal
+from course_utils.exercises.properties import at_words, normal, trained_in_training_mode, weights_have_moved
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def tensors(inputs: Inputs) -> dict[str, Any]:
 
 def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
     """Calls a function on torch tensors, by keyword, or in order if parameters were renamed."""
-    with _one_thread():
+    with one_thread():
         return call_function(learner, tensors(inputs))
 
 
@@ -102,7 +102,7 @@ def built(learner: Callable[..., nn.Module], inputs: Inputs) -> nn.Module:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """For tensors this small, sharing the work between threads costs far more than it saves."""
     import torch
 
@@ -121,7 +121,7 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
         import torch
 
         given = {name: value for name, value in tensors(inputs).items() if name in names}
-        with torch.no_grad(), _one_thread():
+        with torch.no_grad(), one_thread():
             module = built(learner, inputs)
             try:
                 inspect.signature(module.forward).bind(**given)
@@ -888,7 +888,7 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
     return TinyModel()
 
 
-class _PlainDescent:
+class PlainDescent:
     """What an optimizer is at least: w ← w - lr · gradient. (PyTorch's own takes a second to import.)"""
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
@@ -943,8 +943,8 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1)
 
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     model = _tiny_model(inputs["weights"]).eval()  # as an evaluation may have left it
-    optimizer = _PlainDescent(model.parameters(), lr=0.01)
-    with _one_thread():
+    optimizer = PlainDescent(model.parameters(), lr=0.01)
+    with one_thread():
         given = {"model": model, "optimizer": optimizer}
         losses = [call_function(learner, given | tensors(step)) for step in inputs["steps"]]
     if any(loss is None for loss in losses):
@@ -954,16 +954,6 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         "in_training": np.array(bool(model.modes) and all(model.modes)),
         **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
     }
-
-
-def trained_in_training_mode(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The model is in training mode while it is trained, whatever mode it was in before."""
-    return outputs["in_training"]
-
-
-def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every kind of weight has changed."""
-    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])
 
 
 train_step = Exercise(

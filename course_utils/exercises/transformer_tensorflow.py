@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import at_words, normal
+from course_utils.exercises.properties import at_words, normal, weights_have_moved
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -977,11 +977,6 @@ def _no_advice() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def weights_have_moved(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every kind of weight has changed."""
-    return np.array([not np.allclose(outputs[name], old) for name, old in inputs["weights"].items()])
 
 
 train_step = Exercise(
