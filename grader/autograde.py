@@ -23,6 +23,7 @@ from course_utils.comparison import Expected
 from grader import pool
 from grader.course import Course, CourseError
 from grader.gradebook import Gradebook
+from grader.intake import SECRET, TIMESTAMP
 from grader.lab import Lab
 from grader.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
 from grader.run import PlainRunner, Runner, SandboxRunner
@@ -240,13 +241,15 @@ def _record_of(student: str, marker: Marker) -> Record:
 def _write_notebook(lab: Lab, graded: Graded) -> None:
     """Puts a graded notebook where nbgrader's feedback and formgrader look for it, all or nothing."""
     target = lab.course.autograded / graded.record.student / lab.name
-    files = {lab.notebook_name: graded.notebook}
-    if graded.timestamp:
-        files["timestamp.txt"] = graded.timestamp.encode()
+    beside = {TIMESTAMP: graded.timestamp, SECRET: graded.secret}
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            _put(target / name, data)
+        _put(target / lab.notebook_name, graded.notebook)
+        for name, text in beside.items():
+            if text:
+                _put(target / name, text.encode())
+            else:  # of a submission that was graded before
+                (target / name).unlink(missing_ok=True)
     except OSError as error:
         raise CourseError(
             f"The graded notebook of {graded.record.student} cannot be written into {target}: {error.strerror}. "

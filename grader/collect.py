@@ -28,7 +28,7 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,11 +45,19 @@ from traitlets.config import Application
 
 from grader.course import Course, CourseError
 from grader.gradebook import Gradebook
-from grader.intake import MAX_BYTES, REASON_FILE, Unreadable, file_bytes, find_notebook, printable
+from grader.intake import (
+    MAX_BYTES,
+    REASON_FILE,
+    SECRET,
+    TIMESTAMP,
+    Unreadable,
+    file_bytes,
+    find_notebook,
+    printable,
+)
 from grader.lab import Lab
 
 NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
-TIMESTAMP = "timestamp.txt"
 
 MAX_ENTRIES = 50_000
 """Files of a source."""
@@ -117,6 +125,7 @@ class _Offer:
     read: Callable[[], bytes]
     student: str = ""  # an id, where the source itself says whose it is
     stamp: datetime | None = None
+    secret: bytes = b""
     note: str = ""
 
     @property
@@ -385,10 +394,15 @@ def _in_record(folder: Path, record: dict, check_owner: bool) -> Iterator[_Offer
         found = [] if folder.is_symlink() else _in_folder(folder.resolve())
     except CourseError:
         found = []
+    secret = b""
     for offer in found:
-        yield _Offer((name, *offer.parts), offer.read, who, stamp, note)
+        if offer.parts == (SECRET,):
+            with suppress(Unreadable):
+                secret = offer.read()[:1000]  # nbgrader's own have 128 bytes
+    for offer in found:
+        yield _Offer((name, *offer.parts), offer.read, who, stamp, secret, note)
     if not found:
-        yield _Offer((name,), _refusing("In the exchange it is no folder with files."), who, stamp, note)
+        yield _Offer((name,), _refusing("In the exchange it is no folder with files."), who, stamp, note=note)
 
 
 def _nbgrader_app(course: Course) -> NbGrader:
@@ -579,10 +593,10 @@ def _collect_one(
     try:
         chosen, data = _choose(lab, files)
         known = chosen
-        outcome = _store(lab, student, data, chosen.offer.stamp or _stamp_beside(chosen.offer, stamps))
+        outcome = _store(lab, student, data, _marks(chosen.offer, stamps))
     except Unreadable as error:
-        sure = any(file.sure for file in files)
-        return Collected(student, known.offer.shown, REFUSED, _leave_reason(lab, student, str(error), sure))
+        marks = _marks(known.offer, stamps) if any(file.sure for file in files) else None
+        return Collected(student, known.offer.shown, REFUSED, _leave_reason(lab, student, str(error), marks))
     notes = [known.offer.note, "Canvas marks it as late." if known.late else ""]
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
 
@@ -618,6 +632,13 @@ def _why_no_notebook(files: Sequence[_File]) -> str:
     return f"There is no notebook among what was handed in ({listed}).{advice}"
 
 
+def _marks(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> dict[str, bytes]:
+    """The files that say when a submission was handed in, and by which secret its feedback is found."""
+    stamp = offer.stamp or _stamp_beside(offer, stamps)
+    marks = {TIMESTAMP: f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode() if stamp else b"", SECRET: offer.secret}
+    return {name: data for name, data in marks.items() if data}
+
+
 def _stamp_beside(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> datetime | None:
     """When it was handed in, by nbgrader's file in the same folder. None if that does not say."""
     try:
@@ -644,7 +665,7 @@ def _see_that_folders_are_ours(lab: Lab, student: str) -> None:
                 raise Unreadable(f"{where} is a link or a file, where a folder should be. Move it away.")
 
 
-def _store(lab: Lab, student: str, data: bytes, stamp: datetime | None) -> str:
+def _store(lab: Lab, student: str, data: bytes, marks: Mapping[str, bytes]) -> str:
     """Writes a submission, and says whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``.
 
     Raises:
@@ -660,18 +681,23 @@ def _store(lab: Lab, student: str, data: bytes, stamp: datetime | None) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         scratch = _scratch(folder, target.name, data)
         if there:
-            _keep(earlier, [present, folder / TIMESTAMP])
+            _keep(earlier, [present, folder / TIMESTAMP, folder / SECRET])
         scratch.replace(target)
-        if stamp:
-            _scratch(folder, TIMESTAMP, f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode()).replace(
-                folder / TIMESTAMP
-            )
+        _write_marks(folder, marks)
         (folder / REASON_FILE).unlink(missing_ok=True)
     except OSError as error:
         raise CourseError(
             f"{target} cannot be written: {error.strerror}. See that the disk has room."
         ) from None
     return REPLACED if there else NEW
+
+
+def _write_marks(folder: Path, marks: Mapping[str, bytes]) -> None:
+    for name in (TIMESTAMP, SECRET):
+        if name in marks:
+            _scratch(folder, name, marks[name]).replace(folder / name)
+        else:  # of a submission that was refused before
+            (folder / name).unlink(missing_ok=True)
 
 
 def _same(path: Path, data: bytes) -> bool:
@@ -702,8 +728,11 @@ def _keep(earlier: Path, files: Iterable[Path]) -> None:
             file.replace(place / file.name)
 
 
-def _leave_reason(lab: Lab, student: str, why: str, sure: bool) -> str:
+def _leave_reason(lab: Lab, student: str, why: str, marks: Mapping[str, bytes] | None) -> str:
     """Sees to it that grading reports a submission that was refused. Returns what to say about it.
+
+    Args:
+        marks: None: it is not sure that there is such a student.
 
     Raises:
         CourseError: it cannot be written.
@@ -712,10 +741,11 @@ def _leave_reason(lab: Lab, student: str, why: str, sure: bool) -> str:
     present, _ = find_notebook(folder, lab.notebook_name)
     if present.is_symlink() or present.exists():
         return f"{why} What was collected before stays."
-    if sure:
+    if marks is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
+            _write_marks(folder, marks)
         except OSError as error:
             raise CourseError(f"{folder} cannot be written to: {error.strerror}.") from None
     return why

@@ -88,6 +88,7 @@ class Course:
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
         config.GenerateFeedback.exporter_class = "grader.feedback_page.FeedbackPage"
+        config.ExchangeFactory.release_feedback = "grader.exchange.ReleaseFeedback"
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
 

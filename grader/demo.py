@@ -22,6 +22,7 @@ from grader.catalogue import Entry
 from grader.course import Course, CourseError
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
+from grader.intake import TIMESTAMP
 from grader.lab import Lab, is_solution, nbgrader_of
 from grader.run import PlainRunner, SandboxRunner
 
@@ -121,7 +122,7 @@ def hand_in(course: Course, lab: Lab, student: str, notebook: NotebookNode | byt
     folder.mkdir(parents=True, exist_ok=True)
     data = notebook if isinstance(notebook, bytes) else json.dumps(notebook).encode()
     (folder / lab.notebook_name).write_bytes(data)
-    (folder / "timestamp.txt").write_text(HANDED_IN)
+    (folder / TIMESTAMP).write_text(HANDED_IN)
     return folder
 
 

@@ -47,6 +47,10 @@ MAX_PARSED_ALL = 400_000
 MAX_FILES = 1_000
 """Files of a submission's folder beyond which no notebook of another name is looked for."""
 
+TIMESTAMP = "timestamp.txt"
+"""When a submission was handed in, as nbgrader's exchange writes it."""
+SECRET = "submission_secret.txt"
+"""What nbgrader's exchange names the feedback of a submission by, so that only who handed it in finds it."""
 REASON_FILE = "not-collected.txt"
 """In a submission's folder without a notebook: why ``grader collect`` could not take what was handed in."""
 

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 import course_utils
-from grader.intake import MAX_BYTES, REASON_FILE, find_notebook
+from grader.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.lab import Lab
 from grader.run import Runner
 
@@ -34,6 +34,7 @@ _NO_PART_IN_GRADES = {
             "collect",
             "demo",
             "doctor",
+            "exchange",
             "export",
             "gradebook",
             "gradescope",
@@ -105,12 +106,13 @@ def _still_holds(lab: Lab, folder: Path, marker: Marker, fingerprint: str, again
 
 
 def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
-    """SHA-256 of all that grading takes from a submission's folder: the notebook that it finds there, and when
-    it was handed in. What cannot be read counts by the reason.
+    """SHA-256 of all that grading takes from a submission's folder: the notebook that it finds there, and what
+    the exchange says about it. What cannot be read counts by the reason.
     """
     path, notes = find_notebook(folder, lab.notebook_name)
     link = str(folder.is_symlink() or folder.parent.is_symlink())
-    files = [(other.name, _digest(other)) for other in (path, folder / "timestamp.txt", folder / REASON_FILE)]
+    beside = (folder / name for name in (TIMESTAMP, SECRET, REASON_FILE))
+    files = [(other.name, _digest(other)) for other in (path, *beside)]
     return _combined([*files, ("link", link), ("notes", repr(notes))])
 
 

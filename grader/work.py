@@ -19,7 +19,7 @@ from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
 from grader.feedback import with_results
 from grader.gradebook import Entry, entry_of
-from grader.intake import find_notebook, read_submission, rebuild
+from grader.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild
 from grader.judge import judge
 from grader.lab import Lab
 from grader.resume import fingerprint_of_submission
@@ -57,13 +57,14 @@ class Graded:
     Attributes:
         handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
         notebook: the graded notebook's file.
-        timestamp: text of the file that says when it was handed in; None if that is not known.
+        timestamp, secret: texts of the files of :data:`grader.intake.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
     record: Record
     handed_in: str
     notebook: bytes
     timestamp: str | None
+    secret: str | None
     entry: Entry
 
 
@@ -196,17 +197,25 @@ class Grading:
             notes=notes,
         )
         data = nbformat.writes(notebook).encode("utf-8")
-        return Graded(record, prepared.handed_in, data, timestamp, entry)
+        secret = _text_of(prepared.folder / SECRET, 1000)
+        return Graded(record, prepared.handed_in, data, timestamp, secret, entry)
 
 
 def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
     """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and UTC."""
-    file = folder / "timestamp.txt"
+    text = _text_of(folder / TIMESTAMP, 100)
+    try:
+        return (text, parse_utc(text)) if text else (None, None)
+    except (ValueError, OverflowError):
+        return None, None
+
+
+def _text_of(file: Path, size: int) -> str | None:
+    """The first characters of a file that was handed in; None if it cannot be read, or is empty."""
     try:
         if file.is_symlink() or not file.is_file():
-            return None, None
+            return None
         with file.open(encoding="utf-8") as opened:
-            text = opened.read(100).strip()
-        return text, parse_utc(text)
-    except (OSError, ValueError, OverflowError):
-        return None, None
+            return opened.read(size).strip() or None
+    except (OSError, ValueError):
+        return None

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -37,6 +38,7 @@ from grader.demo import (
     without_metadata,
 )
 from grader.feedback import RESULT_CELL, generate_feedback
+from grader.intake import SECRET
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.run import Executed, PlainRunner
 
@@ -350,6 +352,72 @@ def test_a_timestamp_that_is_none_is_left_out(course):
     (folder / "timestamp.txt").write_text("yesterday, I think")
     assert graded(lab, Canned())["ada"].state == "graded"
     assert not (course.autograded / "ada" / lab.name / "timestamp.txt").exists()
+
+
+@pytest.mark.slow
+def test_a_lab_goes_through_the_exchange_and_its_feedback_comes_back(course, monkeypatch, tmp_path):
+    """Released, fetched, submitted, collected, graded, and handed back, also to whom nothing could be graded;
+    what came another way stays out of it."""
+    lab = Lab.load(course, START)
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    setting = f"\nget_config().Exchange.root = {str(exchange)!r}\n"
+    with (course.root / "nbgrader_config.py").open("a") as file:
+        file.write(setting)
+    learners = {name: tmp_path / name for name in ("ada", "bob")}
+
+    def learner(name: str, command_: str) -> None:
+        home = learners[name]
+        home.mkdir(exist_ok=True)
+        (home / "nbgrader_config.py").write_text(
+            f"{setting}get_config().CourseDirectory.course_id = 'transformer-labs'\n"
+        )
+        # somebody else on a server has another name there
+        done = nbgrader(Course(home), command_, lab.name, f"--CourseDirectory.student_id={name}")
+        assert done.returncode == 0, done.stderr
+
+    def instructor(*arguments: str) -> str:
+        done = nbgrader(course, *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert command(course, monkeypatch, "release", lab.name).exit_code == 0
+    instructor("release_assignment", lab.name)
+    for name, text_ in {"ada": nbformat.writes(solved(lab)), "bob": "{ this is no notebook"}.items():
+        learner(name, "fetch_assignment")
+        assert (learners[name] / lab.name / lab.notebook_name).is_file()
+        (learners[name] / lab.name / lab.notebook_name).write_text(text_)
+        learner(name, "submit")
+    assert command(course, monkeypatch, "collect", lab.name).exit_code == 0
+    secret = (course.submitted / "ada" / lab.name / SECRET).read_text()
+    hand_in(course, lab, "by mail", lab.release())
+    states = {name: record.state for name, record in graded(lab).items()}
+    assert states == {"ada": "graded", "bob": "unreadable", "by mail": "graded"}
+    pages = tmp_path / "pages.zip"
+    assert command(course, monkeypatch, "feedback", lab.name, "--zip", str(pages)).exit_code == 0
+    said = instructor("release_feedback", lab.name)
+    assert "by mail" in said
+    fetched = {}
+    for name, home in learners.items():
+        learner(name, "fetch_feedback")
+        (page,) = (home / lab.name / "feedback").rglob("*.html")
+        fetched[name] = page.read_text()
+        assert sorted(os.listdir(page.parent)) == [page.name]
+        assert fetched[name] == (course.feedback / name / lab.name / f"{lab.slug}.html").read_text()
+    assert "unreadable" in fetched["bob"] and "unreadable" not in fetched["ada"]
+    with zipfile.ZipFile(pages) as archive:
+        assert not any(secret in archive.read(member).decode() for member in archive.namelist())
+        assert not any(SECRET in member for member in archive.namelist())
+
+    # handed in another way after that: the feedback is no longer that of what went through the exchange
+    mended = tmp_path / "by-mail"
+    mended.mkdir()
+    (mended / f"ada_{lab.notebook_name}").write_text(nbformat.writes(lab.release()))
+    assert command(course, monkeypatch, "collect", lab.name, str(mended)).exit_code == 0
+    graded(lab)
+    assert sorted(os.listdir(course.autograded / "ada" / lab.name)) == [lab.notebook_name]
+    assert secret in (course.grading / "earlier" / "ada" / lab.name / "1" / SECRET).read_text()
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from grader import autograde as grading
 from grader.cli import app
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
+from grader.intake import SECRET
 from grader.lab import Lab
 from grader.resume import Again, fingerprint_of_lab
 from grader.run import SandboxRunner
@@ -97,6 +98,10 @@ def another_time(lab: Lab) -> None:
     (lab.course.submitted / "s01" / lab.name / "timestamp.txt").write_text("2030-01-16 12:00:00 UTC")
 
 
+def another_secret(lab: Lab) -> None:
+    (lab.course.submitted / "s01" / lab.name / SECRET).write_text("0123456789abcdef")
+
+
 def another_name(lab: Lab) -> None:
     folder = lab.course.submitted / "s01" / lab.name
     (folder / lab.notebook_name).rename(folder / "mine.ipynb")
@@ -139,7 +144,7 @@ def scored_by_others(lab: Lab) -> None:
         book.db.commit()
 
 
-CHANGES = [a_cell_more, another_time, another_name, nothing_there, a_link]
+CHANGES = [a_cell_more, another_time, another_secret, another_name, nothing_there, a_link]
 LOSSES = [
     graded_notebook_lost,
     graded_notebook_changed,

@@ -12,6 +12,7 @@ def submit(notebook, folder):
     )
     (folder / "timestamp.txt").unlink()
     (folder / "timestamp.txt").symlink_to(course / "grading/seeds.json")
+    (folder / "submission_secret.txt").symlink_to(course / "grading/seeds.json")
     (folder / "not-collected.txt").symlink_to(course / "grading/gradebook.db")
     (folder / "data").symlink_to("/")
     (folder / "loop").symlink_to(folder)
@@ -20,3 +21,4 @@ def submit(notebook, folder):
 def failed(result):
     assert "symbolic link" in result.record.notes[0]
     assert result.graded.timestamp is None
+    assert result.graded.secret is None

@@ -1,0 +1,27 @@
+"""Feedback back through nbgrader's exchange."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeReleaseFeedback
+
+from grader.intake import SECRET, TIMESTAMP
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """nbgrader's own, except that work which came another way, from an LMS say, does not stop it."""
+
+    def copy_files(self) -> None:
+        pages = self.src_path
+        for folder in sorted(glob.glob(pages)):
+            if all((Path(folder) / name).is_file() for name in (TIMESTAMP, SECRET)):
+                self.src_path = glob.escape(folder)
+                super().copy_files()
+            else:
+                self.log.warning(
+                    "Not handed in through the exchange, so nobody could fetch it there: %s. Hand it out yourself.",
+                    folder,
+                )
+        self.src_path = pages
