@@ -4,13 +4,6 @@
 ARGS ?=
 code := benchmarks course_utils grader tests
 
-# JupyterLab refuses to run as root (a container, mostly) unless told that this is meant.
-as_root := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
-# Quiet: a log that is little more than the address to open (encrypted kernel connections spare their warning
-# too). The PATH is for terminals inside JupyterLab: `grader` and `python` there are the course's.
-jupyter := PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab $(as_root) --log-level=ERROR \
-	--LabApp.log_level=ERROR --KernelManager.transport_encryption=auto
-
 .PHONY: help
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -26,11 +19,11 @@ browser: ## see to Chromium and bubblewrap (tests, sandboxed grading)
 .PHONY: lab
 lab: environment ## open the labs in JupyterLab, at the map of the course
 	@.venv/bin/python -m course_utils.start_page notebooks
-	@$(jupyter) --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
+	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 .PHONY: instructor
 instructor: environment ## open JupyterLab at the project's root, with formgrader
-	@$(jupyter) --ServerApp.root_dir="$(CURDIR)" $(ARGS)
+	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)" $(ARGS)
 
 .PHONY: build
 build: environment ## make notebooks/ from solutions/

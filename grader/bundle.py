@@ -12,15 +12,21 @@ from grader.build import leaks
 from grader.course import CourseError
 from grader.lab import Lab
 
-_FILES = ("requirements.txt", "LICENSE", "NOTICE", "scripts/setup_environment.sh")
+_FILES = ("requirements.txt", "LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")
 
 _MAKEFILE = """\
 .PHONY: lab
 lab: ## make the environment, then open the lab
 	@scripts/setup_environment.sh
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/jupyter lab --log-level=ERROR --LabApp.log_level=ERROR \\
-		--KernelManager.transport_encryption=auto --ServerApp.root_dir="$(CURDIR)/notebooks" \\
+	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" \\
 		--LabApp.default_url=/lab/tree/{lab}/{notebook} $(ARGS)
+"""
+
+_NBGRADER = """\
+\"\"\"For Validate, and for the Assignment List where learners and instructors share an exchange.\"\"\"
+
+c = get_config()
+c.CourseDirectory.course_id = "{course}"
 """
 
 _README = """\
@@ -75,5 +81,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     )
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")
+    course_id = lab.course.nbgrader_config().CourseDirectory.course_id
+    (folder / "nbgrader_config.py").write_text(_NBGRADER.format(course=course_id), "utf-8")
     title = lab.release().cells[0].source.splitlines()[0].lstrip("# ")
     (folder / "README.md").write_text(_README.format(title=title, **names), "utf-8")

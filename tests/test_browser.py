@@ -54,11 +54,12 @@ def jupyterlab(tmp_path_factory, labs):
         "JUPYTER_CONFIG_DIR": str(root / ".jupyter"),
         "JUPYTERLAB_SETTINGS_DIR": str(root / ".settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(root / ".workspaces"),
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
-    command = [sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", f"--ServerApp.port={port}",
-               f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password=",
-               "--KernelManager.transport_encryption=auto", "--log-level=ERROR"]  # fmt: skip
+    course = tmp_path_factory.mktemp("course")
+    (course / ".venv").symlink_to(sys.prefix)  # the script looks for it beside itself
+    shutil.copytree(Path(__file__).parents[1] / "scripts", course / "scripts")
+    command = [course / "scripts/open_jupyter.sh", "--no-browser", f"--ServerApp.port={port}",
+               f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password="]  # fmt: skip
     with (root / ".log").open("w") as log:
         server = subprocess.Popen(command, env=environment, cwd=root, stdout=log, stderr=subprocess.STDOUT)
         try:

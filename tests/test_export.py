@@ -148,14 +148,16 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         root = archive.namelist()[0].partition("/")[0]
         settings = tomllib.loads(archive.read(f"{root}/pyproject.toml").decode())
         makefile = archive.read(f"{root}/Makefile").decode()
-        script = archive.getinfo(f"{root}/scripts/setup_environment.sh")
+        scripts = [archive.getinfo(f"{root}/{name}") for name in re.findall(r"scripts/\S+", makefile)]
     assert {f"notebooks/{START}/start_here.ipynb", f"notebooks/{START}/expected.npz", "README.md"} <= names
     assert {"requirements.txt", "course_utils/check.py", "course_utils/data/paragraphs.json"} <= names
     assert not [name for name in names if name.startswith(("solutions", "grader", "tests"))]
     assert "scripts" not in settings["project"] and "entry-points" not in settings["project"]
     assert settings["project"]["dependencies"] and settings["tool"]["setuptools"]
     assert f"/lab/tree/{START}/start_here.ipynb" in makefile
-    assert script.external_attr >> 16 & 0o100  # it can be run
+    assert len(scripts) == 2 and all(
+        script.external_attr >> 16 & 0o100 for script in scripts
+    )  # they can be run
 
 
 def test_a_bundle_that_would_tell_is_not_written(whole, tmp_path):
