@@ -132,7 +132,7 @@ def extend(
         if deadline
         else "once there is a deadline"
     )
-    typer.echo(f"{student} has {days:g} more days for {lab}: {until}.")
+    typer.echo(f"{student} has {days:g} more day{'' if days == 1 else 's'} for {lab}: {until}.")
     if not known:
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 
@@ -245,6 +245,17 @@ def autograde(
     records.sort(key=lambda record: record.student)
     show(lab, records)
     typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
+    with Gradebook.open(loaded.course) as gradebook:
+        other = [
+            result.student
+            for result in gradebook.results(loaded)
+            if result.marker and round(result.score - result.marker.score, 2)
+        ]
+    if other:
+        typer.echo(
+            f"Points given by hand or taken off for lateness change the scores of {len(other)} (not in this table): "
+            f"see `grader report {lab}`."
+        )
     if any(record.score is None for record in records):
         raise CourseError(
             "Some submissions were not entered because of a fault in the grader; see their notes."

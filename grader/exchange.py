@@ -14,14 +14,16 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
     """nbgrader's own, except that work which came another way, from an LMS say, does not stop it."""
 
     def copy_files(self) -> None:
-        pages = self.src_path
+        pages, others = self.src_path, []
         for folder in sorted(glob.glob(pages)):
             if all((Path(folder) / name).is_file() for name in (TIMESTAMP, SECRET)):
                 self.src_path = glob.escape(folder)
                 super().copy_files()
             else:
-                self.log.warning(
-                    "Not handed in through the exchange, so nobody could fetch it there: %s. Hand it out yourself.",
-                    folder,
-                )
+                others.append(Path(folder).parent.name)
         self.src_path = pages
+        if others:
+            self.log.warning(
+                "Not handed in through the exchange, so nobody could fetch it there; hand out these pages yourself: %s",
+                ", ".join(others),
+            )

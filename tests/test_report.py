@@ -275,7 +275,10 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     told = CliRunner().invoke(app, ["extend", START, "s00", "--days", "2"])
     assert told.exit_code == 0 and "until 2030-01-16 06:00 UTC" in told.output, told.output
     assert lateness_of(graded)["s00"] == (timedelta(), 0.0)
-    assert lateness_of(graded)["s03"][1] == 2.0
+    late = [student for student, (_, penalty) in lateness_of(graded).items() if penalty]
+    assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
+    told = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--only-new"])  # runs nothing
+    assert f"lateness change the scores of {len(late)} (" in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
 
