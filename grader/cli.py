@@ -132,7 +132,8 @@ def extend(
         if deadline
         else "once there is a deadline"
     )
-    typer.echo(f"{student} has {days:g} more day{'' if days == 1 else 's'} for {lab}: {until}.")
+    extension = f"{days:g} more day{'' if days == 1 else 's'}" if days else "no extension"
+    typer.echo(f"{student} has {extension} for {lab}: {until}.")
     if not known:
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 

@@ -106,9 +106,14 @@ class Result:
     marker: Marker | None
 
     @property
+    def earned(self) -> float:
+        """All points, lateness left out."""
+        return sum(filter(None, self.points.values()))
+
+    @property
     def score(self) -> float:
         """All points, the penalty taken off, as nbgrader exports it."""
-        return max(0.0, sum(filter(None, self.points.values())) - self.penalty)
+        return max(0.0, self.earned - self.penalty)
 
 
 @dataclass(frozen=True)
@@ -332,7 +337,7 @@ class Gradebook:
             page_of = dict(db.execute(pages.where(_ASSIGNMENT.c.name == lab.name)).all())
         changes = []
         for result in self.results(lab):
-            off, full = None, sum(filter(None, result.points.values()))
+            off, full = None, result.earned
             if result.late:
                 off = rule.plugin_inst.late_submission_penalty(
                     result.student, full, result.late.total_seconds()

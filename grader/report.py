@@ -140,9 +140,7 @@ def analyse(
 
 def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) -> ExerciseFacts:
     earned = [result.points.get(cell) or 0.0 for result in results]
-    rest = [
-        sum(filter(None, result.points.values())) - own for result, own in zip(results, earned, strict=True)
-    ]
+    rest = [result.earned - own for result, own in zip(results, earned, strict=True)]
     return ExerciseFacts(
         name,
         points,
@@ -199,7 +197,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state not in (GRADED, INCOMPLETE):
             reasons.append(f"the submission was {result.marker.state}")
-        if result.score < NEEDS_HELP_BELOW * lab.points:
+        if result.earned < NEEDS_HELP_BELOW * lab.points:  # who only came late understands the subject
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was begun")
