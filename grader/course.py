@@ -87,6 +87,7 @@ class Course:
             "nbgrader.preprocessors.SaveAutoGrades",
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
+        config.GenerateFeedback.preprocessors = ["grader.feedback_page.Grades"]
         config.GenerateFeedback.exporter_class = "grader.feedback_page.FeedbackPage"
         config.ExchangeFactory.release_feedback = "grader.exchange.ReleaseFeedback"
         config.ClearSolutions.code_stub = {"python": STUB}

@@ -20,6 +20,7 @@ from nbconvert.filters import ansi2html
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
+from nbgrader.preprocessors import GetGrades
 from pygments.formatters import HtmlFormatter
 from traitlets import default
 
@@ -36,6 +37,18 @@ _REWRITTEN = {r"\operatorname*": r"\operatorname", r"\tfrac": r"\frac", r"\textt
               r"\ne": r"\neq", r"\big": ""}  # fmt: skip
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?")
 _ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL)
+
+
+class Grades(GetGrades):
+    """nbgrader's own, which gives 0 points to what nobody has graded yet; that is said here."""
+
+    def _get_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        super()._get_score(cell, resources)
+        meta = nbgrader_of(cell)
+        grade = self.gradebook.find_grade(
+            meta["grade_id"], self.notebook_id, self.assignment_id, self.student_id
+        )
+        meta["waiting"] = grade.auto_score is None and grade.manual_score is None
 
 
 class FeedbackPage(Exporter):
@@ -70,11 +83,13 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         "ansi": ansi2html,
         "inline": inline,
     }
+    rows = [row for cell in notebook.cells if (row := _row(cell))]
     light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("vs", "github-dark"))
     title = _title(notebook) or facts["notebook"]
     return environment.get_template("feedback.html").render(
         cells=notebook.cells,
-        rows=[row for cell in notebook.cells if (row := _row(cell))],
+        rows=rows,
+        waiting=sum(row["points"] for row in rows if row["mark"] == "waiting"),
         title=title,
         facts=facts,
         grader_of=nbgrader_of,
@@ -108,11 +123,17 @@ def _row(cell: NotebookNode) -> dict[str, Any] | None:
         "name": key.partition(".")[2] if key else meta["grade_id"],
         "score": score,
         "points": points,
-        "mark": "all" if score >= points - 0.005 else "some" if score else "none",
+        "mark": "waiting" if meta.get("waiting") else _mark(score, points),
         "summary": told.get("summary", "").partition(": ")[2],  # its exercise stands beside it
         "mistakes": told.get("mistakes", []),
         "by_hand": given is not None and abs(score - float(given)) > 0.005,
     }
+
+
+def _mark(score: float, points: float) -> str:
+    if score >= points - 0.005:
+        return "all"
+    return "some" if score else "none"
 
 
 # ---------------------------------------------------------------------------------- text and formulas

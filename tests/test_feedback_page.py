@@ -44,6 +44,12 @@ def test_points_that_a_human_gave_are_said_to_be_so():
     assert "2 / 2" in text and "Points given by hand" in text
 
 
+def test_what_nobody_has_graded_yet_is_not_called_wrong():
+    text = page(new_markdown_cell("Because", metadata=graded("why", 3, 0, solution=True, waiting=True)))
+    assert "(3 more wait for your instructor)" in text and "waits for your instructor</td>" in text
+    assert "– / 3" in text and "not graded yet" in text and "✗" not in text and "0 of 3" not in text
+
+
 def test_nothing_is_fetched_and_nothing_runs():
     text = page(check(1.0, 1.0), new_markdown_cell(r"$$\frac{a}{b}$$"), new_code_cell("1 < 2"))
     assert "<script" not in text and "<link" not in text
