@@ -59,4 +59,10 @@ def inline(text: str) -> str:
     return "".join(parts)
 
 
+def plain(text: str) -> str:
+    """The same text without the marks that :func:`inline` reads, for places that can show none."""
+    parts = text.split("`")
+    return "".join(part if place % 2 else _EMPHASIS.sub(r"\1", part) for place, part in enumerate(parts))
+
+
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*]*[\w.!?])?)\*(?![\w*])")

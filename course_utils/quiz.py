@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from course_utils.display import BAD, CARD, GOOD, LINE, TEXT, inline
+from course_utils.display import BAD, CARD, GOOD, LINE, TEXT, inline, plain
 
 if TYPE_CHECKING:
     from ipywidgets import DOMWidget, VBox
@@ -157,7 +157,7 @@ def _choice(option: Option, chosen: Callable[[Option], None]) -> list[DOMWidget]
     """A button for one option, and the place below it where its reason appears."""
     import ipywidgets
 
-    label = option.text.replace("`", "")  # a button's text has no markup
+    label = plain(option.text)
     button = ipywidgets.Button(description=f"○ {label}")
     button.add_class("transformer-labs-option")
     reason = ipywidgets.HTML(layout=ipywidgets.Layout(display="none"))

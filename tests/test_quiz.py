@@ -103,6 +103,12 @@ def test_a_choice_shows_its_own_reason_only_and_marks_its_button():
     assert wrong.description.startswith("✗") and right.description.startswith("✓")
 
 
+def test_a_button_shows_no_marks_that_it_cannot_render():
+    options = (Option("Put *train* after `a * b * c`.", True, "So."), Option("5 * 6 * 7", False, "No."))
+    labels = [button.description for button in _buttons(_widget((Question("Where?", options),)))]
+    assert labels == ["○ Put train after a * b * c.", "○ 5 * 6 * 7"]
+
+
 def test_the_first_try_counts_and_later_ones_do_not():
     box = _widget(QUESTIONS)
     for button in _buttons(box)[:3]:  # the first question wrong, then right; the second one right
