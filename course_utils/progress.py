@@ -116,6 +116,10 @@ class LabProgress:
     exercises: dict[str, dict]
 
     @property
+    def begun(self) -> bool:
+        return any(entry.get("attempts") for entry in self.exercises.values())
+
+    @property
     def solved(self) -> int:
         return sum(entry.get("best", 0) == 1 for entry in self.exercises.values())
 
@@ -149,26 +153,28 @@ def progress_of_labs() -> list[LabProgress]:
 
 
 def as_text(labs: list[LabProgress]) -> str:
-    """The overview in plain text."""
+    """The overview in plain text; of a lab that was not begun, one line."""
     lines = []
     for lab in labs:
         lines.append(_heading(lab))
         width = max(map(len, lab.exercises))
-        for name, entry in lab.exercises.items():
+        for name, entry in lab.exercises.items() if lab.begun else ():
             filled = int(10 * entry.get("best", 0))
             lines.append(f"  {name:<{width}}  [{'#' * filled}{'.' * (10 - filled)}]  {_words(entry)}")
     return "\n".join([*lines, "", _total(labs)])
 
 
 def as_html(labs: list[LabProgress]) -> str:
-    """The overview with a bar for each exercise; the number stands beside the bar."""
+    """The overview with a bar for each exercise; the number stands beside the bar. Labs in work are unfolded."""
     parts = []
     for lab in labs:
         rows = table(
             (f"<code>{escape(name)}</code>", _bar(entry.get("best", 0)), _words(entry))
             for name, entry in lab.exercises.items()
         )
-        parts.append(f'<div style="margin-top:.5em"><b>{escape(_heading(lab))}</b></div>{rows}')
+        unfolded = " open" if lab.begun and lab.solved < len(lab.exercises) else ""
+        heading = f'<summary style="cursor:pointer"><b>{escape(_heading(lab))}</b></summary>'
+        parts.append(f'<details style="margin-top:.5em"{unfolded}>{heading}{rows}</details>')
     total = f'<div style="{LINE};padding-top:.4em;margin-top:.4em"><b>{_total(labs)}</b></div>'
     return f'<div style="{CARD}">{"".join(parts)}{total}</div>'
 

@@ -10,6 +10,7 @@ import time
 import pytest
 from conftest import LABS
 from jupyter_client.manager import AsyncKernelManager
+from markdown_it import MarkdownIt
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -142,11 +143,19 @@ def test_the_first_page_says_how_long_the_notebook_runs_and_that_is_under_four_m
 
 def test_a_lab_has_what_a_learner_expects(labs, name):
     text = "\n".join(cell.source for cell in labs[name].release().cells)
-    for part in (
-        "After this lab you can",
-        "**Time:**",
-        "Common mistakes",
-        "Going further",
-        "quiz(",
-    ):
-        assert part in text, part
+    parts = ["**After this lab you can**", "**Time:**", "## Common mistakes, by their symptom\n", "## Review quiz", "quiz(",
+             "## Going further\n"]  # fmt: skip
+    assert [text.count(part) for part in parts] == [1] * len(parts)
+    assert sorted(parts, key=text.index) == parts
+    assert "Validate" in text.partition(parts[-1])[2] or "Next: " in text.partition(parts[-1])[2]
+
+
+def test_no_mark_of_markdown_is_left_in_the_prose(labs, name):
+    """``**B-**Name`` looks bold in the source and is not: after a hyphen, no letter may follow the stars."""
+    read = MarkdownIt("commonmark").enable("table")
+    for cell in labs[name].release().cells:
+        if cell.cell_type == "markdown":
+            page = read.render(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "formula", cell.source, flags=re.DOTALL))
+            shown = re.sub("<[^>]*>", "", re.sub("<code>.*?</code>", "", page, flags=re.DOTALL))
+            left = [line for line in shown.splitlines() if re.search(r"\*\S|\S\*|`|\]\(", line)]
+            assert not left, (cell.id, left)

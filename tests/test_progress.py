@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -103,6 +104,17 @@ def test_what_is_nearly_solved_is_not_rounded_to_solved(page):
 def test_text_bars_are_full_only_when_solved():
     lines = as_text(LABS).splitlines()
     assert "[##########]" in lines[1] and "[#########.]" in lines[3] and "[..........]" in lines[4]
+
+
+def test_only_labs_in_work_are_unfolded():
+    done, tried, new = {"best": 1, "attempts": 1}, {"best": 0.5, "attempts": 1}, {}
+    labs = [
+        LabProgress(str(n), "Lab", 5, entries)
+        for n, entries in enumerate([{"a": done}, {"b": tried, "c": new}, {"d": new}])
+    ]
+    folded = re.findall(r"<details[^>]*?( open)?>.*?<code>(\w)</code>", as_html(labs))
+    assert folded == [("", "a"), (" open", "b"), ("", "d")]
+    assert re.findall(r"^  (\w)", as_text(labs), re.MULTILINE) == ["a", "b", "c"]
 
 
 def test_html_is_escaped():

@@ -252,7 +252,7 @@ for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"], s
 # %% [markdown]
 # ### BIO, and what gets no label
 #
-# Each word gets one of these tags: **B-**Name if a name *begins* with it, **I-**Name if it is *inside* one that began before,
+# Each word gets one of these tags: **B**-Name if a name *begins* with it, **I**-Name if it is *inside* one that began before,
 # **O** if it is *outside* of all entities. (The letter O, not zero.) Why B and I, and not just Name? Two skills may stand side
 # by side, and only a B tells that the second one is a new entity. Ten labels make 1 + 2 · 10 = 21 tags.
 #
@@ -1155,10 +1155,11 @@ print("not usable:", *bad_rows)
 # rename labels so that they agree; count what `clean_entities` throws away; split by person, and by source if there are
 # several. And real résumés are personal data: ask before you use them. A model that ranks people by what it reads there
 # inherits what was unfair in its data; finding entities is no reason to trust it with a decision.
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
 #
-# ## Common mistakes
-#
-# | symptom | likely cause |
+# | what you see | likely cause |
 # |---|---|
 # | the loss hardly falls, and F1 stays at 0 | a reshape mixes up tokens and classes; or the learning rate is far too small for so few steps |
 # | the loss is NaN | a logarithm of a probability that is 0: let `F.cross_entropy` have the logits |
@@ -1171,21 +1172,26 @@ print("not usable:", *bad_rows)
 # | nearly perfect in the test, poor in use | the test set shares layouts, people or sentences with the training set |
 # | much worse after a longer training | the rate is too large, or never falls: the pretrained knowledge is overwritten |
 
+# %% [markdown]
+# ## Review quiz
+
 # %% tags=["skip-grading"]
-from course_utils.quiz import quiz
+from course_utils import quiz
 
 quiz("named_entity_recognition")
 
 # %% [markdown]
 # ## Going further
 #
-# - Freeze the whole encoder and train the new layer alone. Then train everything, but from random weights. What did pretraining
+# - **What came from where?** Freeze the whole encoder and train the new layer alone. Then train everything, but from random weights. What did pretraining
 #   contribute, and what did fine-tuning?
-# - Halve the number of résumés, then the number of *layouts* (`resume_splits(held_out=...)`). Which of the two hurts more?
-# - Take the ¶ out of `encode`, or set `SWAPPED` to 0, and train again. Look at *which* errors come back.
-# - I-Name can never follow B-College. Lample et al. (2016) put a conditional random field on top, which learns such rules. A
+# - **Data.** Halve the number of résumés, then the number of *layouts* (`resume_splits(held_out=...)`). Which of the two hurts more?
+# - **Layouts.** Take the ¶ out of `encode`, or set `SWAPPED` to 0, and train again. Look at *which* errors come back.
+# - **Impossible tags.** I-Name can never follow B-College. Lample et al. (2016) put a conditional random field on top, which learns such rules. A
 #   cheap relative: forbid impossible steps when you decode (Viterbi).
 # - Tjong Kim Sang and De Meulder (2003) describe the CoNLL-2003 task, whose metric you wrote. Devlin et al. (2019) fine-tune
 #   BERT on it. Ribeiro et al. (2020) test language models by what can be changed without changing the answer: exchange all the
 #   names in the test set, and see what happens.
-# - Lab 10 uses the same encoder to find one stretch in a text: the answer to a question.
+# - **Next.** Lab 10 uses the same encoder to find one stretch in a text: the answer to a question.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
