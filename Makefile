@@ -18,7 +18,7 @@ browser: ## see to Chromium and bubblewrap (tests, sandboxed grading)
 
 .PHONY: lab
 lab: environment ## open the labs in JupyterLab, at the map of the course
-	@.venv/bin/python -m course_utils.start_page notebooks
+	@.venv/bin/python -m course_utils notebooks
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" --LabApp.default_url=/lab/tree/START.md $(ARGS)
 
 .PHONY: instructor

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,9 +138,8 @@ def as_markdown(found: Sequence[Stop]) -> str:
     for stop in found:
         what, needs = COURSE.get(stop.slug, ("", ""))
         done = f"{stop.lab.solved} of {len(stop.lab.exercises)}"
-        best = [entry.get("best", 0.0) for entry in stop.lab.exercises.values()]
-        if sum(best) > 0 and stop.share < 1:
-            done += f" ({100 * sum(best) / len(best):.0f} % of the checks)"
+        if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.lab.exercises.values()):
+            done += f", {partly} in part"
         lines.append(
             f"| [{stop.lab.number} {stop.lab.title}]({_link(stop)}) | {what} | {needs} | {stop.lab.minutes or ''} | {done} |"
         )
@@ -221,7 +219,3 @@ def _card(stop: Stop, x: float, y: float, here: bool) -> str:
         f'<rect x="{x + 11}" y="{y + 67}" width="{bar * stop.share:.1f}" height="8" rx="4" fill="#3b8bbd"/>'
         f'<text x="{x + bar + 17}" y="{y + 75}" font-size="11" fill="#4a5a6a">{count}</text>'
     )
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]))

@@ -45,6 +45,11 @@ def jupyterlab(tmp_path_factory, labs):
     for cell in wrong.cells:
         cell.source = cell.source.replace(" / np.sqrt(key.shape[-1])", "")
     nbformat.write(wrong, root / "02_self_attention" / "wrong.ipynb")
+    heads = nbformat.v4.new_code_cell(
+        "from course_utils.models.pretrained import read\nfrom course_utils.plots.heads import head_browser\n\n"
+        'head_browser(read, "The cat sat on the mat because the mat was warm.")'
+    )
+    nbformat.write(nbformat.v4.new_notebook(cells=[heads], metadata=wrong.metadata), root / "heads.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -198,6 +203,28 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     page.get_by_text("“l'Afrique” attends to").first.wait_for()
     assert not page.get_by_text("Error displaying widget").count()
     keep_picture(page, "reopened")
+
+
+def test_the_keyboard_reaches_every_part_of_a_widget_and_works_there(jupyterlab, page):
+    open_notebook(page, jupyterlab, "heads.ipynb")
+    page.locator(".jp-CodeCell .cm-content").click()
+    page.keyboard.press("Control+Enter")
+    shown = page.get_by_text(re.compile(r"^Layer \d, head \d+:")).first
+    shown.wait_for()
+    page.get_by_role("button", name="previous token").focus()
+    seen = []
+    for _ in range(3):  # a control that is made anew when it is used loses the keyboard's place
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(500)
+        seen.append((page.evaluate("document.activeElement.innerText"), shown.inner_text()))
+        page.keyboard.press("Tab")
+    assert [name for name, _ in seen] == ["previous token", "next token", "itself"]
+    assert len({text for _, text in seen}) == 3
+    page.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)
+    assert shown.inner_text() != seen[-1][1]
+    keep_picture(page, "heads")
 
 
 def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):

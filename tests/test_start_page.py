@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -128,7 +130,15 @@ def test_the_map_is_well_formed_whatever_a_lab_is_called(title, solved, count):
     assert as_markdown([stop]).count("](03_x/x.ipynb)") >= 1
 
 
+def test_it_is_written_without_a_word(notebooks):
+    solve("start_here", score=0.5)
+    command = [sys.executable, "-m", "course_utils", str(notebooks)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
+    assert "0 of 1, 1 in part" in (notebooks / "START.md").read_text("utf-8")
+
+
 def test_make_lab_opens_it():
     makefile = (ROOT / "Makefile").read_text()
-    assert "course_utils.start_page notebooks" in makefile and "/lab/tree/START.md" in makefile
+    assert "-m course_utils notebooks" in makefile and "/lab/tree/START.md" in makefile
     assert "/notebooks/START.md" in (ROOT / ".gitignore").read_text()

@@ -279,13 +279,14 @@ def head_browser(
     who = ipywidgets.SelectionSlider(
         options=_asking(shown), value=_ALL if token is None else token, description="who looks", layout=wide
     )
-    jump = ipywidgets.ToggleButtons(
-        options=list(PATTERNS),
-        value=None,
-        tooltips=[f"the head that looks most at {meant}" for meant in PATTERNS.values()],
-        description="go to",
-        style={"button_width": "auto"},
-    )
+    fits = ipywidgets.Layout(width="auto")
+    jumps = [
+        ipywidgets.Button(
+            description=name, tooltip=f"Go to the head that looks most at {meant}.", layout=fits
+        )
+        for name, meant in PATTERNS.items()
+    ]
+    wraps = ipywidgets.Layout(flex_flow="row wrap")
     said = ipywidgets.HTML()
     picture = ipywidgets.HTML(_view_html(shown, layer, head, token))
 
@@ -307,23 +308,22 @@ def head_browser(
         who.options, who.value = _asking(found), _ALL
         redraw()
 
-    def go_to(change: Mapping[str, str]) -> None:
-        if change["new"] is None:
-            return
-        shares = pattern_shares(shown.tokens, shown.attention)[change["new"]]
+    def go_to(button: ipywidgets.Button) -> None:
+        shares = pattern_shares(shown.tokens, shown.attention)[button.description]
         if np.isnan(shares).any():
             said.value = "No token of this sentence has such a partner. Type one in which a word comes twice."
         else:
             said.value = ""
             which_layer.value, which_head.value = strongest(shares)
-        jump.value = None  # so that it can be chosen again
 
     typed.observe(new_sentence, names="value")
-    jump.observe(go_to, names="value")
+    for jump in jumps:
+        jump.on_click(go_to)
     for control in (which_layer, which_head, who):
         control.observe(redraw, names="value")
+    going = ipywidgets.HBox([ipywidgets.Label("go to"), *jumps], layout=wraps)
     show_live(
-        ipywidgets.VBox([focus_ring(), typed, which_layer, which_head, jump, who, said, picture]),
+        ipywidgets.VBox([focus_ring(), typed, which_layer, which_head, going, who, said, picture]),
         html=f"<div>{escape(sentence)}</div>{_view_html(read(sentence), layer, head, token)}",
         text=f"{sentence}\n{_view_text(read(sentence), layer, head)}",
     )
