@@ -150,6 +150,13 @@ def test_a_lab_has_what_a_learner_expects(labs, name):
     assert "Validate" in text.partition(parts[-1])[2] or "Next: " in text.partition(parts[-1])[2]
 
 
+def test_headings_are_words(labs, name):
+    """JupyterLab's table of contents shows formulas as TeX."""
+    for cell in labs[name].release().cells:
+        if cell.cell_type == "markdown":
+            assert not re.search(r"^#+ .*\$", cell.source, re.MULTILINE), cell.id
+
+
 def test_no_mark_of_markdown_is_left_in_the_prose(labs, name):
     """``**B-**Name`` looks bold in the source and is not: after a hyphen, no letter may follow the stars."""
     read = MarkdownIt("commonmark").enable("table")

@@ -314,7 +314,7 @@ show_figure(
 # Some notes say "multiply Q by V, then take the softmax". That does not work: the scores come from $Q$ and $K$, and the
 # weights multiply $V$.
 #
-# ### Why divide by $\sqrt{d_k}$?
+# ### Why divide by the square root of `d_k`?
 #
 # A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
 # product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the

@@ -227,7 +227,7 @@ show_figure(
 # *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and 0.20
 # (section 1): one row of weights had to do for both. (The residual connection of lab 05 adds the two rows, so the place is not forgotten.)
 #
-# ### What $W^O$ does
+# ### What the output matrix does
 #
 # Take away all rows of $W^O$ but those of one head, and only that head is heard. Do it for each head in turn, and add up:
 
