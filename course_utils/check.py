@@ -45,9 +45,10 @@ def check(key: str) -> None:
     exercise = find_exercise(key)
     namespace = sys._getframe(1).f_globals
     seed = os.environ.get(SEED_VARIABLE)
+    defined = exercise.name in namespace
     outcomes = (
         try_exercise(exercise, key, namespace[exercise.name], int(seed or PUBLIC_SEED), namespace)
-        if exercise.name in namespace
+        if defined
         else not_run(exercise, "undefined")
     )
     if seed is not None:
@@ -61,13 +62,17 @@ def check(key: str) -> None:
         start_page.refresh(Path.cwd().parent)
         if verdict.correct or not entry["solved"]:
             tally = progress.tally(entry)
-    report = Report(verdict, advice=_earlier_first(key, exercise, verdict), tally=tally)
+    advice = _earlier_first(key, exercise, verdict) if defined else _AFTER_A_RESTART
+    report = Report(verdict, advice=advice, tally=tally)
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:
-        if hints := load_hints(Path.cwd() / FILE_NAME, key):
+        if defined and (hints := load_hints(Path.cwd() / FILE_NAME, key)):
             text = _open_hints(hints, entry)
             _display({"text/plain": re.sub("</?(details|summary)>", "", text), "text/markdown": text})
         raise CheckFailed(verdict.summary)
+
+
+_AFTER_A_RESTART = "If the kernel was restarted, run all cells above first: menu Run, Run All Above Selected Cell."
 
 
 def _open_hints(hints: Sequence[Hint], entry: Mapping[str, Any] | None) -> str:
