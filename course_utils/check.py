@@ -72,7 +72,9 @@ def check(key: str) -> None:
         raise CheckFailed(verdict.summary)
 
 
-_AFTER_A_RESTART = "If the kernel was restarted, run all cells above first: menu Run, Run All Above Selected Cell."
+_AFTER_A_RESTART = (
+    "If the kernel was restarted, run all cells above first: menu Run, Run All Above Selected Cell."
+)
 
 
 def _open_hints(hints: Sequence[Hint], entry: Mapping[str, Any] | None) -> str:

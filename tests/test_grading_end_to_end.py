@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from classroom import ATTENTION, START, new_course
+from conftest import LABS
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
@@ -27,6 +28,7 @@ from grader.course import Course, CourseError
 from grader.demo import (
     duplicated,
     hand_in,
+    harmless,
     made_up_class,
     noisy,
     reference_texts,
@@ -450,6 +452,24 @@ def test_written_answers_wait_for_a_human_and_unreadable_ones_do_not(course):
         not in (course.feedback / "ben" / lab.name / f"{lab.slug}.html").read_text()
     )
     assert "<b>Because" not in page and 'href="javascript' not in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
+def test_a_notebook_of_other_correct_solutions_earns_everything_and_so_does_one_full_of_noise(course, name):
+    """One by one, variants are tried with the reference's other parts. Learners have their own of each."""
+    lab = Lab.load(course, name)
+    reference = reference_texts(lab)
+    for turn in range(3):
+        chosen = [entries[turn % len(entries)] for entries in lab.variants.values()]
+        # below the reference's, which defines helpers that later exercises may use
+        mixed = {entry.exercise: f"{reference[entry.exercise]}\n\n\n{entry.source}" for entry in chosen}
+        hand_in(course, lab, f"mixed-{turn}", solved(lab, mixed))
+    noise = {exercise: noisy(text_, exercise) for exercise, text_ in reference.items()}
+    hand_in(course, lab, "noisy", solved(lab, noise))
+    records = grading.autograde(lab, grading.submissions(lab), harmless(lab), 5, jobs=2)
+    lost = {record.student: record for record in records if record.score != record.max_score}
+    assert not lost
 
 
 # ---------------------------------------------------------------------------------- the command line
