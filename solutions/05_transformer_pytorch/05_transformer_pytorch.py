@@ -755,7 +755,7 @@ check("transformer_pytorch.Transformer")
 CONFIG = {
     "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
     "source_vocab_size": len(french), "target_vocab_size": len(english), "dropout_rate": 0.1,
-}  # fmt: skip
+}
 
 
 def parameters(module: nn.Module) -> int:
@@ -977,7 +977,7 @@ show_figure(
     }),
     alt="Three curves of the learning rate: each grows in a straight line to a peak and then falls like one over the square "
     "root of the step. A longer warm-up gives a later and lower peak; a wider model has lower rates everywhere.",
-)  # fmt: skip
+)
 
 # %% [markdown]
 # ### Exercise 12: `train_step`

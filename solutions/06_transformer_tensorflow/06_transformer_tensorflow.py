@@ -1009,7 +1009,12 @@ model = Transformer(**small, source_vocab_size=100, target_vocab_size=90, max_le
 optimizer = keras.optimizers.Adam(1e-3)
 ids = tf.constant(np.random.default_rng(4).integers(4, 90, (32, 12)), tf.int32)
 ids_signature = [tf.TensorSpec([None, None], tf.int32)] * 2
-eager_step = lambda source, labels: train_step(model, optimizer, source, labels)  # noqa: E731
+
+
+def eager_step(source: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return train_step(model, optimizer, source, labels)
+
+
 graph_step = tf.function(eager_step, input_signature=ids_signature)
 for name, step in {"eager": eager_step, "graph": graph_step}.items():
     times = []
