@@ -21,7 +21,7 @@ from grader import collect as module
 from grader.cli import app
 from grader.collect import NEW, REFUSED, REPLACED, UNCHANGED, Collected, collect, student_id
 from grader.course import Course, CourseError
-from grader.intake import REASON_FILE, find_notebook, read_submission
+from grader.intake import REASON_FILE, SECRET, find_notebook, read_submission
 from grader.lab import Lab
 
 LAB, OTHER = "02_self_attention", "00_start_here"
@@ -605,12 +605,14 @@ def inbound(course, tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def submit(inbound: Path, student: str, stamp: str, text: str) -> Path:
+def submit(inbound: Path, student: str, stamp: str, text: str, secret: str = "") -> Path:
     folder = inbound / f"{student}+{LAB}+{stamp}+abc"
     folder.mkdir()
     (folder / FILE).write_bytes(notebook(text))
     (folder / "timestamp.txt").write_text(stamp)
     (folder / "diary.txt").write_text("private")
+    if secret:
+        (folder / SECRET).write_text(secret)
     return folder
 
 
@@ -627,6 +629,23 @@ def test_the_last_submission_in_the_exchange_is_taken(lab, inbound):
     submit(inbound, "anna", "2030-01-03 10:00:00 UTC", "once more")
     assert outcomes(collect(lab)) == {"anna": REPLACED}
     assert taken(lab) == {"anna": notebook("once more")}
+
+
+@pytest.mark.slow
+def test_feedback_of_what_is_handed_in_twice_is_found_beside_the_last_and_the_first_time_counts(lab, inbound):
+    folder = lab.course.submitted / "anna" / LAB
+    submit(inbound, "anna", "2030-01-01 10:00:00 UTC", "the same", "a" * 128)
+    assert outcomes(collect(lab)) == {"anna": NEW}
+    submit(inbound, "anna", "2030-01-02 10:00:00 UTC", "the same", "b" * 128)
+    assert outcomes(collect(lab)) == {"anna": UNCHANGED}
+    assert (folder / SECRET).read_text() == "b" * 128
+    assert (folder / "timestamp.txt").read_text() == "2030-01-01 10:00:00.000000 UTC"
+    submit(inbound, "anna", "2030-01-03 10:00:00 UTC", "another", "c" * 2000)
+    assert outcomes(collect(lab)) == {"anna": REPLACED}
+    assert (folder / SECRET).read_text() == "c" * 1000  # not what somebody wants our disk to hold
+    assert (lab.course.grading / "earlier" / "anna" / LAB / "1" / SECRET).read_text() == "b" * 128
+    collect(lab, folder_of(lab, {f"anna/{FILE}": notebook("by mail")}))
+    assert sorted(os.listdir(folder)) == [FILE]
 
 
 @pytest.mark.slow
