@@ -254,8 +254,8 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand or taken off for lateness change the scores of {len(other)} (not in this table): "
-            f"see `grader report {lab}`."
+            f"Points given by hand or taken off for lateness change the scores of {len(other)} (the table shows "
+            f"what the checks gave): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
         raise CourseError(

@@ -593,10 +593,12 @@ def _collect_one(
     try:
         chosen, data = _choose(lab, files)
         known = chosen
-        outcome = _store(lab, student, data, _marks(chosen.offer, stamps))
+        outcome = _store(lab, student, data, _receipt(chosen.offer, stamps))
     except Unreadable as error:
-        marks = _marks(known.offer, stamps) if any(file.sure for file in files) else None
-        return Collected(student, known.offer.shown, REFUSED, _leave_reason(lab, student, str(error), marks))
+        receipt = _receipt(known.offer, stamps) if any(file.sure for file in files) else None
+        return Collected(
+            student, known.offer.shown, REFUSED, _leave_reason(lab, student, str(error), receipt)
+        )
     notes = [known.offer.note, "Canvas marks it as late." if known.late else ""]
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
 
@@ -632,11 +634,14 @@ def _why_no_notebook(files: Sequence[_File]) -> str:
     return f"There is no notebook among what was handed in ({listed}).{advice}"
 
 
-def _marks(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> dict[str, bytes]:
+def _receipt(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> dict[str, bytes]:
     """The files that say when a submission was handed in, and by which secret its feedback is found."""
     stamp = offer.stamp or _stamp_beside(offer, stamps)
-    marks = {TIMESTAMP: f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode() if stamp else b"", SECRET: offer.secret}
-    return {name: data for name, data in marks.items() if data}
+    receipt = {
+        TIMESTAMP: f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode() if stamp else b"",
+        SECRET: offer.secret,
+    }
+    return {name: data for name, data in receipt.items() if data}
 
 
 def _stamp_beside(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> datetime | None:
@@ -665,7 +670,7 @@ def _see_that_folders_are_ours(lab: Lab, student: str) -> None:
                 raise Unreadable(f"{where} is a link or a file, where a folder should be. Move it away.")
 
 
-def _store(lab: Lab, student: str, data: bytes, marks: Mapping[str, bytes]) -> str:
+def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) -> str:
     """Writes a submission, and says whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``.
 
     Raises:
@@ -678,17 +683,16 @@ def _store(lab: Lab, student: str, data: bytes, marks: Mapping[str, bytes]) -> s
     unchanged = there and _same(present, data)
     try:
         if unchanged:
-            if (
-                SECRET in marks
-            ):  # feedback is to be found beside the last of equal submissions; the first time counts
-                _scratch(folder, SECRET, marks[SECRET]).replace(folder / SECRET)
+            # of equal submissions the first time counts; feedback is found beside the last
+            if SECRET in receipt:
+                _scratch(folder, SECRET, receipt[SECRET]).replace(folder / SECRET)
             return UNCHANGED
         folder.mkdir(parents=True, exist_ok=True)
         scratch = _scratch(folder, target.name, data)
         if there:
             _keep(earlier, [present, folder / TIMESTAMP, folder / SECRET])
         scratch.replace(target)
-        _write_marks(folder, marks)
+        _write_receipt(folder, receipt)
         (folder / REASON_FILE).unlink(missing_ok=True)
     except OSError as error:
         raise CourseError(
@@ -697,10 +701,10 @@ def _store(lab: Lab, student: str, data: bytes, marks: Mapping[str, bytes]) -> s
     return REPLACED if there else NEW
 
 
-def _write_marks(folder: Path, marks: Mapping[str, bytes]) -> None:
+def _write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
     for name in (TIMESTAMP, SECRET):
-        if name in marks:
-            _scratch(folder, name, marks[name]).replace(folder / name)
+        if name in receipt:
+            _scratch(folder, name, receipt[name]).replace(folder / name)
         else:  # of a submission that was refused before
             (folder / name).unlink(missing_ok=True)
 
@@ -733,11 +737,11 @@ def _keep(earlier: Path, files: Iterable[Path]) -> None:
             file.replace(place / file.name)
 
 
-def _leave_reason(lab: Lab, student: str, why: str, marks: Mapping[str, bytes] | None) -> str:
+def _leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes] | None) -> str:
     """Sees to it that grading reports a submission that was refused. Returns what to say about it.
 
     Args:
-        marks: None: it is not sure that there is such a student.
+        receipt: None: it is not sure that there is such a student.
 
     Raises:
         CourseError: it cannot be written.
@@ -746,11 +750,11 @@ def _leave_reason(lab: Lab, student: str, why: str, marks: Mapping[str, bytes] |
     present, _ = find_notebook(folder, lab.notebook_name)
     if present.is_symlink() or present.exists():
         return f"{why} What was collected before stays."
-    if marks is not None:
+    if receipt is not None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
-            _write_marks(folder, marks)
+            _write_receipt(folder, receipt)
         except OSError as error:
             raise CourseError(f"{folder} cannot be written to: {error.strerror}.") from None
     return why

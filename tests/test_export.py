@@ -149,7 +149,12 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         settings = tomllib.loads(archive.read(f"{root}/pyproject.toml").decode())
         makefile = archive.read(f"{root}/Makefile").decode()
         scripts = [archive.getinfo(f"{root}/{name}") for name in re.findall(r"scripts/\S+", makefile)]
-    assert {f"notebooks/{START}/start_here.ipynb", f"notebooks/{START}/expected.npz", "README.md"} <= names
+    assert {
+        f"notebooks/{START}/start_here.ipynb",
+        f"notebooks/{START}/expected.npz",
+        "README.md",
+        "nbgrader_config.py",
+    } <= names
     assert {"requirements.txt", "course_utils/check.py", "course_utils/data/paragraphs.json"} <= names
     assert not [name for name in names if name.startswith(("solutions", "grader", "tests"))]
     assert "scripts" not in settings["project"] and "entry-points" not in settings["project"]

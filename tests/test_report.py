@@ -269,6 +269,14 @@ def test_late_work_costs_what_the_rule_says_and_nothing_without_one(graded):
     assert lateness_of(graded)["s00"] == (timedelta(), 0.0)
 
 
+def test_who_was_only_late_does_not_need_help(lab):
+    solved = result(lab, "late", dict.fromkeys(exercises(lab), 1.0))
+    late = replace(solved, late=timedelta(days=9), penalty=lab.points)
+    begun = result(lab, "begun", {exercises(lab)[0]: 1.0})
+    assert late.score == 0 and late.earned == lab.points
+    assert [one.student for one in analyse(lab, [late, begun], [], None).needs_help] == ["begun"]
+
+
 def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     with_deadline(graded, HANDED_IN_AT - timedelta(hours=30), PER_DAY)
     monkeypatch.chdir(graded.course.root)

@@ -1110,7 +1110,7 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
     source, target = given["source_ids"], given["target_ids"]
     with plain_errors(), _built_as_it_goes(), tempfile.TemporaryDirectory() as folder:
         model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
-        if learner.build is keras.Model.build:  # one of the learner's own may want two shapes
+        if type(model).build is keras.Model.build:  # one of the learner's own may want two shapes
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
         keras_translator.set_weights(model, inputs["weights"])
         config = model.get_config()
