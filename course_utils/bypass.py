@@ -5,8 +5,10 @@ the exercise's own definition reaches counts. So a comparison with the ready-mad
 comment or a string is no use of it. The source may be hostile: what cannot be parsed is left out, the work
 grows in proportion to the text, and nothing here follows the nesting of the code by recursion.
 
-It finds what a learner writes in good faith, not every disguise: names that are put together while the code
-runs (``exec``, ``getattr`` with a computed name) and files that are imported are not looked into.
+It finds what a learner writes in good faith, and the nearest ways around that (``getattr``, ``vars``,
+``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), not every disguise: names that are put
+together while the code runs (``exec``, ``getattr`` with a computed name) and files that are imported are not
+looked into.
 """
 
 from __future__ import annotations
@@ -40,8 +42,15 @@ _SAME = (  # what begins like the first is as often written like the second
     ("torch.nn.", "torch.nn.modules.sparse."),
     ("torch.nn.", "torch.nn.modules.transformer."),
     ("torch.nn.functional.", "torch._C._nn."),
+    ("torch.nn.functional.", "torch.ops.aten."),
+    ("torch.", "torch.ops.aten."),
+    ("torch.", "torch._VF."),
 )
-_IMPORT = "importlib.import_module"
+_IMPORT, _MODULES, _GETTER = "importlib.import_module", "sys.modules", "operator.attrgetter"
+_TABLE = ".__dict__"  # of a module's names
+_BY_NAME = ("import_module", "__import__", "getattr", "attrgetter", "modules", "vars", "__dict__")
+"""Words of the text, one of which is there if something is got by its name in quotes."""
+
 _LONGEST_CHAIN = 40  # steps from an expression to the name it stands for; a dotted name has a few
 
 
@@ -105,10 +114,10 @@ def _mentioned(spellings: Collection[str], cells: Sequence[str]) -> bool:
     """Whether a use is possible at all: saves the analysis of almost every honest notebook.
 
     A library's name and the ready-made thing's own stand in the text as Python reads names (NFKC), unless they
-    are in a string that a dynamic import or attribute takes.
+    are in a string, where they may be written with escapes.
     """
     text = unicodedata.normalize("NFKC", "\n".join(cells))
-    if any(word in text for word in ("import_module", "__import__", "getattr")):
+    if any(word in text for word in _BY_NAME):
         return True
     names = ((full.partition(".")[0], full.rpartition(".")[2]) for full in spellings)
     return any(library in text and thing in text for library, thing in names)
@@ -269,7 +278,7 @@ class _Notebook:
     def __init__(self, spellings: set[str], judged: frozenset[str]) -> None:
         self.spellings = spellings
         self.judged = judged
-        parts = [full.split(".") for full in (*spellings, _IMPORT)]
+        parts = [full.split(".") for full in (*spellings, _IMPORT, _MODULES, _GETTER)]
         self.on_the_way = {".".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
         self.env: dict[str, _Node] = {}
 
@@ -463,7 +472,7 @@ class _Notebook:
                     if meant:
                         self._note(meant.paths, expression, scope, node)
                         node.links.append(meant)
-                case ast.Attribute() | ast.Call():
+                case ast.Attribute() | ast.Call() | ast.Subscript():
                     if self._note(self._resolve(expression, scope), expression, scope, node):
                         continue
                     if _calls(expression, "isinstance", scope) or _calls(expression, "issubclass", scope):
@@ -509,18 +518,44 @@ class _Notebook:
                 expression, "getattr", scope
             ):
                 return self._attribute(owner, name, scope, steps)
+            case ast.Call(args=[owner]) if _calls(expression, "vars", scope):
+                return self._attribute(owner, _TABLE[1:], scope, steps)
+            case ast.Subscript(value=table, slice=ast.Constant(str() as name)):
+                return self._item(table, name, scope, steps)
+            case ast.Call(
+                func=ast.Attribute(value=table, attr="get"), args=[ast.Constant(str() as name), *_]
+            ):
+                return self._item(table, name, scope, steps)
             case ast.Call(args=[ast.Constant(str() as name), *_]):
                 if _calls(expression, "__import__", scope):
                     return self._relevant({name, name.split(".")[0]})
-                if _IMPORT in self._resolve(expression.func, scope, steps - 1):
+                called = self._resolve(expression.func, scope, steps - 1)
+                if _GETTER in called:
+                    names = [part.value for part in expression.args if isinstance(part, ast.Constant)]
+                    return frozenset(f"{_GETTER} {name}" for name in names)
+                if _IMPORT in called:
                     return self._relevant({name})
+            case ast.Call(func=getter, args=[owner]):
+                wanted = {
+                    path.removeprefix(f"{_GETTER} ")
+                    for path in self._resolve(getter, scope, steps - 1)
+                    if path.startswith(f"{_GETTER} ")
+                }
+                owners = self._resolve(owner, scope, steps - 1) if wanted else ()
+                return self._relevant({f"{path}.{name}" for path in owners for name in wanted})
         return frozenset()
+
+    def _item(self, table: ast.expr, name: str, scope: _Scope, steps: int) -> frozenset[str]:
+        """What a module's table of names, or Python's table of modules, has under a name."""
+        tables = self._resolve(table, scope, steps - 1)
+        found = {path.removesuffix(_TABLE) + f".{name}" for path in tables if path.endswith(_TABLE)}
+        return self._relevant(found | ({name} if _MODULES in tables else set()))
 
     def _attribute(self, owner: ast.expr, name: str, scope: _Scope, steps: int) -> frozenset[str]:
         return self._relevant({f"{path}.{name}" for path in self._resolve(owner, scope, steps - 1)})
 
     def _relevant(self, paths: set[str]) -> frozenset[str]:
-        return frozenset(paths & self.on_the_way)
+        return frozenset(path for path in paths if path.removesuffix(_TABLE) in self.on_the_way)
 
     def _note(self, paths: frozenset[str], place: ast.expr | ast.stmt, scope: _Scope, node: _Node) -> bool:
         """Notes a use if one of the paths is a bypass, and says whether."""

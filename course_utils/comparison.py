@@ -7,7 +7,7 @@ expected outcomes come from (``expected.npz`` at the public seed, or the referen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,19 +124,17 @@ PROBLEMS = {
 def compare(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, bypass: Sequence[Use] = ()
 ) -> Verdict:
-    """Judges a learner's outcomes, one a case, against the reference's.
+    """Judges a learner's outcomes, one a case, against the reference's. Whatever arrays they hold, it raises nothing.
 
     Args:
+        outcomes: one for each case of the exercise, as :func:`course_utils.outcome.decode` makes sure.
         bypass: what :func:`course_utils.bypass.uses_of` found in the learner's source.
     """
     checks = [
         _values_check(exercise, index, outcome, reference)
         for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
     ]
-    readable = [
-        _readable(outcome, reference) for outcome, reference in zip(outcomes, expected.reference, strict=True)
-    ]
-    checks += _property_checks(exercise, outcomes, expected.inputs, readable)
+    checks += _property_checks(exercise, outcomes, expected)
     if exercise.bypasses:
         checks.append(_own_work_check(exercise, outcomes, bypass))
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
@@ -183,11 +181,11 @@ def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome) -> str
     if outcome.problem:
         where = f" ({outcome.problem.where})" if outcome.problem.where else ""
         return f"{outcome.problem.message or 'No output.'}{where}"
-    if len(outcome.runs) != len(reference.runs):
+    if not outcome.runs or len(outcome.runs) != len(reference.runs):
         return "No output."
     for got, wanted in zip(outcome.runs, reference.runs, strict=True):
         if set(got) != set(wanted):
-            return f"It returned {', '.join([*got][:5])}; expected {', '.join(wanted)}."
+            return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}."
         for name, array in wanted.items():
             if detail := _array_difference(exercise, name, got[name], array):
                 return detail
@@ -201,16 +199,16 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
         return f"`{name}` holds {_kind(got)}; expected {_kind(wanted)}."
     if got.dtype.kind == "f" and (bad := np.isnan(got) & ~np.isnan(wanted)).any():
         return f"`{name}` contains NaN (not a number), first at {_index(bad)}."
-    if wanted.dtype.kind != "f":
-        different = got != wanted
-        distance = different
-    else:
-        with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
+        if wanted.dtype.kind == "f":
             different = ~np.isclose(got, wanted, rtol=exercise.rtol, atol=exercise.atol, equal_nan=True)
-            distance = np.where(different, np.nan_to_num(np.abs(got.astype(float) - wanted), nan=np.inf), 0)
+        else:
+            different = got != wanted
+        # as floats: unsigned numbers cannot be subtracted from smaller ones, nor booleans from each other
+        distance = np.nan_to_num(np.abs(got.astype(float) - wanted.astype(float)), nan=np.inf)
     if not different.any():
         return ""
-    worst = np.unravel_index(np.argmax(distance), distance.shape)
+    worst = np.unravel_index(np.argmax(np.where(different, distance, -1)), different.shape)
     place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
     off = (
         f"{different.sum()} of {different.size} values differ" if different.size > 1 else "the value differs"
@@ -221,32 +219,57 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
 NOT_REACHED = "Not reached: there is no output of the right form to look at."
 
 
-def _readable(outcome: Outcome, reference: Outcome) -> bool:
-    """Whether an outcome has arrays of the expected names and shapes, which properties rely on."""
-    return outcome.problem is None and [_shapes(run) for run in outcome.runs] == [
-        _shapes(run) for run in reference.runs
-    ]
+def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndarray]]:
+    """The runs of an outcome for properties to look at; none where names, shapes or kinds of numbers do not fit.
+
+    Properties see native booleans, int64 and float64, as the reference promises them: nothing overflows in them
+    that is no overflow of the learner's, and an index is an index even if it came as 3.0.
+    """
+    if outcome.problem or len(outcome.runs) != len(reference.runs):
+        return []
+    runs = []
+    for got, wanted in zip(outcome.runs, reference.runs, strict=True):
+        if set(got) != set(wanted):
+            return []
+        fitting = {name: _of_kind(got[name], array) for name, array in wanted.items()}
+        if any(array is None for array in fitting.values()):
+            return []
+        runs.append(fitting)
+    return runs
 
 
-def _shapes(run: Mapping[str, np.ndarray]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in run.items()}
+def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """``got`` as the kind of number that ``wanted`` holds, if it has that shape and loses nothing by it.
+
+    Whole numbers pass for floats, and floats without a fraction for whole numbers, as they do where values are
+    compared. Booleans pass for booleans alone.
+    """
+    if got.shape != wanted.shape or (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
+        return None
+    if wanted.dtype.kind == "b":
+        return got
+    if wanted.dtype.kind == "f":
+        return got.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # NaN, infinity and what is too large do not come back the same
+        whole = got.astype(np.int64)
+    return whole if (whole == got).all() else None
 
 
 def _property_checks(
-    exercise: Exercise, outcomes: Sequence[Outcome], inputs: Sequence[list[Inputs]], readable: Sequence[bool]
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
 ) -> list[CheckResult]:
-    cases = [index for index, fine in enumerate(readable) if fine]
+    pairs = zip(outcomes, expected.reference, strict=True)
+    runs = [  # (inputs, outputs) of each case's runs; none where the form does not fit
+        list(zip(inputs, outputs, strict=True)) if (outputs := _as_promised(*pair)) else []
+        for inputs, pair in zip(expected.inputs, pairs, strict=True)
+    ]
     checks = []
     for holds in exercise.properties:
-        runs = [
-            (index, *run) for index in cases for run in zip(inputs[index], outcomes[index].runs, strict=True)
-        ]
-        results = [(index, _hold(holds, given, output)) for index, given, output in runs]
+        results = [(index, _objection(holds, *run)) for index, case in enumerate(runs) for run in case]
         checks.append(_summed_up(exercise, sentence(holds), results))
     for index, case in enumerate(exercise.cases):
         if case.relation is not None:
-            runs = list(zip(inputs[index], outcomes[index].runs, strict=True)) if readable[index] else []
-            results = [(index, _hold(case.relation, runs))] if runs else []
+            results = [(index, _objection(case.relation, runs[index]))] if runs[index] else []
             checks.append(_summed_up(exercise, sentence(case.relation), results))
     ran = [outcome for outcome in outcomes if outcome.problem is None]
     changed = [name for outcome in ran for name in outcome.changed_inputs]
@@ -273,19 +296,28 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
     return CheckResult(title, not detail, detail, counts=False)
 
 
-def _hold(function, *arguments) -> bool | None:
-    with np.errstate(all="ignore"):
-        result = function(*arguments)
-    return None if result is None else bool(np.all(result))
+def _objection(function: Callable, *arguments) -> str | None:
+    """Why a property or relation does not hold: empty if it does, None if it does not apply.
+
+    One that raises was written for outputs that make sense: an index that is none, a score of NaN.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*arguments)
+            held = None if result is None else bool(np.all(result))
+    except Exception as error:
+        return f"It cannot be worked out from this output ({type(error).__name__}: {error}) for:"
+    return None if held is None else "" if held else "It does not hold for:"
 
 
-def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, bool | None]]) -> CheckResult:
-    applicable = [(index, held) for index, held in results if held is not None]
+def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, str | None]]) -> CheckResult:
+    applicable = [(index, objection) for index, objection in results if objection is not None]
     if not applicable:
         return CheckResult(title, False, NOT_REACHED)
-    broken = next((index for index, held in applicable if not held), None)
-    detail = "" if broken is None else f"It does not hold for: {exercise.cases[broken].title}"
-    return CheckResult(title, broken is None, detail)
+    detail = next(
+        (f"{objection} {exercise.cases[index].title}" for index, objection in applicable if objection), ""
+    )
+    return CheckResult(title, not detail, detail)
 
 
 # ---------------------------------------------------------------------------------- diagnosis
@@ -330,7 +362,8 @@ def _fails_in_the_same_cases(
 ) -> list[KnownMistake]:
     """The one mistake that raises an exception exactly where this code does, and is right elsewhere.
 
-    The wording of an exception depends on how the code is written; the cases that it happens in do not.
+    The wording of an exception depends on how the code is written; the cases that it happens in do not, nor do
+    the shapes that it tells.
     """
     raising = {i for i in wrong if outcomes[i].problem and outcomes[i].problem.kind == "exception"}
     if raising != wrong or not wrong or len(wrong) == len(outcomes):
@@ -340,6 +373,7 @@ def _fails_in_the_same_cases(
         for mistake in expected.mistakes
         if {i for i, outcome in enumerate(mistake.outcomes) if outcome.problem} == raising
         and _wrong_cases(exercise, mistake.outcomes, expected) == raising
+        and all(_may_be_of_one_shape(outcomes[i].problem, mistake.outcomes[i].problem) for i in raising)
     ]
     return found if len(found) == 1 else []
 
@@ -358,22 +392,52 @@ def _alike(exercise: Exercise, outcome: Outcome, other: Outcome) -> bool:
 
 
 def _distance(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> float:
-    """The largest difference between outcomes of the same form."""
+    """The largest difference between outcomes that are alike in every case."""
     pairs = [
         (array.astype(float), other_run[name].astype(float))
         for outcome, other in zip(outcomes, others, strict=True)
+        if not outcome.problem
         for run, other_run in zip(outcome.runs, other.runs, strict=True)
         for name, array in run.items()
     ]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         return max(
             (float(np.fmax.reduce(np.abs(a - b), axis=None, initial=0)) for a, b in pairs), default=0.0
         )
 
 
-def _gist(problem: Problem | None) -> tuple[str, str] | None:
-    """A problem without its numbers: the same mistake fails alike at other shapes."""
-    return problem and (problem.kind, re.sub(r"\d+", "#", problem.message))
+_OF_FORM = re.compile(r"shape|size|dimension|\bax[ei]s\b|length|unpack|broadcast", re.IGNORECASE)
+_SHAPE = re.compile(r"[(\[](?:\d+(?:, ?\d+)*,?)?[)\]]|\b\d+(?:x\d+)+\b|(?<![\w./])(?<!line )\d+(?!\w|\.\d)")
+
+
+def _gist(problem: Problem | None) -> tuple | None:
+    """A problem's kind, its words without any numbers, and the shapes that it tells, in order.
+
+    Code and known mistakes are tried on the same inputs, so the same mistake tells the same shapes. What
+    else is a number in a message depends on the process or on how code is written: an address, the line of a cell,
+    Keras's counter in a layer's name, a value.
+    """
+    if problem is None:
+        return None
+    return (
+        problem.kind,
+        re.sub(r"0x[0-9a-fA-F]+|\d+", "#", _SHAPE.sub("#", problem.message)),
+        _shapes(problem),
+    )
+
+
+def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """Shapes and sizes in a message about form: ``(4, 3)``, ``[4,3]``, ``4x3``, ``size 3``. In any other, none."""
+    if not _OF_FORM.search(problem.message):
+        return ()
+    found = (tuple(map(int, re.findall(r"\d+", shape))) for shape in _SHAPE.findall(problem.message))
+    return tuple(shape for shape in found if shape)
+
+
+def _may_be_of_one_shape(problem: Problem, other: Problem) -> bool:
+    """Whether nothing speaks against it: of two operands either may come first, and not every message tells shapes."""
+    shapes, others = set(_shapes(problem)), set(_shapes(other))
+    return not shapes or not others or shapes == others
 
 
 # ---------------------------------------------------------------------------------- words
@@ -398,4 +462,4 @@ def _kind(array: np.ndarray) -> str:
 
 
 def _number(value: np.generic) -> str:
-    return str(bool(value)) if value.dtype.kind == "b" else f"{value:.6g}"
+    return f"{value:.6g}" if value.dtype.kind == "f" else str(value)

@@ -50,7 +50,7 @@ def check_environment() -> None:
 def python() -> Finding:
     """The Python that runs this notebook."""
     version = platform.python_version()
-    wanted = _course_metadata("Requires-Python") or ">=3.11,<3.12"
+    wanted = _course_metadata("Requires-Python") or ">=3.11,<3.14"
     return Finding(
         "Python",
         version,

@@ -12,17 +12,17 @@ import contextlib
 import copy
 import io
 import math
-import signal
-import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from course_utils.chance import fixed
 from course_utils.exercise import Case, Exercise
+from course_utils.time_limit import TooSlow, time_limit
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 """MIME type of the bundle that a check cell publishes when a notebook is graded."""
@@ -56,10 +56,6 @@ class Outcome:
     printed: str = field(default="", compare=False)
 
 
-class _TooSlow(BaseException):
-    """Raised by the timer; not an Exception, so that a learner's ``except Exception`` lets it pass."""
-
-
 def try_case(
     exercise: Exercise, case: Case, key: str, learner: Any, seed: int, namespace: Any = None
 ) -> Outcome:
@@ -69,25 +65,34 @@ def try_case(
         key: the exercise's full key, which seeds the case's random stream.
         namespace: globals of the notebook, to find the learner's own line in a traceback.
     """
-    runs, changed, printed = [], [], io.StringIO()
-    for inputs in case.runs(key, seed):
-        handed_over = copy.deepcopy(dict(inputs))
-        try:
-            with _quiet(printed), _time_limit(exercise.seconds):
-                arrays = _named_arrays(exercise.call(learner, handed_over), exercise.returns)
-        except _WrongType as error:
-            return Outcome(problem=Problem("type", str(error)), printed=printed.getvalue()[:MAX_TEXT])
-        except _TooSlow:
-            message = f"It was still running after {exercise.seconds:g} seconds and was stopped."
-            return Outcome(problem=Problem("slow", message), printed=printed.getvalue()[:MAX_TEXT])
-        except (Exception, SystemExit) as error:
-            problem = _problem_of(error, namespace)
-            return Outcome(problem=problem, printed=printed.getvalue()[:MAX_TEXT])
-        changed += [name for name, value in inputs.items() if not _same(value, handed_over.get(name))]
-        runs.append(arrays)
-    return Outcome(
-        tuple(runs), changed_inputs=tuple(dict.fromkeys(changed)), printed=printed.getvalue()[:MAX_TEXT]
+    printed = io.StringIO()
+
+    def failed(kind: str, message: str, where: str = "") -> Outcome:
+        return Outcome(problem=Problem(kind, message, where), printed=printed.getvalue()[:MAX_TEXT])
+
+    all_inputs = case.runs(key, seed)
+    handed_over = [copy.deepcopy(dict(inputs)) for inputs in all_inputs]
+    try:
+        with _quiet(printed), fixed(seed, key, case.title), time_limit(exercise.seconds):
+            runs = tuple(
+                _named_arrays(exercise.call(learner, inputs), exercise.returns) for inputs in handed_over
+            )
+    except _WrongType as error:
+        return failed("type", str(error))
+    except TooSlow as error:
+        return failed("slow", str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, asyncio.CancelledError and the like, too
+        problem = _problem_of(error, namespace)
+        return failed(problem.kind, problem.message, problem.where)
+    changed = dict.fromkeys(
+        name
+        for before, after in zip(all_inputs, handed_over, strict=True)
+        for name, value in before.items()
+        if not _same(value, after.get(name))
     )
+    return Outcome(runs, changed_inputs=tuple(changed), printed=printed.getvalue()[:MAX_TEXT])
 
 
 def try_exercise(
@@ -150,17 +155,46 @@ def _array(value: Any, name: str) -> np.ndarray:
 
 
 def _same(before: Any, after: Any) -> bool:
-    if isinstance(before, np.ndarray):
-        return isinstance(after, np.ndarray) and np.array_equal(
-            before, after, equal_nan=before.dtype.kind == "f"
-        )
-    if isinstance(before, Mapping):
-        return isinstance(after, Mapping) and all(
-            _same(value, after.get(name)) for name, value in before.items()
-        )
+    """Whether learner code has left ``after``, its copy of an input, as ``before`` still is. Never raises.
+
+    Lists, tuples, dicts and sets are looked into, to any depth; arrays and tensors are the same if dtype, shape and
+    values are, numbers if type and value are, and NaN is NaN. The order in a dict does not matter. Of any other
+    object (a tokenizer, a scripted model, a generator) only the type counts: to use such a thing may change
+    what it counts or keeps, and that is no mistake.
+    """
+    try:
+        return _unchanged(before, after)
+    except Exception:  # a tensor whose memory is gone, say
+        return False
+
+
+def _unchanged(before: Any, after: Any) -> bool:
+    """Asks ``after`` nothing before its type is known to be that of ``before``, which is the check's own: no
+    object of a learner's that claims to be equal to everything is ever asked. It goes no deeper than ``before`` does.
+    """
+    if type(after) is not type(before):
+        return False
+    if isinstance(before, (type(None), bool, int, float, complex, str, bytes)):
+        return before == after or (before != before and after != after)
     if isinstance(before, (list, tuple)):
-        return len(before) == len(after) and all(map(_same, before, after))
-    return True  # numbers and strings cannot change in place
+        return len(before) == len(after) and all(map(_unchanged, before, after))
+    if isinstance(before, dict):
+        return _unchanged_in_any_order(before.items(), after.items())
+    if isinstance(before, (set, frozenset)):
+        return _unchanged_in_any_order(before, after)
+    if hasattr(before, "shape") and hasattr(before, "dtype"):  # of NumPy, PyTorch, TensorFlow
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return False
+        return bool(np.asarray((before == after) | ((before != before) & (after != after))).all())
+    return True
+
+
+def _unchanged_in_any_order(before: Collection, after: Collection) -> bool:
+    """Nothing is looked up by a key of the learner's: that would run its ``__eq__``."""
+    return len(before) == len(after) and (
+        all(map(_unchanged, before, after))
+        or all(any(_unchanged(one, other) for other in after) for one in before)
+    )
 
 
 def _problem_of(error: BaseException, namespace: Any) -> Problem:
@@ -171,11 +205,14 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
             where = f"{frame.f_code.co_qualname}, line {line} of its cell: {entry.line}"[:MAX_TEXT]
     if unfinished:
         return Problem("stub", "A part is still to be written.", where)
-    text = str(error)[:MAX_TEXT]
+    try:
+        text = str(error)[:MAX_TEXT]
+    except Exception:  # its text is the learner's code as well
+        text = ""
     return Problem("exception", f"{type(error).__name__}: {text}" if text else type(error).__name__, where)
 
 
-# ---------------------------------------------------------------------------------- quiet, limited calls
+# ---------------------------------------------------------------------------------- quiet calls
 
 
 @contextlib.contextmanager
@@ -188,25 +225,6 @@ def _quiet(printed: io.StringIO) -> Iterator[None]:
     ):
         warnings.simplefilter("ignore")
         yield
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Interrupts Python code after ``seconds``. Needs the main thread and POSIX signals; elsewhere no limit."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(signum: int, frame: Any) -> None:
-        raise _TooSlow
-
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
 
 
 # ---------------------------------------------------------------------------------- over the wire
@@ -259,9 +277,16 @@ def _decode_one(entry: Any) -> Outcome:
             raise ValueError("a problem is not three texts")
         if problem[0] not in Problem.KINDS:
             raise ValueError("unknown kind of problem")
-        problem = Problem(problem[0], problem[1][:MAX_TEXT], problem[2][:MAX_TEXT])
-    arrays = tuple({name[:100]: _unpack(packed) for name, packed in run.items()} for run in runs)
-    return Outcome(arrays, problem, tuple(name[:100] for name in changed))
+        if runs:
+            raise ValueError("a case has both a problem and an output")
+        problem = Problem(problem[0], _text(problem[1], MAX_TEXT), _text(problem[2], MAX_TEXT))
+    arrays = tuple({_text(name, 100): _unpack(packed) for name, packed in run.items()} for run in runs)
+    return Outcome(arrays, problem, tuple(_text(name, 100) for name in changed))
+
+
+def _text(text: str, size: int) -> str:
+    """At most ``size`` characters that can be written to a file: JSON may hold half a surrogate pair, UTF-8 cannot."""
+    return text[:size].encode("utf-8", "replace").decode("utf-8")
 
 
 def _pack(array: np.ndarray) -> list:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from course_utils.comparison import Expected
 from grader import pool
-from grader.course import Course, CourseError
+from grader.course import Course, CourseError, make_private
 from grader.gradebook import Gradebook
 from grader.intake import SECRET, TIMESTAMP
 from grader.lab import Lab
@@ -32,6 +32,8 @@ from grader.work import Graded, Grading, Record
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
 _PRELOADED = ("grader.work",)
+_SEED_BYTES = 4
+_SEEDS = 256**_SEED_BYTES
 
 
 def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False) -> Runner:
@@ -62,19 +64,26 @@ def class_seed(lab: Lab) -> int:
     same work again must give the same grade.
 
     Raises:
-        CourseError: the file of seeds is not what was written there.
+        CourseError: the file of seeds is not what was written there, or cannot be read or written.
     """
     file = lab.course.grading / "seeds.json"
     try:
         seeds = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        if not isinstance(seeds, dict):
+            raise ValueError("it is not a table of labs and numbers")
         if lab.name not in seeds:
-            seeds[lab.name] = int.from_bytes(os.urandom(4), "big")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            _put(file, json.dumps(seeds, indent=1).encode())
-        return int(seeds[lab.name])
-    except (ValueError, TypeError) as error:
+            seeds[lab.name] = int.from_bytes(os.urandom(_SEED_BYTES), "big")
+            make_private(file.parent)
+            _put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
+        seed = seeds[lab.name]
+        if type(seed) is not int or not 0 <= seed < _SEEDS:  # True is an int as well
+            raise ValueError(f"the seed of {lab.name} is no whole number from 0 to {_SEEDS - 1}")
+        return seed
+    except (ValueError, RecursionError) as error:
         raise CourseError(
-            f"{file} cannot be used ({error}). It holds the seed of each lab's checks. Delete it to draw new ones."
+            f"{file}, which holds the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
+            "that back. If not, delete the file: each lab then gets a new seed, and work that is graded again may get "
+            "another grade than before, where wrong code was right by luck."
         ) from None
     except OSError as error:
         raise CourseError(
@@ -140,10 +149,27 @@ def autograde(
         if todo:
             grading = Grading(lab.course, lab.name, seed, runner)
             with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
-                expected = lab.expected(seed)
-                for folder, answer in workforce.map(expected, todo):
+                expected = grading.expected()
+                for folder, answer in _answers(workforce, expected, todo):
                     yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
         gradebook.enter_lateness(lab)  # of those that are kept as well: the deadline may have changed
+
+
+_Answer = Graded | Record | CourseError | pool.Lost
+
+
+def _answers(
+    workforce: _Workforce, expected: Mapping[str, Expected], todo: Sequence[Path]
+) -> Iterator[tuple[Path, _Answer]]:
+    """Pairs of a submission's folder and its answer. Those in which time ran out come last: each has been run once more, alone."""
+    in_doubt = []
+    for folder, answer in workforce.map(expected, todo):
+        if isinstance(answer, Graded) and answer.in_doubt:
+            in_doubt.append(folder)
+        else:
+            yield folder, answer
+    for folder in in_doubt:
+        yield from workforce.map(expected, [folder])
 
 
 class _Workforce(Protocol):
@@ -151,7 +177,7 @@ class _Workforce(Protocol):
 
     def map(
         self, shared: Mapping[str, Expected], tasks: Iterable[Path]
-    ) -> Iterator[tuple[Path, Graded | Record | CourseError | pool.Lost]]: ...
+    ) -> Iterator[tuple[Path, _Answer]]: ...
 
 
 @dataclass
@@ -191,7 +217,7 @@ def _entered(
     fingerprint: str,
     expected: Mapping[str, Expected],
     folder: Path,
-    answer: Graded | Record | CourseError | pool.Lost,
+    answer: _Answer,
 ) -> Record:
     """Writes down what a worker gave for a submission, and says how it ended."""
     if isinstance(answer, CourseError):
@@ -243,7 +269,7 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
     target = lab.course.autograded / graded.record.student / lab.name
     beside = {TIMESTAMP: graded.timestamp, SECRET: graded.secret}
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        make_private(target)
         _put(target / lab.notebook_name, graded.notebook)
         for name, text in beside.items():
             if text:
@@ -257,15 +283,19 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
         ) from None
 
 
-def _put(file: Path, data: bytes) -> None:
+def _put(file: Path, data: bytes, mode: int = 0o666) -> None:
     """Writes a file, all or nothing, also if the power fails.
+
+    Args:
+        mode: what it permits to whom, less what the umask takes away.
 
     Raises:
         OSError: it was not written; what was there before is still there.
     """
     scratch = file.with_name(f".{file.name}.new")
     try:
-        with scratch.open("wb") as opened:
+        scratch.unlink(missing_ok=True)  # of a run that was killed: it may have another mode
+        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
             opened.write(data)
             opened.flush()
             os.fsync(opened.fileno())
@@ -297,7 +327,7 @@ def _alone(course: Course) -> Iterator[None]:
 
 def _lock(course: Course, stack: contextlib.ExitStack) -> None:
     try:
-        course.grading.mkdir(parents=True, exist_ok=True)
+        make_private(course.grading)
         file = stack.enter_context((course.grading / "autograde.lock").open("a"))
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

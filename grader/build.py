@@ -1,8 +1,9 @@
 """From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is let out.
 
 A lab is refused when its text would leak, when a stub is not its solution minus the blanks, when the
-reference or a correct variant does not earn everything or uses what its exercise asks to build, or when a
-misconception is not caught or is taken for another. The checks run at the public seed and at others, as grading does.
+reference or a correct variant does not earn everything or uses what its exercise asks to build, when a misconception
+is not caught or is taken for another, or when an answer without any work earns points. The checks run at the public
+seed and at others, as grading does.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
@@ -27,14 +30,21 @@ from traitlets.config import Config
 
 from course_utils.bypass import uses_of
 from course_utils.comparison import Expected, compare
-from course_utils.exercise import PUBLIC_SEED
+from course_utils.exercise import PUBLIC_SEED, Inputs
 from course_utils.expected import FILE_NAME, Hint, save_expected
-from grader.course import STUB, Course, CourseError
+from course_utils.outcome import Outcome
+from grader.course import STUB, Course, CourseError, make_private
 from grader.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """Seeds that the reference, the variants and the misconceptions are tried at."""
+
+FOR_NOTHING = 0.1
+"""The largest share of an exercise's points that an answer without any work may earn."""
+
+_ROUNDING = 1e-5
+"""By how much numbers in 32 bits may differ from one processor to another, of their size and where they cancel out."""
 
 _REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
@@ -82,14 +92,14 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     source = lab.source()
     _refuse_if(_source_faults(lab, source))
     hints = take_hints(source)
-    expected = lab.expected(PUBLIC_SEED)
-    _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source)])
+    expected = {seed: lab.expected(seed) for seed in SEEDS}
+    _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source), *answer_faults(lab, expected)])
 
     source_folder = lab.course.build / "source" / lab.name
     shutil.rmtree(source_folder, ignore_errors=True)
-    source_folder.mkdir(parents=True)
+    make_private(source_folder)
     nbformat.write(source, source_folder / lab.notebook_name)
-    save_expected(source_folder / FILE_NAME, expected, hints)
+    save_expected(source_folder / FILE_NAME, expected[PUBLIC_SEED], hints)
 
     config = lab.course.nbgrader_config()
     config.CourseDirectory.root = str(scratch)
@@ -176,14 +186,15 @@ def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
     return faults
 
 
-def catalogue_faults(lab: Lab, public: dict[str, Expected]) -> list[str]:
-    """What is wrong with reference, variants and misconceptions: each must be judged as what it is."""
+def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> list[str]:
+    """What is wrong with reference, variants and misconceptions: each must be judged as what it is.
+
+    Args:
+        expected_at: seed -> exercise -> what is expected; the first seed is the public one.
+    """
     faults = []
-    at_public_seed: dict[
-        tuple[str, str], list[str]
-    ] = {}  # the first of SEEDS; titles of the checks that hold
-    for seed in SEEDS:
-        everything = public if seed == PUBLIC_SEED else lab.expected(seed)
+    at_public_seed: dict[tuple[str, str], list[str]] = {}  # titles of the checks that hold
+    for seed, everything in expected_at.items():
         for key, expected in everything.items():
             exercise = lab.exercises[key]
             verdict = compare(exercise, expected.reference, expected)
@@ -228,6 +239,106 @@ def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:
                     f"{key}: {who} uses {use.name}, which the exercise declares as a bypass: {use.text}"
                 )
     return faults
+
+
+def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> list[str]:
+    """Where an answer without any work earns points: one that is copied from another seed, a constant, an input.
+
+    Args:
+        expected_at: seed -> exercise -> what is expected; the first seed is the public one.
+    """
+    faults = []
+    public, *others = expected_at
+    for key, exercise in lab.exercises.items():
+        at = {seed: replace(everything[key], mistakes=()) for seed, everything in expected_at.items()}
+        if any(outcome.problem for expected in at.values() for outcome in expected.reference):
+            continue  # catalogue_faults says so
+        for seed in others:
+            copied = compare(exercise, at[public].reference, at[seed])
+            faults += [
+                f"{key}: the case {check.title!r} has the same answer at seed {seed} as at the public one, so an "
+                "answer that is copied from the notebook would be right in grading. Draw its inputs (numbers, sizes, "
+                "rates) from the generator, in ranges wide enough."
+                for check in copied.checks
+                if check.passed and check.case is not None
+            ]
+        earned: dict[str, str] = {}
+        for seed, elsewhere in zip(at, [*others, public], strict=True):
+            for answer, outcomes in _answers_for_nothing(lab, key, seed, at[seed], at[elsewhere]):
+                verdict = compare(exercise, outcomes, at[seed])
+                if verdict.score > FOR_NOTHING:
+                    right = (
+                        check.title for check in verdict.checks if check.passed and check.case is not None
+                    )
+                    earned.setdefault(
+                        answer,
+                        f"{key}: {answer} earns {verdict.score:.0%} at seed {seed}, because it is right in: "
+                        f"{'; '.join(right)}. Let such a case return a list of inputs, of which one has another answer.",
+                    )
+        faults += earned.values()
+    return faults
+
+
+def _answers_for_nothing(
+    lab: Lab, key: str, seed: int, expected: Expected, elsewhere: Expected
+) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
+    """Answers that nobody worked for, in words, and their outcomes: of the reference's shapes and kinds.
+
+    Args:
+        elsewhere: what is expected at another seed. What is one number there throughout a case may be one here.
+    """
+    exercise = lab.exercises[key]
+    constants: list[dict[str, Any]] = [dict.fromkeys(exercise.returns, number) for number in (0, 1, -1)]
+    for outcome in elsewhere.reference:
+        for run in outcome.runs:
+            if all(array.size and (array == array.flat[0]).all() for array in run.values()):
+                constants.append({name: array.flat[0] for name, array in run.items()})
+    for constant in constants:
+        numbers = ", ".join(f"{float(number):g}" for number in dict.fromkeys(constant.values()))
+        yield (
+            f"nothing but {numbers}",
+            _made(expected, lambda name, array, inputs, by=constant: np.full_like(array, by[name])),
+        )
+    for given in dict.fromkeys(name for runs in expected.inputs for run in runs for name in _arrays(run)):
+
+        def taken(name: str, array: np.ndarray, inputs: Inputs, given: str = given) -> np.ndarray:
+            value = _arrays(inputs).get(given)
+            fits = value is not None and value.shape == array.shape
+            return value.astype(array.dtype) if fits else np.zeros_like(array)
+
+        yield f"the input `{given}` as it is", _made(expected, taken)
+    for number, given in enumerate(
+        expected.inputs[0][0]
+    ):  # through the exercise's call, which makes arrays of lists
+        yield f"the argument `{given}` returned", lab.outcomes(key, _returning(number), seed)
+
+
+def _returning(number: int) -> Callable[..., Any]:
+    return lambda *values, **named: [*values, *named.values()][number]
+
+
+def _made(expected: Expected, make: Callable[[str, np.ndarray, Inputs], np.ndarray]) -> tuple[Outcome, ...]:
+    """Outcomes in which each array of the reference is replaced by another, made from it and the inputs."""
+    return tuple(
+        Outcome(
+            tuple(
+                {name: make(name, array, inputs) for name, array in run.items()}
+                for run, inputs in zip(outcome.runs, runs, strict=True)
+            )
+        )
+        for outcome, runs in zip(expected.reference, expected.inputs, strict=True)
+    )
+
+
+def _arrays(inputs: Inputs) -> dict[str, np.ndarray]:
+    """The arrays among inputs, and in dicts among them, by the last part of their name."""
+    found: dict[str, np.ndarray] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Mapping):
+            found |= _arrays(value)
+        elif isinstance(value, np.ndarray):
+            found[name] = value
+    return found
 
 
 def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
@@ -319,7 +430,8 @@ def _same_file(new: Path, old: Path) -> bool:
         return new.read_bytes() == old.read_bytes()
     with np.load(new, allow_pickle=False) as ours, np.load(old, allow_pickle=False) as theirs:
         return set(ours.files) == set(theirs.files) and all(
-            ours[name].shape == theirs[name].shape and np.allclose(ours[name], theirs[name], equal_nan=True)
+            ours[name].shape == theirs[name].shape
+            and np.allclose(ours[name], theirs[name], rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
             for name in ours.files
         )
 

@@ -32,7 +32,7 @@ c.CourseDirectory.course_id = "{course}"
 _README = """\
 # {title}
 
-You need Linux or macOS with Python 3.11, `make` and about 6 GB of disk. In this folder:
+You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of disk. In this folder:
 
     make lab
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from nbgrader.utils import parse_utc
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,12 +21,13 @@ from grader.collect import Collected
 from grader.collect import collect as collect_lab
 from grader.course import Course, CourseError
 from grader.demo import run_demo
-from grader.doctor import Examination, examine
+from grader.doctor import Examination, examine, openings
 from grader.export import export as export_scores
 from grader.export import write_feedback_zip
 from grader.feedback import generate_feedback
 from grader.gradebook import Gradebook
 from grader.gradescope import write_autograder
+from grader.intake import time_of
 from grader.lab import Lab
 from grader.progress import watched
 from grader.report import write_report
@@ -106,19 +106,20 @@ def release(
 
 
 def _time(text: str) -> datetime:
-    try:
-        return parse_utc(text)
-    except (ValueError, OverflowError):
-        raise CourseError(
-            f"{text!r} is no time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
-        ) from None
+    if time := time_of(text):
+        return time
+    raise CourseError(
+        f"{text!r} is no time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
+    )
 
 
 @app.command()
 def extend(
     lab: LabName,
     student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, as in the gradebook.")],
-    days: Annotated[float, typer.Option(min=0, help="Days after the deadline; 0 takes an extension back.")],
+    days: Annotated[
+        float, typer.Option(min=0, max=3650, help="Days after the deadline; 0 takes an extension back.")
+    ],
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one holds."""
     loaded = Lab.load(Course.find(), lab)
@@ -147,10 +148,19 @@ def collect(
             metavar="[SOURCE]", help="A folder, or a zip from Canvas or Moodle; else the exchange."
         ),
     ] = None,
+    shared_account: Annotated[
+        bool,
+        typer.Option(
+            "--shared-account",
+            help="In the exchange, all submissions belong to one user of the machine: do not ask whose they are.",
+        ),
+    ] = False,
 ) -> None:
     """Put what was handed in where it is graded: from nbgrader's exchange, a folder, or an LMS's zip."""
+    if shared_account and source:
+        raise CourseError("--shared-account is about nbgrader's exchange: leave it out, or leave SOURCE out.")
     loaded = Lab.load(Course.find(), lab)
-    rows = collect_lab(loaded, source)
+    rows = collect_lab(loaded, source, shared_account)
     console.print(_table_of_collected(lab, rows))
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
 
@@ -166,16 +176,41 @@ def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
 
 @app.command()
 def doctor(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A notebook.")],
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A notebook.")] = None,
     lab: Annotated[
         str | None, typer.Option(metavar="LAB", help="The lab it is for; default: the one it looks like.")
     ] = None,
+    course: Annotated[
+        bool,
+        typer.Option("--course", help="Instead: what of the course other users of this machine can reach."),
+    ] = False,
 ) -> None:
-    """Say what is wrong with a notebook, and what grading will make of it. Runs nothing of it."""
+    """Say what is wrong with a notebook, and what grading will make of it. Runs nothing of it, and changes nothing."""
+    if course == (file is not None):
+        raise CourseError("Name a notebook, as in grader doctor FILE, or give --course, and not both.")
+    if course:
+        _show_openings(Course.find())
+        return
     found = examine(Course.find(), file, lab)
     _show_examination(file, found)
     if not found.fine:
         raise typer.Exit(1)
+
+
+def _show_openings(course: Course) -> None:
+    found, closed_above = openings(course)
+    if not found:
+        typer.echo(f"Nothing of {course.root} that should be yours alone is open to others.")
+        return
+    typer.echo("Open to other users of this machine, and should not be:")
+    for opening in found:
+        typer.echo(f"  {opening.path}: {opening.what}")
+    if closed_above:
+        typer.echo(f"For now, {closed_above} keeps others away from what is in the project.")
+    typer.echo("To close it:")
+    for opening in found:
+        typer.echo(f"  {opening.fix}")
+    raise typer.Exit(1)
 
 
 def _show_examination(file: Path, found: Examination) -> None:

@@ -31,7 +31,7 @@ from distributed import Client, Future, KilledWorker, get_worker, wait
 from course_utils.expected import FILE_NAME
 from grader.course import CourseError
 from grader.pool import Lost
-from grader.resume import version
+from grader.resume import modules_of, version
 from grader.run import Executed, Runner
 from grader.work import Graded, Grading, Prepared, Record
 
@@ -79,7 +79,7 @@ class Cluster:
             self._client.close(timeout=5)
 
     def _how_to_start_workers(self) -> str:
-        return f"dask worker {self.address} --nthreads 1 --nworkers N"
+        return f"PYTHONSAFEPATH=1 dask worker {self.address} --nthreads 1 --nworkers N"
 
     def map(self, shared: Any, tasks: Iterable[Path]) -> Iterator[tuple[Path, Graded | Record | Lost]]:
         """Pairs of a submission's folder and its answer, as they come in. Few are on their way at any time.
@@ -96,6 +96,7 @@ class Cluster:
         fresh = iter(tasks)
         suspects: deque[Prepared] = deque()
         try:
+            self._modules = modules_of(self.grading.lab)
             self._files = self._send_files()
             while True:
                 while len(self._running) < self._room() and (folder := next(fresh, None)) is not None:
@@ -132,7 +133,8 @@ class Cluster:
     def _send(self, prepared: Prepared, alone: bool = False) -> None:
         grading = self.grading
         runner = pickle.dumps(grading.runner)  # as bytes: of all this, the scheduler can read builtins only
-        arguments = (version(), nbformat.writes(prepared.notebook), grading.seed, runner, self._files)
+        home = (self._modules, version(self._modules))
+        arguments = (*home, nbformat.writes(prepared.notebook), grading.seed, runner, self._files)
         future = self._client.submit(_on_a_worker(), *arguments, key=f"submission-{uuid.uuid4()}")
         # the runner's own limit is of running; starting, and the one before it, come on top
         seconds = _PER_THREAD * (2 * grading.runner.notebook_seconds + 600)
@@ -186,7 +188,7 @@ class Cluster:
         if isinstance(outcome, Lost):
             return outcome
         if isinstance(outcome, ImportError):
-            raise _other_version("A worker", f"none, {outcome}")
+            raise self._other_version("A worker", f"none, {outcome}")
         if isinstance(outcome, CourseError):
             raise CourseError(f"On a worker of the cluster: {outcome}")
         try:
@@ -194,7 +196,7 @@ class Cluster:
                 raise outcome
             came = json.loads(outcome)
             if "other_version" in came:
-                raise _other_version(*came["other_version"])
+                raise self._other_version(*came["other_version"])
             notebook = nbformat.from_dict(came["notebook"])
             executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]), came["lost"])
             return self.grading.finish(prepared, executed, expected)
@@ -203,12 +205,12 @@ class Cluster:
         except Exception as error:
             return self.grading.failed(prepared.folder, error)
 
-
-def _other_version(worker: str, theirs: str) -> CourseError:
-    return CourseError(
-        f"{worker} of the cluster does not have this machine's version of the grader (there: {theirs}; here: "
-        f"{version()}). Install the same version of this project on all machines, and restart their workers."
-    )
+    def _other_version(self, worker: str, theirs: str) -> CourseError:
+        return CourseError(
+            f"{worker} of the cluster does not have this machine's version of the grader (there: {theirs}; here: "
+            f"{version(self._modules)}). Install the same version of this project on all machines, and restart their "
+            "workers."
+        )
 
 
 @dataclass(frozen=True)
@@ -250,11 +252,14 @@ _one_at_a_time = threading.Lock()
 _folders: dict[str, Path] = {}
 
 
-def run_there(home: str, notebook: str, seed: int, runner: bytes, files: Mapping[str, Any]) -> str:
+def run_there(
+    modules: tuple[str, ...], home: str, notebook: str, seed: int, runner: bytes, files: Mapping[str, Any]
+) -> str:
     """Runs a notebook on a worker, one at a time in each process.
 
     Args:
-        home: version of the grader that will judge.
+        modules: what grading this lab begins with.
+        home: version of these modules where the notebook will be judged.
         notebook: as text.
         runner: pickled.
         files: a name that stands for the lab's data files -> relative name -> content.
@@ -262,8 +267,8 @@ def run_there(home: str, notebook: str, seed: int, runner: bytes, files: Mapping
     Returns:
         Plain JSON of an :class:`~grader.run.Executed`, or of the fact that the version here is another one.
     """
-    if version() != home:
-        return json.dumps({"other_version": [f"The worker {get_worker().address}", version()]})
+    if (here := version(modules)) != home:
+        return json.dumps({"other_version": [f"The worker {get_worker().address}", here]})
     with _one_at_a_time:
         runs: Runner = pickle.loads(runner)
         ((name, contents),) = files.items()

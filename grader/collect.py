@@ -7,11 +7,17 @@ none of the others.
 How the two LMSs name what they pack (read from their sources, ``lib/content_zipper.rb`` of Canvas and
 ``mod/assign/classes/downloader.php`` of Moodle):
 
-* Canvas: ``<name>[_LATE]_<user>_<attachment>_<file>``, name in small letters without blanks, a group's name
-  for a group; anonymous: ``[LATE_]anon_<code>_<attachment>_<file>``. A file handed in again is ``<file>-N``,
-  what was typed into Canvas ``<name>[_LATE]_<user>_text.html``.
+* Canvas: ``<name>[_LATE]_<user>_<attachment>_<file>``, name in small letters and digits without blanks, a group's
+  name for a group; anonymous: ``[LATE_]anon_<code>_<attachment>_<file>``. A file handed in again is ``<file>-N``,
+  what was typed into Canvas ``<name>[_LATE]_<user>_text.html``. The user's number is the same in all assignments.
 * Moodle: ``<name>_<number>_assignsubmission_file/<file>`` (older ones ``..._file_/<file>``), or flat
-  ``<name>_<number>_assignsubmission_file_<file>``; the number is the participant's, or the group's.
+  ``<name>_<number>_assignsubmission_file_<file>``, name without ``_``; the number is the participant's in this one
+  assignment, or the group's.
+
+Learners choose the names of files, and often their own. So it is decided once, by all names at the top level, who
+packed an archive, and only names at the top level say whose a file is. Moodle lets no ``_`` into a name, so what comes
+first is Moodle's. Canvas takes ``_123_`` out of names, and after that what is no letter or digit, so that ``_-123_``
+gets through: a file whose name can be read as that of two users is nobody's.
 
 The dates in these zips are those of the download, so no time of submission is taken from them.
 """
@@ -23,6 +29,7 @@ import io
 import itertools
 import logging
 import os
+import pwd
 import re
 import stat
 import unicodedata
@@ -30,20 +37,21 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nbgrader.apps.baseapp import NbGrader
 from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
-from nbgrader.exchange.default import ExchangeCollect
-from nbgrader.utils import parse_utc
+from nbgrader.exchange.default import Exchange, ExchangeCollect
 from traitlets.config import Application
 
-from grader.course import Course, CourseError
+from grader.course import Course, CourseError, make_private
+from grader.export import MOODLE_NUMBER, number_in_id, stored_moodle_number
 from grader.gradebook import Gradebook
 from grader.intake import (
     MAX_BYTES,
@@ -53,7 +61,9 @@ from grader.intake import (
     Unreadable,
     file_bytes,
     find_notebook,
+    opened_folder,
     printable,
+    time_of,
 )
 from grader.lab import Lab
 
@@ -89,7 +99,7 @@ class Collected:
     why: str = ""
 
 
-def collect(lab: Lab, source: Path | None = None) -> list[Collected]:
+def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) -> list[Collected]:
     """Puts submissions where they are graded, one notebook a student.
 
     A student whose work is refused gets a folder with the reason, which grading then reports as unreadable;
@@ -97,13 +107,15 @@ def collect(lab: Lab, source: Path | None = None) -> list[Collected]:
 
     Args:
         source: a folder, or a zip as Canvas and Moodle make it. None: nbgrader's exchange.
+        shared_account: all submissions in the exchange belong to one user of the system, so that their owner says
+            nothing about who handed in.
 
     Returns: a row for each student, by id, then files that belong to nobody.
 
     Raises:
         CourseError: the source cannot be used at all, or there is nothing in it.
     """
-    with _opened(lab, source) as offers:
+    with _opened(lab, source, shared_account) as offers:
         rows = list(_collect(lab, offers))
     if not rows:
         raise CourseError(
@@ -126,7 +138,7 @@ class _Offer:
     student: str = ""  # an id, where the source itself says whose it is
     stamp: datetime | None = None
     secret: bytes = b""
-    note: str = ""
+    forged: str = ""  # why it is not that student's
 
     @property
     def shown(self) -> str:
@@ -141,13 +153,13 @@ def _refusing(why: str) -> Callable[[], bytes]:
 
 
 @contextmanager
-def _opened(lab: Lab, source: Path | None) -> Iterator[list[_Offer]]:
+def _opened(lab: Lab, source: Path | None, shared_account: bool) -> Iterator[list[_Offer]]:
     if source is None:
-        yield _in_exchange(lab)
+        yield _in_exchange(lab, shared_account)
     elif source.is_dir():
-        yield _in_folder(source.resolve())
+        yield _without_wrapper(lab, _in_folder(source.resolve()), source.name)
     elif source.is_file():
-        with _in_zip(source) as offers:
+        with _in_zip(lab, source) as offers:
             yield offers
     else:
         raise CourseError(f"{source} does not exist, or is neither a folder nor a zip file.")
@@ -158,28 +170,51 @@ def _in_folder(root: Path) -> list[_Offer]:
     Raises:
         CourseError: it cannot be read, or holds more than a class can have handed in.
     """
-    offers = []
     try:
-        for path, parts, kind in _walk(root, ()):
-            offers.append(_Offer(parts, _reading(path, kind)))
-            if len(offers) > MAX_ENTRIES:
-                raise CourseError(f"{root} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
+        with opened_folder(root) as folder:
+            return _listed(root, folder)
     except OSError as error:
         raise CourseError(f"{root} cannot be read: {error.strerror}.") from None
-    return [offer for offer in offers if not _is_slip(offer.parts)]
 
 
-def _reading(path: Path, kind: int) -> Callable[[], bytes]:
+def _listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None = None) -> list[_Offer]:
+    """What is in a folder and below it.
+
+    Args:
+        root: a folder above it, from which on no link is followed.
+        folder: its descriptor.
+        top: its path below the root.
+        owner: the number of the user whom everything in it has to belong to; None: it does not matter.
+
+    Raises:
+        OSError: it cannot be read.
+        CourseError: it holds more than a class can have handed in.
+    """
+    offers = []
+    for parts, found in _walk(folder, ()):
+        offers.append(_Offer((*top, *parts), _reading(root, (*top, *parts), found, owner)))
+        if len(offers) > MAX_ENTRIES:
+            where = root.joinpath(*top)
+            raise CourseError(f"{where} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
+    return [offer for offer in offers if not _is_slip(offer.parts[len(top) :])]
+
+
+def _reading(
+    root: Path, parts: tuple[str, ...], found: os.stat_result, owner: int | None
+) -> Callable[[], bytes]:
+    kind = stat.S_IFMT(found.st_mode)
+    if owner not in (None, found.st_uid):
+        return _refusing(f"It belongs to {_user(found.st_uid)}, and its folder to {_user(owner)}.")
     if kind == stat.S_IFREG:
-        return lambda: file_bytes(path)
+        return partial(file_bytes, root.joinpath(*parts), root, (found.st_dev, found.st_ino))
     what = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder that cannot be read"}.get(
         kind, "no file"
     )
     return _refusing(f"It is {what}. Hand in the file itself.")
 
 
-def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[tuple[Path, tuple[str, ...], int]]:
-    """Path, parts below the root, and kind (as of ``stat.S_IFMT``) of what is in a folder and below it.
+def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.stat_result]]:
+    """Parts below the root, and what the system says about it, of what is in a folder (a descriptor) and below it.
 
     Follows no link. Of folders, only those are among it that cannot be read.
 
@@ -187,17 +222,21 @@ def _walk(folder: Path, parts: tuple[str, ...]) -> Iterator[tuple[Path, tuple[st
         OSError: ``folder`` itself cannot be read.
     """
     with os.scandir(folder) as entries:
-        found = sorted(itertools.islice(entries, MAX_ENTRIES + 1), key=lambda entry: entry.name)
-    for entry in found:
-        path, below = Path(entry.path), (*parts, entry.name)
-        kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
-        if kind != stat.S_IFDIR:
-            yield path, below, kind
+        names = sorted(entry.name for entry in itertools.islice(entries, MAX_ENTRIES + 1))
+    for name in names:
+        below = (*parts, name)
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:  # it went away while we looked
+            continue
+        if not stat.S_ISDIR(found.st_mode):
+            yield below, found
         elif len(below) <= MAX_DEPTH:
             try:
-                yield from _walk(path, below)
+                with opened_folder(name, folder) as inner:
+                    yield from _walk(inner, below)
             except OSError:
-                yield path, below, kind
+                yield below, found
 
 
 def _is_slip(parts: tuple[str, ...]) -> bool:
@@ -218,7 +257,7 @@ class _Archive(io.BufferedReader):
 
 
 @contextmanager
-def _in_zip(path: Path) -> Iterator[list[_Offer]]:
+def _in_zip(lab: Lab, path: Path) -> Iterator[list[_Offer]]:
     """
     Raises:
         CourseError: it is not a zip, not a whole one, or its list of members cannot be read.
@@ -243,7 +282,7 @@ def _in_zip(path: Path) -> Iterator[list[_Offer]]:
                 for info in archive.infolist()
                 if (parts := _parts(info)) and not info.orig_filename.endswith("/") and not _is_slip(parts)
             ]
-            yield _without_wrapper(offers, path.stem)
+            yield _without_wrapper(lab, offers, path.stem)
 
 
 class _Budget:
@@ -329,12 +368,25 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, b
     return bytes(data)
 
 
-def _without_wrapper(offers: list[_Offer], stem: str) -> list[_Offer]:
-    """The same without the folder that packing a folder puts around everything."""
+def _without_wrapper(lab: Lab, offers: list[_Offer], stem: str) -> list[_Offer]:
+    """The same without the folder that packing a folder puts around everything.
+
+    Raises:
+        CourseError: it may be that, or one student's folder with names of an LMS's in it.
+    """
     tops = {offer.parts[0] if len(offer.parts) > 1 else "" for offer in offers}
-    packed_again = all(_CANVAS.fullmatch(offer.parts[-1]) for offer in offers)
-    if len(tops) == 1 and (tops == {stem} or (packed_again and tops != {""})):
-        return [_Offer(offer.parts[1:], offer.read) for offer in offers]
+    if len(tops) != 1 or tops == {""}:
+        return offers
+    (top,) = tops
+    inside = [_Offer(offer.parts[1:], offer.read) for offer in offers]
+    if top in (stem, lab.name):
+        return inside
+    if _layout(inside) is not _PLAIN:
+        raise CourseError(
+            f"Everything lies in one folder, {printable(top)!r}, with names in it as an LMS gives them. If that folder is "
+            f"what the LMS packed, collect it itself: unpack the zip if it is one, and grader collect {lab.name} "
+            f"<path of that folder>. If it is one student's, name the notebook in it {lab.notebook_name}."
+        )
     return offers
 
 
@@ -343,20 +395,59 @@ def _without_wrapper(offers: list[_Offer], stem: str) -> list[_Offer]:
 
 class _Inbound(ExchangeCollect):
     """nbgrader's own choice of what counts (the last, or the last before the due date), without its copying:
-    that follows links, stops for one bad submission, and deletes what was collected before."""
+    that follows links, stops for one bad submission, and deletes what was collected before.
+
+    What is forged has no part in that choice.
+    """
+
+    def __init__(self, shared_account: bool, **settings) -> None:
+        super().__init__(**settings)
+        self.shared_account = shared_account or not self.check_owner
+        self.forged: list[tuple[str, str]] = []  # name in the exchange, and why
 
     def copy_files(self) -> None:
         pass
 
     def _path_to_record(self, path):
+        name = Path(path).name
+        username, _, stamp = name.rsplit("+", 3)[:3]
+        # a name without a time would stop the class
+        return {"username": username, "filename": name, "timestamp": time_of(stamp) or datetime.min}
+
+    def _sort_by_timestamp(self, records):
+        """nbgrader's, which it calls with what has one user's name, to choose from."""
+        real = [record for record in records if not self._is_forged(record)]
+        return super()._sort_by_timestamp(real or records)
+
+    def _is_forged(self, record) -> bool:
+        name, username = record["filename"], record["username"]
         try:
-            return super()._path_to_record(path)
-        except (ValueError, OverflowError):  # a name without a time, which would stop the class
-            name = Path(path).name
-            return {"username": name.split("+")[0], "filename": name, "timestamp": datetime.min}
+            record["owner"] = os.lstat(Path(self.inbound_path) / name).st_uid
+        except OSError:  # gone in the meantime
+            record["owner"] = None
+            return False
+        if self.shared_account or _user(record["owner"]) == username:
+            return False
+        self.forged.append((name, _why_forged(username, record["owner"])))
+        return True
 
 
-def _in_exchange(lab: Lab) -> list[_Offer]:
+def _why_forged(username: str, owner: int) -> str:
+    return (
+        f"It claims to be {printable(username)}'s, and belongs to {printable(_user(owner))} on this machine: who handed it in? "
+        "Where all submissions belong to one user of the machine, collect with --shared-account."
+    )
+
+
+def _user(number: int) -> str:
+    """The name of one of the system's users, or the number of one without a name."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user number {number}"
+
+
+def _in_exchange(lab: Lab, shared_account: bool) -> list[_Offer]:
     """
     Raises:
         CourseError: the exchange is not set up.
@@ -367,7 +458,10 @@ def _in_exchange(lab: Lab) -> list[_Offer]:
     ):  # nbgrader looks up the due date there, and would make the file otherwise
         pass
     inbound = _Inbound(
-        coursedir=CourseDirectory(parent=app), authenticator=Authenticator(parent=app), parent=app
+        shared_account,
+        coursedir=CourseDirectory(parent=app),
+        authenticator=Authenticator(parent=app),
+        parent=app,
     )
     inbound.coursedir.assignment_id = lab.name
     try:
@@ -378,31 +472,44 @@ def _in_exchange(lab: Lab) -> list[_Offer]:
             "to a folder that everybody can write to, and release the lab there with nbgrader; or give the folder "
             f"or the zip of an LMS: grader collect {lab.name} SOURCE."
         ) from None
-    return [
-        offer
-        for record in inbound.src_records
-        for offer in _in_record(Path(inbound.inbound_path) / record["filename"], record, inbound.check_owner)
-    ]
+    forged = dict(inbound.forged)
+    offers = [_Offer((name,), _refusing(why), forged=why) for name, why in sorted(forged.items())]
+    for record in inbound.src_records:
+        if record["filename"] not in forged:
+            offers += _in_record(lab, Path(inbound.inbound_path), record, inbound.shared_account)
+    return offers
 
 
-def _in_record(folder: Path, record: dict, check_owner: bool) -> Iterator[_Offer]:
-    """The files of one submission in the exchange."""
+def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> Iterator[_Offer]:
+    """The files of one submission in the exchange. nbgrader lets everybody write into its folder, so each has an owner."""
     who, name = student_id(record["username"]), record["filename"]
     stamp = record["timestamp"] if record["timestamp"] > datetime.min else None
-    note = _owner_note(folder, record["username"]) if check_owner else ""
-    try:
-        found = [] if folder.is_symlink() else _in_folder(folder.resolve())
-    except CourseError:
-        found = []
+    owner = None if shared_account else record["owner"]
+    found, why = [], "In the exchange it is no folder with files."
+    with (
+        suppress(OSError, CourseError),
+        opened_folder(inbound) as outer,
+        opened_folder(name, outer) as folder,
+    ):
+        if owner in (None, os.fstat(folder).st_uid):
+            found = _listed(inbound, folder, (name,), owner)
+        else:
+            why = "It was replaced while it was being collected. Collect again."
     secret = b""
     for offer in found:
-        if offer.parts == (SECRET,):
+        if offer.parts == (name, SECRET):
             with suppress(Unreadable):
                 secret = offer.read()[:1000]  # nbgrader's own have 128 bytes
     for offer in found:
-        yield _Offer((name, *offer.parts), offer.read, who, stamp, secret, note)
+        yield replace(offer, student=who, stamp=stamp, secret=secret)
     if not found:
-        yield _Offer((name,), _refusing("In the exchange it is no folder with files."), who, stamp, note=note)
+        yield _Offer((name, lab.notebook_name), _refusing(why), who, stamp)
+
+
+def exchange_of(course: Course) -> Path:
+    """The folder of nbgrader's exchange, as this computer and this course configure it; it need not be there."""
+    app = _nbgrader_app(course)
+    return Path(Exchange(coursedir=CourseDirectory(parent=app), parent=app).root)
 
 
 def _nbgrader_app(course: Course) -> NbGrader:
@@ -416,21 +523,14 @@ def _nbgrader_app(course: Course) -> NbGrader:
     return app
 
 
-def _owner_note(folder: Path, name: str) -> str:
-    try:
-        owner = folder.owner()
-    except (KeyError, OSError):
-        owner = "somebody unknown"
-    return "" if owner == name else f"It belongs to {printable(owner)} on this machine: who handed it in?"
-
-
 # ---------------------------------------------------------------------------------- whose is it
 
 
 _CANVAS_REST = r"_(?:(?P<attachment>[0-9]{1,20})_(?P<file>.+)|(?P<typed>(?:text|link)\.html))"
-_CANVAS = re.compile(r"(?:(?P<name>.*?)_)??(?P<late>LATE_)?(?P<number>[0-9]{1,20})" + _CANVAS_REST, re.DOTALL)
+_CANVAS = re.compile(rf"(?:^|_)(?P<late>LATE_)?(?P<number>[0-9]{{1,20}})(?={_CANVAS_REST}\Z)", re.DOTALL)
+"""What follows a user's name. It may fit at several places of one file's name."""
 _CANVAS_ANONYMOUS = re.compile(
-    r"(?P<late>LATE_)?(?P<name>anon)_(?P<number>[A-Za-z0-9]{1,20})" + _CANVAS_REST, re.DOTALL
+    rf"(?P<late>LATE_)?anon_(?P<number>[A-Za-z0-9]{{1,20}}){_CANVAS_REST}", re.DOTALL
 )
 _MOODLE = re.compile(
     r"(?P<name>.+?)(?:_(?P<number>[0-9]{1,20}))?_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
@@ -450,6 +550,10 @@ class _File:
         stem: its name as far as it tells one notebook from another; empty if it is no notebook.
         order: of several with one stem, the highest counts: version, then the LMS's number.
         sure: that ``student`` is one, even if there is no notebook.
+        source: what in the archive says that it is this student's.
+        number: of the student, in the LMS that packed the archive.
+        moodle_number: the same if that was Moodle: it has to be stored, as it is not in the id.
+        note: what else to know about whose it is.
     """
 
     student: str
@@ -458,6 +562,10 @@ class _File:
     order: tuple[int, int] = (0, 0)
     sure: bool = True
     late: bool = False
+    source: tuple[str, ...] = ()
+    number: str = ""
+    moodle_number: str = ""
+    note: str = ""
 
 
 def student_id(name: str, number: str = "") -> str:
@@ -493,34 +601,218 @@ def _cut(name: str, size: int) -> str:
     return name.encode()[:size].decode("utf-8", "ignore").rstrip(" .")
 
 
-def _owned(lab: Lab, offer: _Offer) -> _File | None:
-    """Whose a file is; None if it is nobody's submission of this lab.
+_CANVAS_S, _ANONYMOUS, _MOODLE_S, _PLAIN = "Canvas", "Canvas, without names", "Moodle", "nobody"
+"""Who packed an archive and named what is in it."""
+
+
+def _layout(offers: Sequence[_Offer]) -> str:
+    """Who packed an archive: ``_PLAIN``, unless every name at its top level that may be work is as an LMS gives it.
 
     Raises:
-        Unreadable: it should be somebody's, but does not say whose.
+        CourseError: both LMSs may have given all these names.
     """
-    parts = offer.parts
-    if offer.student:
-        return _file(lab, offer, offer.student, parts[-1])
-    if _leads_out(parts[0]):
-        raise Unreadable("Its path leads out of the archive.")
-    for position, part in enumerate(parts, 1):
-        if found := _MOODLE.fullmatch(part):
-            name = parts[-1] if position < len(parts) else found["file"] or ""
-            return _file(lab, offer, student_id(found["name"], found["number"] or ""), name)
-    if len(parts) == 1 and (found := _CANVAS_ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)):
-        who = student_id(found["name"] or "", found["number"])
-        file, number = found["file"] or found["typed"], int(found["attachment"] or 0)
-        return _file(lab, offer, who, file, number, bool(found["late"]))
-    return _in_plain_layout(lab, offer)
+    tops = {offer.parts[0]: len(offer.parts) > 1 for offer in offers if not _leads_out(offer.parts[0])}
+    telling = [top for top, is_folder in tops.items() if is_folder or _NOTEBOOK.fullmatch(top)] or list(tops)
+    found = [_lms_of(top, tops[top]) for top in telling]
+    fitting = set.intersection(*found) if found else set()
+    if len(fitting) > 1:
+        raise CourseError(
+            f"{printable(telling[0], 150)!r} is a name that Canvas may have given and that Moodle may have given, and no other "
+            "name there says which of them it was. Rename it to <student>.ipynb, and collect the folder that it is in."
+        )
+    return fitting.pop() if fitting else _PLAIN
 
 
-def _file(lab: Lab, offer: _Offer, student: str, name: str, number: int = 0, late: bool = False) -> _File:
+def _lms_of(top: str, is_folder: bool) -> set[str]:
+    """By which LMS a name at the top level may have been given."""
+    found = {_MOODLE_S} if _MOODLE.fullmatch(top) else set()
+    if not is_folder and _CANVAS_ANONYMOUS.fullmatch(top):
+        return found | {_ANONYMOUS}
+    return found | ({_CANVAS_S} if not is_folder and _CANVAS.search(top) else set())
+
+
+def _files(lab: Lab, offers: Sequence[_Offer]) -> Iterator[_File | Collected]:
+    """Whose each file is, and rows for those that should be somebody's. What is no submission of this lab is left out."""
+    packed = [offer for offer in offers if not (offer.student or offer.forged)]
+    owned: Callable[[_Offer], _File | None] = {
+        _CANVAS_S: partial(_from_canvas, _least_attachment(packed)),
+        _ANONYMOUS: _from_canvas_anonymous,
+        _MOODLE_S: partial(_from_moodle, _MoodleNames(lab, packed)),
+        _PLAIN: partial(_in_plain_layout, lab),
+    }[_layout(packed)]
+    for offer in offers:
+        try:
+            if offer.forged:
+                raise Unreadable(offer.forged)
+            if offer.student:
+                yield _file(offer, offer.student, offer.parts[-1])
+            elif _leads_out(offer.parts[0]):
+                raise Unreadable("Its path leads out of the archive.")
+            elif found := owned(offer):
+                yield found
+        except Unreadable as error:
+            yield Collected("", offer.shown, REFUSED, str(error))
+
+
+def _file(offer: _Offer, student: str, name: str, attachment: int = 0, **known: Any) -> _File:
     notebook = _NOTEBOOK.fullmatch(name)
     if not notebook:
-        return _File(student, offer, late=late)
-    order = (_number(notebook["version"]), number)
-    return _File(student, offer, _plain(notebook["stem"]), order, late=late)
+        return _File(student, offer, **known)
+    order = (_number(notebook["version"]), attachment)
+    return _File(student, offer, _plain(notebook["stem"]), order, **known)
+
+
+# -- Canvas
+
+
+def _from_canvas(least: int, offer: _Offer) -> _File | None:
+    """
+    Args:
+        least: see :func:`_least_attachment`.
+
+    Raises:
+        Unreadable: its name can be read as that of two users.
+    """
+    readings = list(_CANVAS.finditer(offer.parts[0]))
+    if not readings:
+        return None
+    first = readings[0]
+    for other in readings[1:]:
+        if _may_be_the_true_one(first, other, least):
+            raise Unreadable(
+                f"Its name can be read as a file of Canvas's user {first['number']} and of user {other['number']}. See in "
+                "Canvas whose it is, rename it to <name>_<user>_<attachment>_<file>, and collect again."
+            )
+    name = offer.parts[0][: first.start()]
+    known = {"late": bool(first["late"]), "source": (f"{name}_{first['number']}",), "number": first["number"]}
+    file, attachment = first["file"] or first["typed"], int(first["attachment"] or 0)
+    return _file(offer, student_id(name, first["number"]), file, attachment, **known)
+
+
+def _may_be_the_true_one(first: re.Match, other: re.Match, least: int) -> bool:
+    """Whether what comes before the second place that looks like Canvas's numbers may all be a user's name, and the first
+    a part of it. Else the second is a part of the file's name.
+    """
+    if other["number"] == first["number"]:
+        return False
+    before = first.string[: other.start()]
+    if before != before.lower() or re.search(r"[\s.()-]", before):  # Canvas leaves neither in a name
+        return False
+    attachment = other["attachment"] or ""
+    if other["number"].startswith("0") or attachment.startswith("0"):  # no number of Canvas's does
+        return False
+    return not attachment or 10 * int(attachment) >= least
+
+
+def _least_attachment(offers: Iterable[_Offer]) -> int:
+    """The least number of an attachment in Canvas's archive, of those that are beyond doubt; 0 if there is none.
+
+    Canvas counts them on for years, so what is far less is none: it saves learners whose file is called ``2_attention``.
+    """
+    readings = (list(_CANVAS.finditer(offer.parts[0])) for offer in offers)
+    sure = (found[0]["attachment"] for found in readings if len(found) == 1)
+    return min((int(number) for number in sure if number), default=0)
+
+
+def _from_canvas_anonymous(offer: _Offer) -> _File | None:
+    found = _CANVAS_ANONYMOUS.fullmatch(offer.parts[0])
+    if not found:
+        return None
+    file, attachment = found["file"] or found["typed"], int(found["attachment"] or 0)
+    return _file(offer, student_id("anon", found["number"]), file, attachment, late=bool(found["late"]))
+
+
+# -- Moodle
+
+
+class _MoodleNames:
+    """Who is who in a zip of Moodle's. Its number of a person is of one assignment, so the id is the name.
+
+    Two people of one name are told apart by the number. It says nothing in the next assignment, so it is then not guessed
+    who is who: each gets an id of this lab only.
+    """
+
+    def __init__(self, lab: Lab, offers: Iterable[_Offer]) -> None:
+        tops = {offer.parts[0] for offer in offers}
+        found = [match for top in tops if (match := _MOODLE.fullmatch(top)) and match["number"]]
+        self.lab = lab
+        self.numbers: dict[str, set[str]] = {}  # name -> numbers in the zip
+        for match in found:
+            self.numbers.setdefault(_folded(student_id(match["name"])), set()).add(match["number"])
+        self.stored: dict[str, str] = {}  # number -> id, of this lab
+        self.known: dict[str, list[str]] = {}  # name -> ids, in all labs
+        for folder in sorted(lab.course.submitted.glob("*")):
+            student = folder.name
+            if number := stored_moodle_number(lab, student):
+                self.stored[number] = student
+            for name in {student, student.removesuffix(f"_{number_in_id(student)}")}:
+                self.known.setdefault(_folded(name), []).append(student)
+
+    def student(self, name: str, number: str) -> tuple[str, str]:
+        """A person's id, and what else to know.
+
+        Raises:
+            Unreadable: in this lab, the number is that of another name.
+        """
+        base, own = student_id(name), student_id(name, number)
+        ids = dict.fromkeys(
+            [*self.known.get(_folded(base), ()), *self.known.get(_folded(own.removesuffix(f"_{number}")), ())]
+        )
+        if before := self.stored.get(number):
+            if before not in ids:
+                raise Unreadable(
+                    f"It says that Moodle's number {number} is {base!r}, but in {self.lab.name} it is {before!r}. Is it the "
+                    "zip of another assignment? If the person was renamed in Moodle, rename the folder in it likewise."
+                )
+            return before, ""
+        if self._is_here(own) and not stored_moodle_number(self.lab, own):  # of a time when all ids were so
+            return own, ""
+        only = next(iter(ids), base)
+        alone = len(self.numbers[_folded(base)]) == 1 and len(ids) < 2
+        # with blind marking everybody has one name, even if only one has handed in so far
+        if alone and not self._has_another_number(only) and _folded(base) != "participant":
+            return only, ""
+        return own, (
+            f"Several people are called {printable(name)!r}. This is the one with Moodle's number {number}, which is of this "
+            "assignment only: who it was in other labs is not known."
+        )
+
+    def _is_here(self, student: str) -> bool:
+        return _folders(self.lab, student)[0].is_dir()
+
+    def _has_another_number(self, student: str) -> bool:
+        """Whether a student, whose stored number is not the one that is looked for, has one in this lab."""
+        return bool(
+            stored_moodle_number(self.lab, student) or (self._is_here(student) and number_in_id(student))
+        )
+
+
+def _folded(student: str) -> str:
+    """An id as file systems that ignore case see it."""
+    return student.casefold()
+
+
+def _from_moodle(names: _MoodleNames, offer: _Offer) -> _File | None:
+    """
+    Raises:
+        Unreadable: Moodle says no number, or one that is another's.
+    """
+    found = _MOODLE.fullmatch(offer.parts[0])
+    if not found:
+        return None
+    name, number = found["name"], found["number"]
+    if not number:
+        raise Unreadable(
+            "Moodle gives no number here, as for people who are in no group, so it is not clear whose it is. Find that out "
+            "in Moodle, and hand it over as <student>.ipynb."
+        )
+    student, note = names.student(name, number)
+    file = offer.parts[-1] if len(offer.parts) > 1 else found["file"] or ""
+    known = {"number": number, "moodle_number": number, "note": note}
+    return _file(offer, student, file, source=(f"{name}_{number}",), **known)
+
+
+# -- any other
 
 
 def _number(version: str | None) -> int:
@@ -532,14 +824,25 @@ def _plain(stem: str) -> str:
 
 
 def _in_plain_layout(lab: Lab, offer: _Offer) -> _File | None:
-    """``[<lab>/]<student>/...``, ``<student>_<slug>.ipynb`` or ``<student>.ipynb``."""
+    """``[<lab>/]<student>/...``, ``<student>_<slug>.ipynb`` or ``<student>.ipynb``.
+
+    Raises:
+        Unreadable: it does not say whose it is, or is named as an LMS names what it packs, which it did not here.
+    """
     names = lab.course.labs()
     parts = offer.parts[1:] if offer.parts[0] == lab.name else offer.parts
     if any(part in names and part != lab.name for part in parts[:-1]):
         return None  # another lab's
+    work = len(parts) > 1 or (parts and _NOTEBOOK.fullmatch(parts[0]))
+    if work and (lms := _lms_of(parts[0], is_folder=len(parts) > 1)):
+        raise Unreadable(
+            f"It is named as {min(lms).partition(',')[0]} names what it packs, but not all beside it is. Collect what "
+            f"comes from there by itself, in a folder of its own; or rename this to <student>_{lab.notebook_name}."
+        )
     if len(parts) > 1:
-        found = _file(lab, offer, student_id(parts[0]), parts[-1])
-        return _File(found.student, offer, found.stem, found.order, sure=bool(found.stem))
+        source = offer.parts[: len(offer.parts) - len(parts) + 1]
+        found = _file(offer, student_id(parts[0]), parts[-1], source=source)
+        return replace(found, sure=bool(found.stem))
     notebook = _NOTEBOOK.fullmatch(parts[0]) if parts else None
     if not notebook:
         return None
@@ -552,10 +855,15 @@ def _in_plain_layout(lab: Lab, offer: _Offer) -> _File | None:
     if _plain(stem) == lab.slug:
         raise Unreadable(f"It does not say whose it is. Name it <student>_{lab.notebook_name}.")
     if slug:
-        return _File(student_id(stem[: -len(slug) - 1]), offer, slug, (_number(version), 0))
+        return _flat(offer, stem[: -len(slug) - 1], slug, version)
     if version.startswith("-"):  # part of the student's name; what a browser adds, `(1)`, is not
         stem, version = stem + version, ""
-    return _File(student_id(stem), offer, lab.slug, (_number(version), 0))
+    return _flat(offer, stem, lab.slug, version)
+
+
+def _flat(offer: _Offer, name: str, slug: str, version: str) -> _File:
+    source = (*offer.parts[:-1], f"{name}*.ipynb")
+    return _File(student_id(name), offer, slug, (_number(version), 0), source=source)
 
 
 # ---------------------------------------------------------------------------------- into the course
@@ -564,42 +872,67 @@ def _in_plain_layout(lab: Lab, offer: _Offer) -> _File | None:
 def _collect(lab: Lab, offers: Sequence[_Offer]) -> Iterator[Collected]:
     by_student: dict[str, list[_File]] = {}
     of_nobody = []
-    for offer in offers:
-        try:
-            if found := _owned(lab, offer):
-                by_student.setdefault(found.student, []).append(found)
-        except Unreadable as error:
-            of_nobody.append(Collected("", offer.shown, REFUSED, str(error)))
+    for found in _files(lab, offers):
+        if isinstance(found, Collected):
+            of_nobody.append(found)
+        else:
+            by_student.setdefault(found.student, []).append(found)
+    rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,)}
     seen: dict[str, str] = {}  # ids as file systems that ignore case see them
     for student in sorted(by_student):
         files = by_student[student]
-        if (other := seen.setdefault(student.casefold(), student)) != student:
+        if (other := seen.setdefault(_folded(student), student)) != student:
             why = f"The name differs from {other!r} in capitals only. Rename one, and collect again."
             yield Collected(student, files[0].offer.shown, REFUSED, why)
         else:
-            yield _collect_one(lab, student, files, stamps)
+            yield _collect_one(lab, student, files, stamps, rivals.get(student, ""))
     yield from of_nobody
 
 
+def _rivals(files: Iterable[_File]) -> dict[str, str]:
+    """Students whose work comes from two places of a source, or with a number that another's has too -> what to say."""
+    claims: dict[str, dict[tuple[str, ...], set[str]]] = {}  # what is claimed -> source -> students
+    for file in files:
+        if file.source and file.sure:
+            for what in (f"{file.student!r}", file.number and f"the number {file.number}"):
+                if what:
+                    claims.setdefault(what, {}).setdefault(file.source, set()).add(file.student)
+    found = {}
+    for what, sources in claims.items():
+        if len(sources) > 1:
+            listed = " and ".join(repr(printable("/".join(source))) for source in list(sources)[:5])
+            why = f"Two claim to be {what}: {listed}. Find out whose they are, and take out or rename what is not right."
+            found |= dict.fromkeys(itertools.chain.from_iterable(sources.values()), why)
+    return found
+
+
 def _collect_one(
-    lab: Lab, student: str, files: Sequence[_File], stamps: dict[tuple[str, ...], _Offer]
+    lab: Lab, student: str, files: Sequence[_File], stamps: dict[tuple[str, ...], _Offer], rival: str
 ) -> Collected:
+    """
+    Args:
+        rival: why it is not clear that the files are the student's; empty if it is.
+    """
     known = files[0]
     try:
         _see_that_folders_are_ours(lab, student)
     except Unreadable as error:
         return Collected(student, known.offer.shown, REFUSED, str(error))
     try:
+        if rival:
+            raise Unreadable(rival)
         chosen, data = _choose(lab, files)
         known = chosen
         outcome = _store(lab, student, data, _receipt(chosen.offer, stamps))
     except Unreadable as error:
-        receipt = _receipt(known.offer, stamps) if any(file.sure for file in files) else None
-        return Collected(
-            student, known.offer.shown, REFUSED, _leave_reason(lab, student, str(error), receipt)
-        )
-    notes = [known.offer.note, "Canvas marks it as late." if known.late else ""]
+        sure = any(file.sure for file in files) and not rival
+        why = _leave_reason(lab, student, str(error), _receipt(known.offer, stamps) if sure else None)
+        if not rival:
+            _keep_number(lab, known)
+        return Collected(student, known.offer.shown, REFUSED, why)
+    _keep_number(lab, known)
+    notes = [known.note, "Canvas marks it as late." if known.late else ""]
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
 
 
@@ -648,8 +981,8 @@ def _stamp_beside(offer: _Offer, stamps: dict[tuple[str, ...], _Offer]) -> datet
     """When it was handed in, by nbgrader's file in the same folder. None if that does not say."""
     try:
         beside = stamps[(*offer.parts[:-1], TIMESTAMP)]
-        return parse_utc(beside.read()[:100].decode("utf-8").strip())
-    except (KeyError, Unreadable, ValueError, OverflowError):
+        return time_of(beside.read()[:100].decode("utf-8").strip())
+    except (KeyError, Unreadable, UnicodeDecodeError):
         return None
 
 
@@ -687,7 +1020,7 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
             if SECRET in receipt:
                 _scratch(folder, SECRET, receipt[SECRET]).replace(folder / SECRET)
             return UNCHANGED
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         scratch = _scratch(folder, target.name, data)
         if there:
             _keep(earlier, [present, folder / TIMESTAMP, folder / SECRET])
@@ -699,6 +1032,22 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
             f"{target} cannot be written: {error.strerror}. See that the disk has room."
         ) from None
     return REPLACED if there else NEW
+
+
+def _keep_number(lab: Lab, file: _File) -> None:
+    """Keeps Moodle's number of a student in this lab, for the way back, also when later versions come another way.
+
+    Raises:
+        CourseError: it cannot be written.
+    """
+    folder, _ = _folders(lab, file.student)
+    if not file.moodle_number or not folder.is_dir():
+        return
+    if stored_moodle_number(lab, file.student) != file.moodle_number:
+        try:
+            _scratch(folder, MOODLE_NUMBER, file.moodle_number.encode()).replace(folder / MOODLE_NUMBER)
+        except OSError as error:
+            raise CourseError(f"{folder} cannot be written to: {error.strerror}.") from None
 
 
 def _write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
@@ -727,7 +1076,7 @@ def _scratch(folder: Path, name: str, data: bytes) -> Path:
 
 def _keep(earlier: Path, files: Iterable[Path]) -> None:
     """Moves a submission's files to a folder of their own: the next number."""
-    earlier.mkdir(parents=True, exist_ok=True)
+    make_private(earlier)
     number = 1
     while (place := earlier / str(number)).exists():
         number += 1
@@ -752,7 +1101,7 @@ def _leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes]
         return f"{why} What was collected before stays."
     if receipt is not None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private(folder)
             _scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
             _write_receipt(folder, receipt)
         except OSError as error:

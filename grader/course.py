@@ -20,15 +20,21 @@ class Course:
 
     @classmethod
     def find(cls, start: Path | None = None) -> Course:
-        """The course that ``start`` (default: the current folder) lies in.
+        """The course that ``start`` (default: the current folder) lies in. What lies in a course's ``grading/`` was
+        handed in: it is no course, whatever it looks like.
 
         Raises:
             CourseError: no folder above it has both ``solutions/`` and ``notebooks/``.
         """
         start = (start or Path.cwd()).resolve()
-        for folder in (start, *start.parents):
-            if (folder / "solutions").is_dir() and (folder / "nbgrader_config.py").is_file():
-                return cls(folder)
+        found = [
+            cls(folder)
+            for folder in (start, *start.parents)
+            if (folder / "solutions").is_dir() and (folder / "nbgrader_config.py").is_file()
+        ]
+        for course in found:
+            if not any(course.root.is_relative_to(other.grading) for other in found):
+                return course
         raise CourseError(
             f"{start} is not inside a course folder. Change to the project's root and try again."
         )
@@ -92,6 +98,19 @@ class Course:
         config.ExchangeFactory.release_feedback = "grader.exchange.ReleaseFeedback"
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
+
+
+def make_private(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, which nobody but their owner may enter.
+
+    Folders that are there stay as they are: ``grader doctor --course`` says which of them are open to others.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # says so if it is no folder
 
 
 STUB = "# YOUR CODE HERE\nraise NotImplementedError"

@@ -19,9 +19,9 @@ from nbformat import NotebookNode
 from grader import autograde as grading
 from grader.build import build
 from grader.catalogue import Entry
-from grader.course import Course, CourseError
+from grader.course import Course, CourseError, make_private
+from grader.export import export
 from grader.feedback import generate_feedback
-from grader.gradebook import Gradebook
 from grader.intake import TIMESTAMP
 from grader.lab import Lab, is_solution, nbgrader_of
 from grader.run import PlainRunner, SandboxRunner
@@ -120,7 +120,7 @@ def without_metadata(notebook: NotebookNode) -> NotebookNode:
 def hand_in(course: Course, lab: Lab, student: str, notebook: NotebookNode | bytes) -> Path:
     """Puts a submission where nbgrader collects it. Damaged notebooks are written as they are."""
     folder = course.submitted / student / lab.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     data = notebook if isinstance(notebook, bytes) else json.dumps(notebook).encode()
     (folder / lab.notebook_name).write_bytes(data)
     (folder / TIMESTAMP).write_text(HANDED_IN)
@@ -197,8 +197,7 @@ def run_demo(
         records.sort(key=lambda record: order[record.student])
         generate_feedback(lab)
         show(name, records)
-    with Gradebook.open(stage) as gradebook:
-        gradebook.export(root / "grades.csv")
+    export(stage, [], "csv", root / "grades.csv")
     say(f"Feedback pages: {stage.feedback}\nScores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")
 
 

@@ -4,6 +4,9 @@ What they take is read from their sources: Canvas's gradebook (``lib/gradebook_i
 ``ID``, else by ``SIS Login ID``; Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) by
 ``Identifier``, and asks for ``Grade`` and ``Last modified (grade)``; a zip of feedback files
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` a student.
+
+Canvas's number of a student is the same in all assignments, and ends the student's id. Moodle's is another in each assignment:
+:mod:`grader.collect` keeps it beside the submission.
 """
 
 from __future__ import annotations
@@ -11,14 +14,18 @@ from __future__ import annotations
 import csv
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grader.course import Course, CourseError
 from grader.gradebook import Gradebook, Result
+from grader.intake import Unreadable, file_bytes
 from grader.lab import Lab
 
-_NUMBER = re.compile(r".+_(\d{1,20})", re.DOTALL)
+MOODLE_NUMBER = "moodle-number.txt"
+"""Beside a submission: the number that Moodle gives its student in this one assignment."""
+
+_NUMBER = re.compile(r".+_([0-9]{1,20})", re.DOTALL)
 
 
 def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[str]:
@@ -28,7 +35,8 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
         form: ``csv`` (nbgrader's own, all labs), ``canvas``, or ``moodle`` (one lab).
 
     Raises:
-        CourseError: there is no such form, nothing to write, or the file cannot be written.
+        CourseError: there is no such form, nothing to write, two students have one number of the LMS's, or the file
+            cannot be written.
     """
     chosen = [Lab.load(course, name) for name in labs]
     if form not in ("csv", "canvas", "moodle"):
@@ -45,7 +53,7 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
     try:
         with Gradebook.open(course) as gradebook:
             if form == "csv":
-                gradebook.export(file)
+                write_csv(file, gradebook.table())
                 return []
             every = chosen or [Lab.load(course, name) for name in course.labs()]
             results = {lab.name: gradebook.results(lab) for lab in every}
@@ -68,9 +76,10 @@ def _canvas(
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *results]
     possible = [f"{Lab.load(course, name).points:g}" for name in results]
     scores = {name: {result.student: result.score for result in found} for name, found in results.items()}
+    numbers = {student: number_in_id(student) for student in students}
+    _see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
-    for student in students:
-        number = lms_number(student)
+    for student, number in numbers.items():
         who = [student, number, "", "" if number else student, ""]
         earned = (of_lab.get(student) for of_lab in scores.values())
         rows.append([*who, *("" if score is None else f"{score:.2f}" for score in earned)])
@@ -84,20 +93,21 @@ def _canvas(
 
 def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
     header = ["Identifier", "Full name", "Grade", "Maximum grade", "Last modified (grade)"]
+    numbers = moodle_numbers(lab, (result.student for result in results))
+    _see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []
     for result in results:
-        if number := lms_number(result.student):
-            name = result.student.removesuffix(f"_{number}")
+        if number := numbers[result.student]:
+            name = _name_in_id(result.student)
             rows.append([f"Participant {number}", name, f"{result.score:.2f}", f"{lab.points:.2f}", "-"])
         else:
             without.append(result.student)
     if not rows:
         raise CourseError(
-            "No student's id ends in the number that Moodle gives participants, because their work did not come in Moodle's "
-            "zip. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."
+            "Moodle's number of no student is known, because their work did not come in Moodle's zip. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."
         )
     write_csv(file, [header, *rows])
-    return [f"Left out, because their ids have no number of Moodle's: {', '.join(without)}."] * bool(without)
+    return [f"Left out, because Moodle's number of them is not known: {', '.join(without)}."] * bool(without)
 
 
 def write_feedback_zip(lab: Lab, file: Path) -> int:
@@ -105,16 +115,17 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
     student's number is known. Returns how many pages there are.
 
     Raises:
-        CourseError: the file cannot be written.
+        CourseError: two students have one number of Moodle's, or the file cannot be written.
     """
     pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
+    numbers = moodle_numbers(lab, (page.parts[-3] for page in pages))
+    _see_that_nobody_shares("Moodle", numbers)
     try:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for page in pages:
                 student = page.parts[-3]
-                number = lms_number(student)
-                name = student.removesuffix(f"_{number}").replace("_", " ")  # Moodle takes names apart there
-                folder = f"{name}_{number}_assignfeedback_file" if number else student
+                name = _name_in_id(student).replace("_", " ")  # Moodle takes names apart there
+                folder = f"{name}_{numbers[student]}_assignfeedback_file" if numbers[student] else student
                 archive.write(page, f"{folder}/{page.name}")
     except OSError as error:
         raise CourseError(
@@ -123,10 +134,53 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
     return len(pages)
 
 
-def lms_number(student: str) -> str:
-    """The number that an LMS's zip gave a student, which ends the id that :mod:`grader.collect` made; or empty."""
+def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
+    """
+    Args:
+        numbers: student -> the LMS's number; empty where there is none.
+
+    Raises:
+        CourseError: two students have the same, so that one would get the other's grade.
+    """
+    owner: dict[str, str] = {}
+    for student, number in numbers.items():
+        if number and owner.setdefault(number, student) != student:
+            raise CourseError(
+                f"{owner[number]!r} and {student!r} have the same number of {lms}'s, {number}, so it is not clear whose grade "
+                f"is whose, and nothing was written. If they are one person, or one of them is nobody, look at what both "
+                "handed in, and remove the one that should not be there: move its folder out of grading/submitted, then "
+                "`nbgrader db student remove ID --force`."
+            )
+
+
+def number_in_id(student: str) -> str:
+    """The number of an LMS's that ends a student's id, as :mod:`grader.collect` makes it; or empty."""
     found = _NUMBER.fullmatch(student)
     return found[1] if found else ""
+
+
+def _name_in_id(student: str) -> str:
+    return student.removesuffix(f"_{number_in_id(student)}")
+
+
+def stored_moodle_number(lab: Lab, student: str) -> str:
+    """What Moodle's zip of this lab said is a student's number; or empty."""
+    try:
+        text = (
+            file_bytes(lab.course.submitted / student / lab.name / MOODLE_NUMBER)[:30].decode("ascii").strip()
+        )
+    except (Unreadable, UnicodeDecodeError):
+        return ""
+    return text if re.fullmatch("[0-9]{1,20}", text) else ""
+
+
+def moodle_numbers(lab: Lab, students: Iterable[str]) -> dict[str, str]:
+    """Student -> Moodle's number in a lab; empty where it is not known.
+
+    Where none is stored of anybody, those that end ids count: so it was once. Beside stored ones they may be of another lab.
+    """
+    stored = {student: stored_moodle_number(lab, student) for student in students}
+    return stored if any(stored.values()) else {student: number_in_id(student) for student in stored}
 
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:

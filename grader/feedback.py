@@ -21,7 +21,7 @@ from nbgrader.utils import capture_log
 
 from course_utils.comparison import Verdict
 from course_utils.report import Report
-from grader.course import CourseError
+from grader.course import CourseError, make_private
 from grader.feedback_page import FACTS
 from grader.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
@@ -179,6 +179,7 @@ def generate_feedback(lab: Lab) -> int:
     graded = list(lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}"))
     if not graded:
         raise CourseError(f"{lab.name} has no graded submissions. Run `grader autograde {lab.name}` first.")
+    make_private(lab.course.feedback)
     config = lab.course.nbgrader_config()
     config.CourseDirectory.assignment_id = lab.name
     config.GenerateFeedback.force = True

@@ -17,22 +17,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nbformat import NotebookNode
 from nbgrader.api import (
     Assignment,
     BaseCell,
     Comment,
     Grade,
     InvalidEntry,
+    MissingEntry,
     Notebook,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
 from nbgrader.api import Gradebook as NbgraderGradebook
-from nbgrader.plugins import CsvExportPlugin
 from nbgrader.preprocessors import AssignLatePenalties, SaveCells
-from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from sqlalchemy import (
     JSON,
     Column,
@@ -53,8 +51,9 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
-from grader.course import Course, CourseError
-from grader.lab import Lab, nbgrader_of
+from grader.course import Course, CourseError, make_private
+from grader.lab import Lab
+from grader.points import Entry
 from grader.resume import Marker
 
 BUSY_SECONDS = 30
@@ -114,37 +113,6 @@ class Result:
     def score(self) -> float:
         """All points, the penalty taken off, as nbgrader exports it."""
         return max(0.0, self.earned - self.penalty)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What the gradebook is told about one submission.
-
-    Attributes:
-        scores: cell -> its automatic points; None where a human has to give them.
-        untouched: solution cells and written answers that are as they were handed out.
-        submitted: when it was handed in (UTC), if that is known.
-    """
-
-    scores: Mapping[str, float | None]
-    untouched: frozenset[str]
-    submitted: datetime | None = None
-
-
-def entry_of(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Entry:
-    """The entry for a notebook with results: nbgrader's own rules give the points.
-
-    Args:
-        read: False for a submission that could not be read: everything is 0 and nothing left to grade.
-    """
-    scores, untouched = {}, set()
-    for cell in notebook.cells:
-        name = nbgrader_of(cell).get("grade_id")
-        if is_grade(cell):
-            scores[name] = determine_grade(cell)[0] if read else 0.0
-        if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
-            untouched.add(name)
-    return Entry(scores, frozenset(untouched), submitted)
 
 
 class Gradebook:
@@ -360,9 +328,23 @@ class Gradebook:
                 db.execute(_extended(lab, student, timedelta(seconds=seconds)))
         self._book.db.expire_all()
 
-    def export(self, file: Path) -> None:
-        """Everybody's scores as a CSV file, by nbgrader's exporter."""
-        CsvExportPlugin(to=str(file)).export(self._book)
+    def table(self) -> list[list[str]]:
+        """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row a lab and student.
+
+        That exporter itself puts texts between commas as they are, be they names with commas in them or formulas.
+        """
+        header = "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty"
+        rows: list[list[Any]] = [[*header.split(), "score", "max_score"]]
+        for lab in self._book.assignments:
+            for student in self._book.students:
+                who = [student.id, student.last_name, student.first_name, student.email]
+                try:
+                    entry = self._book.find_submission(lab.name, student.id)
+                    when, raw, off = entry.timestamp, entry.score, entry.late_submission_penalty
+                except MissingEntry:
+                    when, raw, off = None, 0.0, 0.0
+                rows.append([lab.name, lab.duedate, when, *who, raw, off, max(0.0, raw - off), lab.max_score])
+        return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
 # ---------------------------------------------------------------------------------- the file
@@ -372,7 +354,7 @@ def _make(course: Course) -> None:
     """A new gradebook, if there is none: all of it or nothing, for half of one would be taken for whole."""
     scratch = course.grading / ".new-gradebook"
     try:
-        course.grading.mkdir(parents=True, exist_ok=True)
+        make_private(course.grading)
         if course.gradebook.exists():
             return
         shutil.rmtree(scratch, ignore_errors=True)  # of one who was killed here

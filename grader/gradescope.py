@@ -18,30 +18,43 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 
 from grader.autograde import choose_runner, class_seed
 from grader.course import Course, CourseError
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.run import PlainRunner, Runner
+from grader.sandbox.container import NoSandbox
 from grader.work import Graded, Grading
 
 _ROOT = "/autograder"
 _NOBODY = "nobody"
+_PROOF = "A cell has run in the sandbox."
 
 _SETUP = """\
 #!/usr/bin/env bash
 set -euo pipefail
 cd "$(dirname "$0")"
 apt-get update
-apt-get install -y python3.11 python3.11-venv bubblewrap
-scripts/setup_environment.sh
+apt-get install -y bubblewrap
+pythons="3.13 3.12 3.11"
+usable() {
+  for version in $pythons; do
+    if "python$version" -c 'import ensurepip, venv' 2>/dev/null; then return; fi
+  done
+  false
+}
+usable || for version in $pythons; do
+  if apt-get install -y "python$version" "python$version-venv"; then break; fi
+done
+scripts/setup_environment.sh # says what is missing, if anything still is
 """
 
 _RUN = """\
 #!/usr/bin/env bash
 set -euo pipefail
 cd {root}/source
-exec .venv/bin/python -m grader.gradescope {lab} {root}/submission {root}/results/results.json
+exec .venv/bin/python -P -m grader.gradescope {lab} {root}/submission {root}/results/results.json
 """
 
 
@@ -88,17 +101,23 @@ def write_autograder(lab: Lab, out: Path) -> int:
 
 
 def grade(lab: Lab, submission: Path) -> dict[str, Any]:
-    """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise, its report in HTML."""
+    """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise, its report in HTML.
+
+    Raises:
+        CourseError: the grader itself failed, which says nothing about the submission.
+    """
     seed = class_seed(lab)
     grading = Grading(lab.course, lab.name, seed, _runner(lab))
     try:
-        graded = grading(lab.expected(seed), submission)
+        graded = grading.alone(grading.expected(), submission)
     finally:
         grading.close()
     if isinstance(graded, CourseError):
         raise graded
     if not isinstance(graded, Graded):
-        return {"score": 0, "output": " ".join(graded.notes)}
+        raise CourseError(" ".join(graded.notes))
+    if not graded.handed_in:  # it was lost, and is to be graded again
+        raise CourseError(" ".join(graded.record.notes))
     notebook = nbformat.reads(graded.notebook.decode(), as_version=4)
     tests = [
         {
@@ -118,24 +137,32 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
 
 
 def _runner(lab: Lab) -> Runner:
-    """The sandbox; where the container permits none, a user without rights."""
+    """The sandbox; where the container permits none, a user without rights.
+
+    Raises:
+        CourseError: something else is wrong, that would be as wrong without the sandbox.
+    """
     try:
         runner = choose_runner(lab)
-        runner.warm_up(lab.release_folder)
-    except CourseError:
+        ran = runner.run(new_notebook(cells=[new_code_cell(f"print({_PROOF!r})")]), 0, lab.release_folder)
+    except NoSandbox:
         return PlainRunner(user=_NOBODY)
-    return runner
+    (cell,) = ran.notebook.cells
+    works = [output.get("text", "").strip() for output in cell.outputs] == [_PROOF]
+    return runner if works else PlainRunner(user=_NOBODY)
 
 
 def main(name: str, submission: Path, results: Path) -> None:
-    """What ``run_autograder`` calls."""
+    """What ``run_autograder`` calls. If the grader itself fails it leaves no results: Gradescope then tells that the autograder
+    failed, gives no score, and can be told to run it again.
+    """
     course = Course.find()
     for folder in (course.solutions, course.grading, results.parent):
         folder.chmod(0o700)
     try:
         told = grade(Lab.load(course, name), submission)
     except CourseError as error:
-        told = {"score": 0, "output": f"The autograder itself could not run. Tell your instructor: {error}"}
+        sys.exit(f"The autograder itself could not run, so there is no score. Run it again later. {error}")
     results.write_text(json.dumps(told), "utf-8")
 
 

@@ -22,14 +22,17 @@ import stat
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+from nbgrader.utils import parse_utc
 
-from grader.lab import SKIP_TAG, checked_exercise, is_solution, nbgrader_of
+from grader.lab import ADDED_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
 
 MAX_BYTES = 50 * 2**20
 MAX_CONTAINERS = 1_000_000
@@ -165,25 +168,59 @@ def _behind_link(path: Path) -> bool:
     return path.parent.is_symlink() or path.parent.parent.is_symlink()
 
 
-def file_bytes(path: Path) -> bytes:
-    """A file's content, of which one byte more than ``MAX_BYTES`` at most.
+@contextmanager
+def opened_folder(path: str | Path, within: int | None = None) -> Iterator[int]:
+    """A descriptor of a folder. With ``within``, another folder's descriptor, ``path`` is a name in there and no link.
 
     Raises:
-        Unreadable: it is a link, lies behind one (see :func:`read_submission`), is no regular file, or is not there.
+        OSError: there is no such folder, or it cannot be read.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(path, flags if within is None else flags | os.O_NOFOLLOW, dir_fd=within)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def file_bytes(path: Path, root: Path | None = None, seen: tuple[int, int] | None = None) -> bytes:
+    """A file's content, of which one byte more than ``MAX_BYTES`` at most.
+
+    Every folder on the way is opened within the one before, so a link that somebody puts in the place of one at the
+    last moment is not followed either.
+
+    Args:
+        root: the folder above it that may lie behind links; default: three levels up (see :func:`read_submission`).
+        seen: device and inode that the file had when it was looked at.
+
+    Raises:
+        Unreadable: it is a link, lies behind one, is no regular file, is another than was seen, or is not there.
     """
     name = printable(path.name)
+    root = root or path.parent.parent.parent
     try:
-        if _behind_link(path):
-            raise Unreadable("The submission's folder is a symbolic link. Hand in the folder itself.")
-        # NONBLOCK: opening a named pipe would wait for somebody to write to it
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        with ExitStack() as stack:
+            folder = stack.enter_context(opened_folder(root))
+            for part in path.relative_to(root).parts[:-1]:
+                try:
+                    folder = stack.enter_context(opened_folder(part, folder))
+                except OSError as error:
+                    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                        raise Unreadable(
+                            "The submission's folder is a symbolic link, or no folder. Hand in the folder itself."
+                        ) from None
+                    raise
+            # NONBLOCK: opening a named pipe would wait for somebody to write to it
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(path.name, flags, dir_fd=folder)
+            stack.callback(os.close, descriptor)
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
                 raise Unreadable(f"{name} is not a file.")
+            if seen and (found.st_dev, found.st_ino) != seen:
+                raise Unreadable(f"{name} was replaced while it was being collected. Collect again.")
             with open(descriptor, "rb", closefd=False) as file:
                 return file.read(MAX_BYTES + 1)
-        finally:
-            os.close(descriptor)
     except FileNotFoundError:
         raise Unreadable(_why_missing(path.parent, name)) from None
     except OSError as error:
@@ -200,6 +237,18 @@ def _why_missing(folder: Path, name: str) -> str:
     except OSError:
         reason = ""
     return printable(reason, 500) or f"There is no {name} in the submission."
+
+
+def time_of(text: str) -> datetime | None:
+    """The time (UTC) that a text of nbgrader's says; None if it says none, or one that no submission has.
+
+    Years like 1 or 9999 are in no clock's reach, and cannot be written, compared or moved by a time zone everywhere.
+    """
+    try:
+        found = parse_utc(text)
+    except Exception:  # the parser's failures are of many kinds, and anybody may have written the text
+        return None
+    return found if 1970 <= found.year < 2200 else None
 
 
 _OTHER_FORMATS = {
@@ -592,7 +641,9 @@ class _Rebuilding:
         while (name := f"added-{self.added + 1}") in taken:
             self.added += 1
         self.added += 1
-        return new_code_cell(_code(cell), id=name, metadata={} if run else {"tags": [SKIP_TAG]})
+        return new_code_cell(
+            _code(cell), id=name, metadata={"tags": [ADDED_TAG, *([] if run else [SKIP_TAG])]}
+        )
 
     def _restore_checks(self) -> None:
         for slot in self.slots:

@@ -25,6 +25,9 @@ from grader.course import Course, CourseError
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
 
+ADDED_TAG = "added"
+"""Tag of cells of a rebuilt submission that the learner added."""
+
 TIMINGS = "timings.json"
 """In ``solutions/``: lab -> seconds of its solved notebook."""
 
@@ -49,6 +52,11 @@ def checked_exercise(cell: NotebookNode) -> str | None:
         return None
     found = _CHECK.search(cell.source)
     return found.group(1) if found else None
+
+
+def is_learners(cell: NotebookNode) -> bool:
+    """Whether a learner wrote a code cell of a rebuilt submission."""
+    return is_solution(cell) or ADDED_TAG in cell.metadata.get("tags", [])
 
 
 def runs_in_grading(cell: NotebookNode) -> bool:

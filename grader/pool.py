@@ -120,7 +120,7 @@ def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
 
 
 def _see_to_the_fork_server() -> None:
-    with _ignoring_interrupts(), _one_thread():
+    with _ignoring_interrupts(), _environment_of_the_fork_server():
         multiprocessing.forkserver.ensure_running()
 
 
@@ -310,17 +310,21 @@ def _ignoring_interrupts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """The fork server's NumPy starts no threads, which a fork would tear."""
-    name, before = "OPENBLAS_NUM_THREADS", os.environ.get("OPENBLAS_NUM_THREADS")
-    os.environ[name] = "1"
+def _environment_of_the_fork_server() -> Iterator[None]:
+    """Its NumPy starts no threads, which a fork would tear. And neither it nor multiprocessing's resource tracker
+    imports from the current folder, which may be a submission's.
+    """
+    values = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
-from grader.course import CourseError
+from grader.course import CourseError, make_private
 from grader.export import write_csv
 from grader.gradebook import Gradebook, Result
 from grader.lab import Lab, checked_exercise, nbgrader_of
@@ -104,7 +104,7 @@ def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
     page = page or lab.course.grading / "reports" / f"{lab.name}.html"
     table = page.with_suffix(".csv")
     try:
-        page.parent.mkdir(parents=True, exist_ok=True)
+        make_private(page.parent)
         page.write_text(as_html(lab, found), "utf-8")
         write_csv(table, as_rows(lab, found))
     except OSError as error:

@@ -7,10 +7,11 @@ and the next run goes on with the others.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -19,29 +20,11 @@ from pathlib import Path
 
 import course_utils
 from grader.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
-from grader.lab import Lab
+from grader.lab import Lab, runs_in_grading
 from grader.run import Runner
 
 _PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(__file__).parent}
-_NO_PART_IN_GRADES = {
-    f"grader/{name}.py"
-    for name in (
-        *(
-            "build",
-            "bundle",
-            "cli",
-            "cluster",
-            "collect",
-            "demo",
-            "doctor",
-            "exchange",
-            "export",
-            "gradebook",
-            "gradescope",
-        ),
-        *("late", "pool", "report", "stock"),
-    )
-}
+_ENGINE = "grader.work"  # all of grading but writing it down
 _READ = MAX_BYTES + 1
 
 
@@ -118,30 +101,95 @@ def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
     """SHA-256 of all else that a grade depends on: release, solution, known mistakes, checks, seed, limits,
-    and the grader's own code. A limit that must not count is a field of the runner with ``repr=False``.
+    and the code that has a part in it. A limit that must not count is a field of the runner with ``repr=False``.
     """
     release = _files(lab.release_folder, "*")
-    source = {name: path for name, path in _files(lab.folder, "**/*").items() if name != "variants.py"}
-    texts = {"seed": str(seed), "runner": repr(runner), "code": version()}
+    texts = {"seed": str(seed), "runner": repr(runner), "code": version(modules_of(lab))}
     return _combined(
         [
             *((f"release/{name}", _digest(path)) for name, path in sorted(release.items())),
-            *((f"source/{name}", _digest(path)) for name, path in sorted(source.items())),
+            *((f"source/{name}", _digest(path)) for name, path in sorted(_sources(lab).items())),
             *sorted(texts.items()),
         ]
     )
 
 
+def _sources(lab: Lab) -> dict[str, Path]:
+    return {name: path for name, path in _files(lab.folder, "**/*").items() if name != "variants.py"}
+
+
+# ---------------------------------------------------------------------------------- code
+
+
+def modules_of(lab: Lab) -> tuple[str, ...]:
+    """The modules of this project that grading a lab begins with: the engine, the lab's exercises, and what its
+    notebooks and known mistakes import. :func:`version` follows them further.
+
+    Raises:
+        CourseError: the lab has not been built.
+    """
+    cells = (*lab.release().cells, *lab.source().cells)
+    texts = [cell.source for cell in cells if runs_in_grading(cell)]
+    notebook = f"{lab.name}.py"  # its cells are there already, without those that grading leaves out
+    files = (path for name, path in _sources(lab).items() if name.endswith(".py") and name != notebook)
+    texts += [path.read_text("utf-8") for path in files]
+    found = {name for text in texts for name in _imported(text) if name.partition(".")[0] in _PACKAGES}
+    return (_ENGINE, f"course_utils.exercises.{lab.slug}", *sorted(found))
+
+
 @cache
-def version() -> str:
-    """The project's version and a fingerprint of the code that has a part in grades, as one text."""
-    parts = [
-        (name, _digest(path))
-        for package, folder in sorted(_PACKAGES.items())
-        for name, path in sorted(_files(folder, "**/*.py", prefix=f"{package}/").items())
-        if name not in _NO_PART_IN_GRADES
-    ]
+def version(modules: tuple[str, ...]) -> str:
+    """The project's version and a fingerprint of these modules and of all that they import, as one text.
+
+    Imports inside functions count. Those by a computed name do not: so a lab's grades depend on no other lab's
+    exercises, unless its own import them. A module's data files are those in ``course_utils`` that it names.
+    """
+    files = _reached(modules)
+    texts = [path.read_text("utf-8") for path in files.values()]
+    data = {
+        name: path
+        for name, path in _files(_PACKAGES["course_utils"], "**/*", prefix="course_utils/").items()
+        if path.suffix != ".py" and any(path.name in text for text in texts)
+    }
+    parts = [(name, _digest(path)) for name, path in sorted((files | data).items())]
     return f"{metadata.version('transformer-labs')}+{_combined(parts)[:12]}"
+
+
+def _reached(modules: Iterable[str]) -> dict[str, Path]:
+    """Relative name -> file, of modules of this project, the packages that they are in, and all that they import."""
+    inside = _files(_PACKAGES["grader"] / "sandbox/inside", "*.py", prefix="grader/sandbox/inside/")
+    found = dict(inside)  # the sandbox starts them by their path, not by an import
+    waiting = [*modules, *(name for path in inside.values() for name in _imported(path.read_text("utf-8")))]
+    seen = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        package, *parts = name.split(".")
+        if package not in _PACKAGES:
+            continue
+        if parts:
+            waiting.append(name.rpartition(".")[0])  # Python imports it first
+        place = _PACKAGES[package].joinpath(*parts)
+        if path := next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None):
+            found[f"{package}/{path.relative_to(_PACKAGES[package]).as_posix()}"] = path
+            waiting += _imported(path.read_text("utf-8"))
+    return found
+
+
+def _imported(source: str) -> Iterator[str]:
+    """The modules that a text may import, by their full names; of ``from a import b``, ``a`` and ``a.b``."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # whoever runs it will say so
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _files(folder: Path, pattern: str, prefix: str = "") -> dict[str, Path]:

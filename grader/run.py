@@ -11,10 +11,12 @@ import ast
 import contextlib
 import copy
 import functools
+import importlib.util
 import itertools
 import logging
 import os
 import pwd
+import re
 import shutil
 import signal
 import sys
@@ -22,7 +24,7 @@ import tempfile
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,10 +38,12 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from course_utils.check import SEED_VARIABLE
+from course_utils.exercise import find_exercise
 from course_utils.expected import FILE_NAME
 from course_utils.outcome import OUTCOME_MIME
-from grader.course import CourseError
-from grader.lab import Lab, checked_exercise, runs_in_grading
+from course_utils.time_limit import IDLE_FACTOR
+from grader.lab import Lab, checked_exercise, is_learners, runs_in_grading
+from grader.sandbox.container import ONE_THREAD, NoSandbox
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 from grader.sandbox.provisioner import NAME as PROVISIONER
 
@@ -68,12 +72,25 @@ class Executed:
     notes: tuple[str, ...] = ()
     lost: bool = False
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether time ran out, for a cell or in a case, or memory: what is close to a limit may be within it the next
+        time, and memory may have been short because of others.
+        """
+        return self.state in (TIMED_OUT, OUT_OF_MEMORY) or any(map(_says_slow, self.payloads.values()))
+
+
+def _says_slow(payload: Any) -> bool:
+    cases = payload if isinstance(payload, list) else []
+    problems = (case.get("problem") for case in cases if isinstance(case, dict))
+    return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)
+
 
 class Runner(Protocol):
     """Runs a rebuilt notebook. Learner code reaches neither the caller's process nor its files.
 
     Attributes:
-        notebook_seconds: how long a notebook may take at most, replays included.
+        notebook_seconds: how long a notebook may take at most by the clock, replays included.
     """
 
     notebook_seconds: float
@@ -99,15 +116,19 @@ class _Limited:
     A cell that runs too long or takes the kernel down costs only itself: a fresh kernel replays the cells
     before it, and goes on after it.
 
+    Time is what a cell uses: a grade must not depend on what else the machine is doing.
+
     Args:
-        cell_seconds: time limit of one cell.
-        notebook_seconds: time limit of all cells together, replays included.
+        cell_seconds: how long one cell may compute (CPU time, all its processes together), and how long it may
+            sleep. A check cell gets as much more as its cases may take.
+        notebook_seconds: how long all cells together may take by the clock, replays included. Far more than
+            any needs, because this is the one limit that a busy machine brings closer.
         restarts: how often a fresh kernel is started before the rest is given up.
         output_bytes: how much output is kept; more is dropped.
     """
 
     cell_seconds: float = 30
-    notebook_seconds: float = 600
+    notebook_seconds: float = 3600
     restarts: int = 5
     output_bytes: int = 16 * 2**20
 
@@ -150,17 +171,15 @@ class SandboxRunner(_Limited):
         modules: what is imported before a notebook comes.
         hidden: folders of the course that must stay invisible, wherever they lie.
         limits: what a submission may use.
-        cell_cpu_seconds: CPU time of one cell, all its processes together.
     """
 
     modules: tuple[str, ...] = ()
     hidden: tuple[Path, ...] = field(default=(), repr=False)  # a course may move without being graded anew
     limits: Limits = field(default_factory=Limits)
-    cell_cpu_seconds: float = 60
 
     @classmethod
     def for_lab(cls, lab: Lab) -> SandboxRunner:
-        """With what the lab's own notebook imports; submissions have no say in it."""
+        """With what the lab itself tells that notebooks import; submissions have no say in it."""
         course = lab.course
         hidden = (course.solutions, course.grading, course.build, course.root / ".git")
         return cls(modules=imported_modules(lab), hidden=hidden)
@@ -185,7 +204,7 @@ class SandboxRunner(_Limited):
             fresh = not setting.modules
 
             def kernel(setting: Setting = setting, fresh: bool = fresh) -> _SandboxKernel:
-                return _SandboxKernel(setting, self.limits, self.cell_cpu_seconds, seed, fresh)
+                return _SandboxKernel(setting, self.limits, seed, fresh)
 
             try:
                 return _Run(self, notebook, seed, kernel).to_the_end()
@@ -193,7 +212,7 @@ class SandboxRunner(_Limited):
                 _log.warning("the sandbox was lost: %s", error)
                 lost = error
         if isinstance(lost, NoKernel):
-            raise CourseError(
+            raise NoSandbox(
                 f"The sandbox does not work on this machine at present. {lost}. See that there is memory and room "
                 "on the disk left; --jobs 1 needs the least."
             )
@@ -205,22 +224,38 @@ class SandboxRunner(_Limited):
 
 
 def imported_modules(lab: Lab) -> tuple[str, ...]:
-    """What the lab's release imports, and what its checks need, in that order."""
-    found: dict[str, None] = {}
-    for cell in lab.release().cells:
-        if runs_in_grading(cell):
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Import):
-                    found |= dict.fromkeys(alias.name for alias in node.names)
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    found[node.module] = None
+    """What is imported before a notebook of the lab comes, in that order: what the release imports, what its checks
+    need, and the frameworks that work on it may use.
+
+    That is PyTorch in every lab (an import of it takes many times longer than all the rest of a notebook), and TensorFlow
+    where anything of the lab names it. PyTorch's optimizers import a compiler when the first one is made: where the lab
+    has optimizers, that has happened too.
+    """
+    cells = [cell.source for cell in lab.release().cells if runs_in_grading(cell)]
+    exercises = importlib.util.find_spec(f"course_utils.exercises.{lab.slug}").origin
+    files = (lab.folder / "variants.py", lab.folder / "misconceptions.py", Path(exercises))
+    texts = [*cells, *(file.read_text("utf-8") for file in files if file.is_file())]
+    named = {name.partition(".")[0] for text in texts for name in _imports(text)}
+    found = dict.fromkeys(name for cell in cells for name in _imports(cell))
+    found |= dict.fromkeys(("numpy.random", "torch"))
+    if any(re.search(r"\boptim\b", text) for text in texts):
+        found["torch._dynamo"] = None
+    if named & {"tensorflow", "keras"}:
+        found |= dict.fromkeys(("tensorflow", "keras"))
     checks = (
-        "numpy.random",
         "course_utils.check",
         f"course_utils.exercises.{lab.slug}",
         "matplotlib_inline.backend_inline",
     )
     return tuple(found | dict.fromkeys(checks))
+
+
+def _imports(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
 
 
 # ---------------------------------------------------------------------------------- one notebook
@@ -256,6 +291,7 @@ class _Run:
             self.kernels += 1
             try:
                 kernel.start()
+                kernel.execute(_FIX_CHANCE.format(seed=self.seed), silent=True)
                 if self._replay(kernel, done):
                     self._go_on(kernel, waiting, done)
             except BaseException:
@@ -319,17 +355,22 @@ class _Run:
 
     def _await(self, kernel: _Kernel, outputs: _Outputs, cell_of: Mapping[str, int], name: str) -> str:
         """Waits for the end of a request. Returns the state that it puts the submission in, or an empty text."""
-        kernel.next_cell()
-        deadline = min(time.monotonic() + self.limits.cell_seconds, self.deadline)
-        replied = 0.0
+        computing, sleeping = self._seconds(self.notebook.cells[cell_of[name]])
+        kernel.next_cell(computing, sleeping)
+        later = set(itertools.dropwhile(lambda other: other != name, cell_of)) - {name}
+        signs: _Signs | None = None
         while not (name in kernel.replied and name in outputs.idle):
-            now = time.monotonic()
             if name in kernel.replied:
-                replied = replied or now
-                if kernel.loses_messages or now > replied + _LATE_SECONDS:
-                    kernel.loses_messages = True  # in a flood of its own, say: not waited for again
+                if signs is None:
+                    signs = _Signs(kernel)
+                    kernel.next_cell(computing, _DRAIN_SECONDS)  # that it sleeps now is our slowness
+                if kernel.loses_messages or not later.isdisjoint(outputs.begun):
+                    kernel.loses_messages = True  # by its own doing: not waited for again
                     return ""
-            if now > (self.deadline if replied else deadline):
+                if signs.are_missing():  # it cannot be heard any more
+                    return CRASHED
+                later |= signs.asked
+            if time.monotonic() > self.deadline or kernel.is_out_of_time():
                 return TIMED_OUT
             if kernel.floods():
                 return OUT_OF_MEMORY
@@ -342,19 +383,33 @@ class _Run:
                 parent = message["parent_header"]["msg_id"]
                 if parent in cell_of:
                     outputs.take(message, parent, cell_of[parent])
+                elif parent in later:
+                    outputs.begun.add(parent)
         return ""
+
+    def _seconds(self, cell: NotebookNode) -> tuple[float, float]:
+        """How long a cell may compute, and how long it may sleep."""
+        computing = sleeping = self.limits.cell_seconds
+        with contextlib.suppress(LookupError):
+            if key := checked_exercise(cell):
+                exercise = find_exercise(key)
+                computing += len(exercise.cases) * exercise.seconds
+                sleeping += IDLE_FACTOR * exercise.seconds  # the first case that is too slow is the last one
+        return computing, sleeping
 
     def _record(self, index: int, trouble: str) -> None:
         self.bad.add(index)
         self.state = trouble if self.state == GRADED else self.state
         cell = self.notebook.cells[index]
+        computing, sleeping = self._seconds(cell)
         what = {
-            TIMED_OUT: f"was stopped: {self.limits.cell_seconds:g} seconds were not enough",
+            TIMED_OUT: f"was stopped: it may compute for {computing:g} seconds, and sleep for {sleeping:g}",
             CRASHED: "took the kernel down",
             OUT_OF_MEMORY: "was stopped: it took more memory than there is for one submission",
         }[trouble]
-        self.notes.append(f"Cell `{cell.id}` {what}. It was left out, the others were run without it.")
-        error = f"This cell {what}."
+        whose = "" if is_learners(cell) else ", which came with the lab,"
+        self.notes.append(f"Cell `{cell.id}`{whose} {what}. It was left out, the others were run without it.")
+        error = f"This cell{whose} {what}."
         cell.outputs.append(new_output("error", ename="Stopped", evalue=error, traceback=[error]))
 
 
@@ -364,7 +419,39 @@ _AHEAD = 32
 _LOOK_SECONDS = 0.05
 """How often it is asked whether a silent kernel still lives, and what its messages take of memory."""
 
-_LATE_SECONDS = 4.0
+_DRAIN_SECONDS = 300
+"""How long a kernel that has replied may sleep while what it has said is still being read. A reply may be forged."""
+
+_ASK_SECONDS = 1
+_UNHEARD = 5
+
+
+class _Signs:
+    """Signs of life of a kernel that has replied, but not said that it is idle.
+
+    It is asked for them again and again. Messages keep their order: when one about a later request has come, what is missing
+    will not come any more. A kernel that replies to one request after another, and says nothing about them, is of no use any more.
+    """
+
+    def __init__(self, kernel: _Kernel) -> None:
+        self.kernel = kernel
+        self.asked: set[str] = set()
+        self.heard, self.unheard = kernel.heard, 0
+        self.next = time.monotonic() + _ASK_SECONDS
+
+    def are_missing(self) -> bool:
+        if time.monotonic() >= self.next:
+            if self.heard != self.kernel.heard:
+                self.heard, self.unheard = self.kernel.heard, 0
+            elif self.asked and self.asked <= self.kernel.replied:
+                self.unheard += 1
+            self.asked.add(self.kernel.ask())
+            self.next = time.monotonic() + _ASK_SECONDS
+        return self.unheard >= _UNHEARD
+
+
+_FIX_CHANCE = "__import__('course_utils.chance', fromlist=['fix']).fix({seed})"
+"""What a kernel runs before anything else."""
 
 
 @dataclass
@@ -376,7 +463,9 @@ class _Collected:
     payloads: dict[str, Any] = field(default_factory=dict)
 
     def take(self, message: Mapping[str, Any], key: str | None) -> bool:
-        """Whether the message may go on to the notebook's outputs. ``key``: the exercise its cell checks."""
+        """Whether the message may go on to the notebook's outputs. ``key``: the exercise that its cell checks, while that
+        cell runs.
+        """
         kind, content = message["msg_type"], message["content"]
         if kind == "display_data" and OUTCOME_MIME in content["data"]:
             bundle = content["data"][OUTCOME_MIME]
@@ -443,6 +532,7 @@ class _Outputs:
     def __init__(self, notebook: NotebookNode, collected: _Collected) -> None:
         self.notebook = notebook
         self.collected = collected
+        self.begun: set[str] = set()
         self.idle: set[str] = set()
         self._cleared_by_next: set[int] = set()
         self._displays: dict[str, list[NotebookNode]] = {}
@@ -450,7 +540,10 @@ class _Outputs:
     def take(self, message: Mapping[str, Any], parent: str, index: int) -> None:
         """Puts an iopub message in its place; one that is not what the protocol allows, in none."""
         try:
-            if self.collected.take(message, checked_exercise(self.notebook.cells[index])):
+            running = parent in self.begun and parent not in self.idle
+            if self.collected.take(
+                message, checked_exercise(self.notebook.cells[index]) if running else None
+            ):
                 self._put(message, parent, index)
         except Exception as error:
             _log.warning("cell %d sent a malformed message: %r", index, error)
@@ -459,7 +552,9 @@ class _Outputs:
         kind, content = message["msg_type"], message["content"]
         outputs = self.notebook.cells[index].outputs
         if kind == "status":
-            if content["execution_state"] == "idle":
+            if content["execution_state"] == "busy":
+                self.begun.add(parent)
+            elif content["execution_state"] == "idle":
                 self.idle.add(parent)
         elif kind == "clear_output" and content.get("wait"):
             self._cleared_by_next.add(index)
@@ -500,11 +595,30 @@ class _OwnPython(KernelSpecManager):
     """This interpreter's kernel, whatever kernels the machine has installed and the notebook asks for."""
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        arguments = ["-m", "ipykernel_launcher", "-f", "{connection_file}", "--HistoryManager.enabled=False"]
+        arguments = ["-P", "-c", _LAUNCH, "-f", "{connection_file}", "--HistoryManager.enabled=False"]
         return KernelSpec(argv=[sys.executable, *arguments], language="python", display_name="Python 3")
 
 
-_READY_SECONDS = 60
+_LAUNCH = """
+import sys
+import zmq
+from ipykernel.kernelapp import IPKernelApp
+
+class App(IPKernelApp):
+    def init_path(self):
+        at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
+        sys.path.insert(at, "")
+
+    def init_iopub(self, context):
+        context.setsockopt(zmq.SNDHWM, 0)
+        super().init_iopub(context)
+
+App.launch_instance()
+"""
+"""An ordinary kernel, but that no message is dropped, however slow the listener is. It imports nothing from its folder until it
+has started, and what a notebook has written there afterwards (see grader/sandbox/inside)."""
+
+_READY_SECONDS = 600
 MAX_MESSAGE = 32 * 2**20
 """Bytes of one message; a kernel that sends a longer one is cut off."""
 
@@ -533,6 +647,7 @@ class _Kernel:
 
     def __init__(self) -> None:
         self.replied: set[str] = set()
+        self.heard = 0  # messages on iopub
         self.loses_messages = False
 
     def start(self) -> None:
@@ -557,12 +672,18 @@ class _Kernel:
             # at times its greeting is lost; what it says of a request is as good
             self.manager.session.send(self._shell, "kernel_info_request")
 
-    def execute(self, code: str) -> str:
-        """Sends a cell; returns the name of the request. Names cannot be guessed by what runs before it."""
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
-        message = self.manager.session.msg(
-            "execute_request", {**content, "allow_stdin": False, "stop_on_error": False}
-        )
+    def execute(self, code: str, silent: bool = False) -> str:
+        """Sends a cell; returns the name of the request."""
+        content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}}
+        return self._request("execute_request", {**content, "allow_stdin": False, "stop_on_error": False})
+
+    def ask(self) -> str:
+        """Asks for a sign of life; returns the name of the request."""
+        return self._request("kernel_info_request", {})
+
+    def _request(self, kind: str, content: dict[str, Any]) -> str:
+        """Sends a request under a name that cannot be guessed by what runs before it."""
+        message = self.manager.session.msg(kind, content)
         message["header"]["msg_id"] = message["msg_id"] = uuid.uuid4().hex
         self.manager.session.send(self._shell, message)
         return message["msg_id"]
@@ -573,6 +694,7 @@ class _Kernel:
         if self._shell in ready and (reply := self._next(self._shell)):
             self.replied.add(reply["parent_header"]["msg_id"])
         found = self._next(self._iopub) if self._iopub in ready else None
+        self.heard += self._iopub in ready
         return ([found] if found else []) if ready else None
 
     def _next(self, channel: zmq.Socket) -> dict[str, Any] | None:
@@ -598,8 +720,13 @@ class _Kernel:
         """
         return psutil.Process().memory_info().rss > self._memory + FLOOD
 
-    def next_cell(self) -> None:
-        """Told before each cell."""
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        """Told before each cell how long it may compute, and how long it may sleep."""
+        raise NotImplementedError
+
+    def is_out_of_time(self) -> bool:
+        """Whether the cell has used more. Where a kernel is ended for that, its cause of death says so instead."""
+        return False
 
     def cause_of_death(self) -> str:
         """The state that its death means, empty while it lives.
@@ -651,6 +778,12 @@ class _PlainKernel(_Kernel):
         self.manager.start_kernel(cwd=str(work), env=environment, **rights)
         self.connect()
 
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        self._usage = _Usage(self.manager.provisioner.process.pid, cpu_seconds, idle_seconds)
+
+    def is_out_of_time(self) -> bool:
+        return self._usage.is_used_up()
+
     def _hand_over(self, work: Path) -> dict[str, Any]:
         """Gives the user what the kernel needs to write to, and returns how it is to be started."""
         user = pwd.getpwnam(self.user)
@@ -662,6 +795,52 @@ class _PlainKernel(_Kernel):
             os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
         self.scratch.chmod(0o711)  # ours: nobody else can put a link in the place of what comes next
         return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+class _Usage:
+    """What a process and those that it has started use from now on. In the sandbox, the preloaded process sees to this."""
+
+    def __init__(self, pid: int, cpu_seconds: float, idle_seconds: float) -> None:
+        self.pid = pid
+        self.looked = time.monotonic()
+        self.seen = self._cpu(self._family())
+        self.cpu_left, self.idle_left = cpu_seconds, idle_seconds
+
+    def is_used_up(self) -> bool:
+        if (passed := time.monotonic() - self.looked) < _USAGE_SECONDS:
+            return self.cpu_left < 0 or self.idle_left < 0
+        family = self._family()
+        used = self._cpu(family) - self.seen
+        if used < passed / 10 and not any(map(_is_awake, family)):
+            self.idle_left -= min(
+                passed, 2 * _USAGE_SECONDS
+            )  # this process may have waited for its turn, too
+        self.cpu_left -= max(used, 0)  # of a child that nobody waits for, what it used is gone with it
+        self.looked, self.seen = self.looked + passed, self.seen + used
+        return self.cpu_left < 0 or self.idle_left < 0
+
+    def _family(self) -> list[psutil.Process]:
+        with contextlib.suppress(psutil.Error):
+            kernel = psutil.Process(self.pid)
+            return [kernel, *kernel.children(recursive=True)]
+        return []
+
+    def _cpu(self, family: Sequence[psutil.Process]) -> float:
+        total = 0.0
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                total += sum(process.cpu_times()[:4])  # its own, and of children that have ended
+        return total
+
+
+_USAGE_SECONDS = 0.5
+
+
+def _is_awake(process: psutil.Process) -> bool:
+    try:
+        return process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+    except psutil.Error:
+        return False
 
 
 class _SandboxSpec(KernelSpecManager):
@@ -686,12 +865,9 @@ class _SandboxSpec(KernelSpecManager):
 class _SandboxKernel(_Kernel):
     """A fork of the preloaded process."""
 
-    def __init__(
-        self, setting: Setting, limits: Limits, cell_cpu_seconds: float, seed: int, fresh: bool
-    ) -> None:
+    def __init__(self, setting: Setting, limits: Limits, seed: int, fresh: bool) -> None:
         super().__init__()
         self.seed = seed
-        self.cell_cpu_seconds = cell_cpu_seconds
         spec = _SandboxSpec(setting, limits, fresh)
         self.manager = KernelManager(
             context=_context(), kernel_name="sandbox", kernel_spec_manager=spec, log=_log
@@ -701,8 +877,8 @@ class _SandboxKernel(_Kernel):
         self.manager.start_kernel(env={SEED_VARIABLE: str(self.seed)})
         self.connect()
 
-    def next_cell(self) -> None:
-        self.manager.provisioner.preloaded.allow(self.cell_cpu_seconds)
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        self.manager.provisioner.preloaded.allow(cpu_seconds, idle_seconds)
 
     def cause_of_death(self) -> str:
         if not (seen := super().cause_of_death()):
@@ -710,7 +886,7 @@ class _SandboxKernel(_Kernel):
         match self.manager.provisioner.cause:
             case "memory":
                 return OUT_OF_MEMORY
-            case "cpu":
+            case "cpu" | "idle":
                 return TIMED_OUT
             case "sandbox":
                 raise SandboxLost("it died while a cell ran")
@@ -721,19 +897,24 @@ class _SandboxKernel(_Kernel):
         self.manager.cleanup_resources()  # which kills: nothing in there needs a goodbye
 
 
-_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "SYSTEMROOT")
+_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT")
 
 
 def scrubbed_environment(environment: Mapping[str, str], home: Path, seed: int) -> dict[str, str]:
     """What a kernel may know of the environment of whoever grades: next to nothing."""
-    return {name: environment[name] for name in _KEPT if name in environment} | {
-        "HOME": str(home),
-        "IPYTHONDIR": str(home / ".ipython"),
-        "TMPDIR": str(home),
-        SEED_VARIABLE: str(seed),
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "MPLCONFIGDIR": str(home / ".matplotlib"),
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
+    return (
+        {name: environment[name] for name in _KEPT if name in environment}
+        | ONE_THREAD
+        | {
+            "HOME": str(home),
+            "IPYTHONDIR": str(home / ".ipython"),
+            "TMPDIR": str(home),
+            SEED_VARIABLE: str(seed),
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "MPLCONFIGDIR": str(home / ".matplotlib"),
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
+    )

@@ -46,7 +46,7 @@ class RunAndJudge(NbGraderPreprocessor):
         folder = course.submitted / names["student"] / names["assignment"]
         _idle.begin()
         try:
-            graded = grading(expected, folder)
+            graded = grading.alone(expected, folder)
         finally:
             _idle.end()
         if isinstance(graded, Graded):
@@ -57,8 +57,8 @@ class RunAndJudge(NbGraderPreprocessor):
 @functools.lru_cache(maxsize=1)
 def _grading(course: Course, name: str) -> tuple[Grading, Mapping[str, Expected]]:
     lab = Lab.load(course, name)
-    seed = class_seed(lab)
-    return Grading(course, name, seed, choose_runner(lab)), lab.expected(seed)
+    grading = Grading(course, name, class_seed(lab), choose_runner(lab))
+    return grading, grading.expected()
 
 
 class _Idle:

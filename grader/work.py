@@ -13,15 +13,14 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import parse_utc
 
 from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
 from grader.feedback import with_results
-from grader.gradebook import Entry, entry_of
-from grader.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild
+from grader.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild, time_of
 from grader.judge import judge
 from grader.lab import Lab
+from grader.points import Entry, entry_of
 from grader.resume import fingerprint_of_submission
 from grader.run import CRASHED, GRADED, Executed, Runner
 
@@ -57,6 +56,7 @@ class Graded:
     Attributes:
         handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
         notebook: the graded notebook's file.
+        in_doubt: time ran out in it, so it should be run once more, alone, before it is entered.
         timestamp, secret: texts of the files of :data:`grader.intake.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
@@ -66,6 +66,7 @@ class Graded:
     timestamp: str | None
     secret: str | None
     entry: Entry
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,21 @@ class Grading:
     @cached_property
     def release(self) -> NotebookNode:
         return self.lab.release()
+
+    def expected(self) -> dict[str, Expected]:
+        """What submissions are compared with.
+
+        Raises:
+            CourseError: the solution itself fails, so that nobody could be right.
+        """
+        found = self.lab.expected(self.seed)
+        for key, expected in found.items():
+            if problem := next((outcome.problem for outcome in expected.reference if outcome.problem), None):
+                raise CourseError(
+                    f"{self.lab_name}: the solution of {key} fails with the numbers that grading uses: {problem.message} "
+                    "Nothing was graded. See what `grader build --check` says of the lab."
+                )
+        return found
 
     def open(self) -> None:
         self.runner.warm_up(self.lab.release_folder)
@@ -144,9 +160,14 @@ class Grading:
             prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook)
-        return self._graded(
-            prepared, executed.notebook, verdicts, state, (*prepared.notes, *executed.notes), read=True
-        )
+        notes = (*prepared.notes, *executed.notes)
+        graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
+        return replace(graded, in_doubt=executed.in_doubt)
+
+    def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | CourseError:
+        """A submission, graded where no other is at the same time. If time ran out, it gets a second chance."""
+        graded = self(expected, folder)
+        return self(expected, folder) if isinstance(graded, Graded) and graded.in_doubt else graded
 
     def unread(self, prepared: Prepared, expected: Mapping[str, Expected]) -> Graded:
         """Grades what cannot be read."""
@@ -204,10 +225,8 @@ class Grading:
 def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
     """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and UTC."""
     text = _text_of(folder / TIMESTAMP, 100)
-    try:
-        return (text, parse_utc(text)) if text else (None, None)
-    except (ValueError, OverflowError):
-        return None, None
+    time = time_of(text) if text else None
+    return (text, time) if time else (None, None)
 
 
 def _text_of(file: Path, size: int) -> str | None:

@@ -7,6 +7,7 @@ CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$(pwd -P)
 log=.venv/setup.log
 need_gb=6
+minors="13 12 11" # of Python 3, the newest first
 
 say() { printf '%s\n' "$*"; }
 
@@ -26,26 +27,32 @@ ready() { [ -x .venv/bin/python ] && [ "$(cat .venv/.ready 2>/dev/null)" = "$wan
 
 version_of() { "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null; }
 
+fits() { # a version
+  local minor
+  for minor in $minors; do case $1 in "3.$minor."*) return ;; esac done
+  false
+}
+
 find_python() { # sets $python and $version
-  local candidate found="" bare=""
-  for candidate in "${PYTHON:-}" python3.11 python3 python; do
+  local candidate found="" bare="" package=""
+  for candidate in "${PYTHON:-}" $(printf 'python3.%s ' $minors) python3 python; do
     [ -n "$candidate" ] && version=$(version_of "$candidate") || continue
     python=$(command -v "$candidate")
-    case $version in
-      3.11.*) # venv makes no pip without ensurepip, which some systems package separately
-        if "$python" -c 'import ensurepip, venv' 2>/dev/null; then return; fi
-        bare="Python $version ($python)" ;;
-      *) found="$found${found:+, }$python is Python $version" ;;
-    esac
+    if fits "$version"; then # venv makes no pip without ensurepip, which some systems package separately
+      if "$python" -c 'import ensurepip, venv' 2>/dev/null; then return; fi
+      bare="Python $version ($python)" package="python${version%.*}-venv"
+    else
+      found="$found${found:+, }$python is Python $version"
+    fi
   done
-  [ -z "$bare" ] || stop "$bare cannot make virtual environments because its venv or ensurepip module is missing; install it (on Debian and Ubuntu: apt-get install python3.11-venv), then run this again."
-  stop "the course needs Python 3.11, but ${found:-no Python was found on the PATH}; install Python 3.11, or name one with PYTHON=/path/to/python3.11, then run this again."
+  [ -z "$bare" ] || stop "$bare cannot make virtual environments because its venv or ensurepip module is missing; install it (on Debian and Ubuntu: apt-get install $package), then run this again."
+  stop "the course needs Python 3.11, 3.12 or 3.13, but ${found:-no Python was found on the PATH}; install one of these, or name one with PYTHON=/path/to/python3.13, then run this again."
 }
 
 # What is there can be brought up to date, unless a run was cut short, Python changed, or the folder moved.
 reusable() {
   [ ! -e .venv/.unfinished ] && grep -qsF -- "$root/.venv/bin/" .venv/bin/pip &&
-    case $(version_of .venv/bin/python) in 3.11.*) ;; *) false ;; esac
+    fits "$(version_of .venv/bin/python)"
 }
 
 check_disk() {
@@ -82,7 +89,7 @@ explain() { # pip failed with status $1 while doing $2
 progress() {
   local name count
   if grep -qs '^Installing collected packages' "$log"; then
-    name=installed count=$(find .venv/lib/python3.11/site-packages -maxdepth 1 -name '*.dist-info' | wc -l)
+    name=installed count=$(find .venv/lib/python3.*/site-packages -maxdepth 1 -name '*.dist-info' | wc -l)
   else
     name=fetched count=$(grep -cE '^(Collecting|Requirement already satisfied)' "$log")
   fi

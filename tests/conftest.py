@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +15,13 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
+from absl import logging as absl_logging
+
 from grader.course import Course
 from grader.lab import TIMINGS, Lab
+
+# TensorFlow's logging closes, when logging is set up anew, what was stderr when it was imported: pytest's, here.
+absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
 
 ROOT = Path(__file__).parents[1]
 LABS = Course(ROOT).labs()
@@ -47,6 +53,11 @@ _measured = pytest.StashKey[dict[str, float]]()
 def pytest_addoption(parser):
     parser.addoption(
         "--write-timings", action="store_true", help="put how long labs ran on their first pages"
+    )
+    parser.addoption(
+        "--every-lab",
+        action="store_true",
+        help="run all solved labs, also those that train for minutes, and grade the classes of all labs on a busy machine",
     )
 
 

@@ -71,13 +71,14 @@ def added_to_itself(x):
 '''
 
 
+ORDINARY = Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))})
+
+
 @pytest.fixture
 def tiny(tmp_path, monkeypatch) -> Path:
     """A course with one tiny lab; returns the lab's source folder."""
     module = types.ModuleType("course_utils.exercises.tiny")
-    module.double = Exercise(
-        "double", ("doubled",), (Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))}),)
-    )
+    module.double = Exercise("double", ("doubled",), (ORDINARY,))
     monkeypatch.setitem(sys.modules, module.__name__, module)
     folder = tmp_path / "solutions" / "00_tiny"
     folder.mkdir(parents=True)
@@ -86,6 +87,12 @@ def tiny(tmp_path, monkeypatch) -> Path:
     (folder / "misconceptions.py").write_text(MISCONCEPTIONS)
     (folder / "variants.py").write_text(VARIANTS)
     return folder
+
+
+def with_cases(monkeypatch, *cases: Case) -> None:
+    """Gives the tiny lab's exercise other cases."""
+    module = sys.modules["course_utils.exercises.tiny"]
+    monkeypatch.setattr(module, "double", Exercise("double", ("doubled",), cases))
 
 
 def made(folder: Path) -> Path:
@@ -227,11 +234,44 @@ def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny
         return len(set(drawn)) == 2
 
     title = next(filter(differs, map(str, range(50))))
-    module = sys.modules["course_utils.exercises.tiny"]
-    cases = (*module.double.cases, Case(title, two_or_zero))
-    monkeypatch.setattr(module, "double", Exercise("double", ("doubled",), cases))
+    with_cases(monkeypatch, ORDINARY, Case(title, two_or_zero))
     with pytest.raises(BuildError, match="its score would depend on chance"):
         made(tiny)
+
+
+def zeros(rng: np.random.Generator) -> dict:
+    return {"x": np.zeros((2, rng.integers(3, 1000)))}
+
+
+def halves(rng: np.random.Generator) -> dict:
+    return {"x": np.full((2, rng.integers(3, 1000)), 3.5)}
+
+
+def its_own_double(rng: np.random.Generator) -> dict:
+    return {"x": np.where(rng.random((5, 9)) < 0.5, 0, np.inf)}
+
+
+@pytest.mark.parametrize(
+    "inputs, answer",
+    [(zeros, "nothing but 0"), (halves, "nothing but 7"), (its_own_double, "the input `x` as it is")],
+)
+def test_an_answer_without_any_work_must_not_earn_points(tiny, monkeypatch, inputs, answer):
+    with_cases(monkeypatch, ORDINARY, Case("a special one", inputs))
+    with pytest.raises(BuildError) as error:
+        made(tiny)
+    fault = f"tiny.double: {answer} earns 67% at seed {SEEDS[0]}, because it is right in: a special one."
+    assert fault in str(error.value)
+    with_cases(monkeypatch, ORDINARY, Case("both", lambda rng: [inputs(rng), ORDINARY.inputs(rng)]))
+    made(tiny)
+
+
+def test_a_case_with_the_same_answer_at_another_seed_is_refused_as_it_could_be_copied(tiny, monkeypatch):
+    with_cases(monkeypatch, ORDINARY, Case("always 3", lambda rng: {"x": np.array([3.0, 1.0])}))
+    with pytest.raises(BuildError) as error:
+        made(tiny)
+    faults = str(error.value).splitlines()
+    assert len(faults) == len(SEEDS) - 1
+    assert all("the case 'always 3' has the same answer at seed" in fault for fault in faults)
 
 
 @pytest.mark.parametrize(
@@ -279,8 +319,9 @@ def test_a_folder_outside_a_course_is_told_so(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_committed_notebooks_are_what_the_sources_give(course):
-    build(course, [], check=True, say=lambda line: None)
+@pytest.mark.parametrize("lab", Course(ROOT).labs())
+def test_the_committed_notebook_is_what_its_source_gives(course, lab):
+    build(course, [lab], check=True, say=lambda line: None)
 
 
 @pytest.mark.parametrize("name", Course(ROOT).labs())

@@ -77,6 +77,21 @@ USED = {
     "or": "import torch\nm = None or torch.nn\ndef attention(q): return m.MultiheadAttention(8, 2)",
     "getattr": "from torch import nn\ndef attention(q): return getattr(nn, 'MultiheadAttention')(8, 2)",
     "getattr of getattr": "import torch\ndef attention(q): return getattr(getattr(torch, 'nn'), 'MultiheadAttention', None)(8, 2)",
+    "vars": "import torch\ndef attention(q): return vars(torch.nn)['MultiheadAttention'](8, 2)",
+    "vars by another name": "from torch import nn\nnames = vars(nn)\ndef attention(q): return names['MultiheadAttention'](8, 2)",
+    "vars of vars": "import torch\ndef attention(q): return vars(vars(torch)['nn'])['MultiheadAttention'](8, 2)",
+    "__dict__": "import torch\ndef attention(q): return torch.nn.__dict__['MultiheadAttention'](8, 2)",
+    "__dict__, get": "from torch import nn\ndef attention(q): return nn.__dict__.get('MultiheadAttention')(8, 2)",
+    "__dict__, with an escape": "from torch import nn\ndef attention(q): return nn.__dict__['Multihead\\x41ttention'](8, 2)",
+    "attrgetter": "import operator, torch\ndef attention(q): return operator.attrgetter('nn.MultiheadAttention')(torch)(8, 2)",
+    "attrgetter, imported": "from operator import attrgetter as get\nfrom torch import nn\ndef attention(q): return get('MultiheadAttention')(nn)(8, 2)",
+    "attrgetter, kept": "import operator, torch\nget = operator.attrgetter('Linear', 'MultiheadAttention')\ndef attention(q): return get(torch.nn)[1](8, 2)",
+    "sys.modules": "import sys\ndef attention(q): return sys.modules['torch'].nn.MultiheadAttention(8, 2)",
+    "sys.modules, submodule": "from sys import modules\nF = modules['torch.nn.functional']\ndef attention(q): return F.scaled_dot_product_attention(q, q, q)",
+    "sys.modules, get": "import sys as s\ndef attention(q): return s.modules.get('torch.nn').MultiheadAttention(8, 2)",
+    "torch.ops": "import torch\ndef attention(q): return torch.ops.aten.scaled_dot_product_attention(q, q, q)",
+    "torch.ops, overload": "from torch import ops\ndef attention(q): return ops.aten.scaled_dot_product_attention.default(q, q, q)",
+    "torch._C": "import torch\ndef attention(q): return torch._C._nn.scaled_dot_product_attention(q, q, q)",
     "import_module": "import importlib\ndef attention(q): return importlib.import_module('torch.nn').MultiheadAttention(8, 2)",
     "import_module by name": "from importlib import import_module as load\nm = load('torch.nn')\ndef attention(q): return m.MultiheadAttention(8, 2)",
     "__import__": "def attention(q): return __import__('torch').nn.MultiheadAttention(8, 2)",
@@ -214,6 +229,13 @@ UNUSED = {
     "annotations": "from torch import nn\nx: nn.MultiheadAttention\ndef attention(q: nn.MultiheadAttention) -> nn.MultiheadAttention:\n    r: nn.MultiheadAttention = q\n    return r",
     "isinstance": "from torch import nn\ndef attention(q):\n    assert not isinstance(q, nn.MultiheadAttention)\n    return q",
     "own getattr": "from torch import nn\ndef getattr(a, b): return b\ndef attention(q): return getattr(nn, 'MultiheadAttention')",
+    "own table": "from torch import nn\nlayers = {'MultiheadAttention': 3}\ndef attention(q): return layers['MultiheadAttention']",
+    "own table of modules": "import torch, sys\nmodules = {'torch': 3}\ndef attention(q): return modules['torch'].nn.MultiheadAttention",
+    "own vars": "from torch import nn\ndef vars(x): return {}\ndef attention(q): return vars(nn)['MultiheadAttention']",
+    "another of the module's names": "from torch import nn\ndef attention(q): return vars(nn)['Linear'](8, 2), nn.__dict__.get('Dropout')",
+    "own attrgetter": "import torch\ndef attrgetter(name): return print\ndef attention(q): return attrgetter('nn.MultiheadAttention')(torch)",
+    "attrgetter of something else": "import operator, torch\ndef attention(q): return operator.attrgetter('nn.MultiheadAttention')(q)",
+    "state of a module": "from torch import nn\nclass attention(nn.Module):\n    def forward(self, q): return vars(self)['_modules']['MultiheadAttention']",
     "keyword argument": "def run(MultiheadAttention): pass\ndef attention(q): return run(MultiheadAttention=q)",
     "other cell magic": "%%html\nfrom torch.nn import MultiheadAttention as attention",
     "shell": f"{OWN}\n!pip install torch.nn.MultiheadAttention",
@@ -243,7 +265,7 @@ def test_an_exercise_that_is_judged_itself_is_not_looked_into():
 
 CODE = """import torch;from torch.nn import *;def attention;lambda q;class attention;nn.MultiheadAttention;torch
     attention;return;if x;else;for nn in;while x;try;except;with x as nn;match x;case nn;global nn;del nn;:=
-    getattr(nn, 'x');%%time;%time;raise;'''"""
+    getattr(nn, 'x');vars(nn)['x'];sys.modules['torch'];%%time;%time;raise;'''"""
 PIECES = [*"()[]{}:=.,@%!?*\n ", "\n    ", "\n        ", *re.split(r";|\n *", CODE)]
 
 
@@ -346,6 +368,13 @@ def test_places_that_count_as_the_same_are_the_same():
 
     assert torch.nn.modules.activation.MultiheadAttention is torch.nn.MultiheadAttention
     assert torch._C._nn.scaled_dot_product_attention is torch.nn.functional.scaled_dot_product_attention
+    assert torch._VF.rnn_tanh is torch.rnn_tanh
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.equal(
+        torch.ops.aten.scaled_dot_product_attention(x, x, x),
+        torch._C._nn.scaled_dot_product_attention(x, x, x),
+    )
+    assert torch.equal(torch.ops.aten.layer_norm(x, [3]), torch.nn.functional.layer_norm(x, [3]))
 
 
 # ---------------------------------------------------------------------------------- the verdict

@@ -219,7 +219,7 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
         ("def double(x):\n    x *= 2\n    return x", "`x` was changed in place; work on a copy of it."),
         (
             "def double(x):\n    while True:\n        pass",
-            "It was still running after 0.3 seconds and was stopped.",
+            "It was still computing after 0.3 seconds and was stopped.",
         ),
         (
             "def double(x):\n    try:\n        while True: pass\n    except Exception: return x",

@@ -169,7 +169,7 @@ def test_without_workers_it_is_said_how_to_start_some(lab, dask, monkeypatch):
 
 def test_a_worker_with_another_version_is_refused(lab, dask, monkeypatch):
     dask.start_workers(1)
-    monkeypatch.setattr("grader.cluster.version", lambda: "0.0.1+other")
+    monkeypatch.setattr("grader.cluster.version", lambda _: "0.0.1+other")
     with pytest.raises(CourseError, match=r"The worker tcp://127\.0\.0\.1.*; here: 0\.0\.1\+other"):
         graded(lab, KernelFree(dask.folder / "runs"), dask.address)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from course_utils.comparison import Expected, KnownMistake, compare, not_run
 from course_utils.exercise import Case, Exercise
-from course_utils.outcome import Outcome, Problem, decode, encode
+from course_utils.outcome import Outcome, Problem, decode, encode, try_exercise
 from course_utils.report import Report
 
 
@@ -138,6 +140,12 @@ def test_numbers_are_not_accepted_as_booleans():
     assert "integers; expected booleans" in verdict_of([1, 0], [True, False]).checks[0].detail
 
 
+def test_of_whole_numbers_too_the_largest_difference_is_shown_in_full():
+    detail = verdict_of([1, 3, 1234567], [1, 2, 1234667]).checks[0].detail
+    assert detail == "2 of 3 values differ; the most at `result[2]`: got 1234567, expected 1234667."
+    assert "got 0, expected 255" in verdict_of(np.zeros(2, "u1"), np.full(2, 255, "u1")).checks[0].detail
+
+
 def test_the_largest_difference_is_shown_with_both_numbers():
     detail = verdict_of([1.0, 2.5, 9.0], [1.0, 2.0, 3.0]).checks[0].detail
     assert detail == "2 of 3 values differ; the most at `result[2]`: got 9, expected 3."
@@ -160,6 +168,83 @@ def test_a_property_that_is_broken_says_for_which_case():
     verdict = verdict_of([0.5, 0.4], [0.1, 0.9], properties=(sums_to_one,))
     assert verdict.checks[1].title == "The result sums to 1."
     assert verdict.checks[1].detail == "It does not hold for: case 0"
+
+
+def steps_up(inputs, outputs):
+    """Every number is larger than the one before it."""
+    return outputs["result"][1:] - outputs["result"][:-1] > 0
+
+
+def names_a_word(inputs, outputs):
+    """Every number is a place in the sentence."""
+    return [len(["a", "b", "c"][place]) == 1 for place in outputs["result"]]
+
+
+@pytest.mark.parametrize(
+    "got, kind",
+    [([True, False, True], "booleans; expected floats"), ([True, True, False], "booleans; expected")],
+)
+def test_numbers_of_another_kind_are_named_and_no_property_looks_at_them(got, kind):
+    verdict = verdict_of(got, [0.5, 1.5, 2.5], properties=(steps_up,))
+    assert f"`result` holds {kind}" in verdict.checks[0].detail
+    assert verdict.checks[1].detail.startswith("Not reached")
+
+
+@pytest.mark.parametrize("got", [[0.5, 1.0, 2.0], [np.nan, 1, 2], [np.inf, 1, 2], [2.0**63, 1, 2]])
+def test_floats_that_are_no_whole_numbers_are_no_indices_for_a_property(got):
+    verdict = verdict_of(got, [0, 1, 2], properties=(names_a_word,))
+    assert verdict.score == 0 and verdict.checks[1].detail.startswith("Not reached")
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i1", ">i4", "u1", "u8"])
+def test_whole_numbers_are_right_in_any_dtype_that_holds_them(dtype):
+    assert verdict_of(np.array([0, 1, 2], dtype), [0, 1, 2], properties=(names_a_word, steps_up)).correct
+    assert verdict_of(np.array([0, 1, 2], dtype), [0.0, 1.0, 2.0], properties=(steps_up,)).correct
+
+
+def test_unsigned_numbers_do_not_overflow_in_a_property():
+    assert not verdict_of(np.array([2, 1, 0], "u1"), [0.0, 1.0, 2.0], properties=(steps_up,)).checks[1].passed
+
+
+def test_a_property_that_raises_does_not_hold_and_says_why_and_where():
+    verdict = verdict_of([0, 1, 7], [0, 1, 2], properties=(names_a_word,))
+    assert not verdict.checks[1].passed
+    assert verdict.checks[1].detail == (
+        "It cannot be worked out from this output (IndexError: list index out of range) for: case 0"
+    )
+
+
+def test_a_relation_that_raises_does_not_hold_and_says_why_and_where():
+    def names_the_same_word(runs):
+        """Both runs name the same word."""
+        return ["a", "b"][runs[0][1]["result"].item()] == "a"
+
+    two = {"result": np.array(2)}
+    exercise = Exercise("answer", ("result",), (Case("twice", lambda rng: [{}, {}], names_the_same_word),))
+    reference = Outcome(({"result": np.array(0)},) * 2)
+    verdict = compare(exercise, [Outcome((two, two))], Expected(([{}, {}],), (reference,)))
+    assert verdict.checks[1].detail.startswith("It cannot be worked out from this output (IndexError")
+    assert verdict.score == 0
+
+
+def test_an_output_beside_a_problem_is_refused_and_stops_no_comparison():
+    both = Outcome(({"result": np.ones(2)},), Problem("exception", "ValueError"))
+    with pytest.raises(ValueError, match="both a problem and an output"):
+        decode(encode([both]), 1)
+    assert diagnoses([both], [[1.0]], [mistake("known", raises("ValueError"))]) == ["known"]
+
+
+def test_no_output_is_not_right_even_where_the_reference_has_none():
+    nothing = Expected(([{}],), (raises("MemoryError"),))
+    assert compare(exercise_of(), [Outcome()], nothing).score == 0
+
+
+def test_text_that_no_file_can_hold_is_replaced_on_arrival():
+    name = {"runs": [{"\ud800": ["b1", [], "AA=="]}], "problem": None, "changed_inputs": ["\udc80"]}
+    problem = {"runs": [], "problem": ["exception", "\ud83d", "\ude00"], "changed_inputs": []}
+    outcomes = decode([name, problem], 2)
+    assert outcomes[0].changed_inputs == ("?",) and [*outcomes[0].runs[0]] == ["?"]
+    assert outcomes[1].problem == Problem("exception", "?", "?")
 
 
 def mistake(name: str, *arrays) -> KnownMistake:
@@ -207,9 +292,53 @@ def test_mistakes_that_end_in_nan_alone_are_told_apart_without_a_warning(lost):
     assert diagnoses([lost, [1.0 + 1e-9]], [np.ones_like(lost), [2.0]], known) == ["lost and near"]
 
 
-def test_the_same_exception_at_other_shapes_is_the_same_mistake():
-    other = Outcome(problem=Problem("exception", "ValueError: not enough values (got 17)"))
-    assert diagnoses([other, [2.0]], [[1.0], [1.0]], [mistake("known", RAISES, [2.0])]) == ["known"]
+def raises(message: str) -> Outcome:
+    return Outcome(problem=Problem("exception", message))
+
+
+@pytest.mark.parametrize(
+    "message, same",
+    [
+        ("ValueError: of shapes (2,3) and (3,)", "ValueError: of shapes (2,3) and (3,)"),
+        ("TypeError: <Layer at 0x7f3a>, shape (2, 3)", "TypeError: <Layer at 0x55bc91>, shape (2, 3)"),
+        ("ValueError: in line 3: bad axis", "ValueError: in line 17: bad axis"),
+        ("ValueError: in /tmp/ipykernel_8/1234.py: shape", "ValueError: in /tmp/ipykernel_9/567.py: shape"),
+        ("ValueError: dense_12 has no such shape", "ValueError: dense_7 has no such shape"),
+        ("ValueError: 0.25 is no probability", "ValueError: 0.75 is no probability"),
+        (
+            "AssertionError: accepted; it returned (264600, 1, 2)",
+            "AssertionError: accepted; it returned (0, 0)",
+        ),
+    ],
+)
+def test_the_same_exception_is_the_same_mistake_whatever_depends_on_the_process_or_the_style(message, same):
+    assert diagnoses([raises(same), [2.0]], [[1.0], [1.0]], [mistake("known", raises(message), [2.0])]) == [
+        "known"
+    ]
+
+
+@pytest.mark.parametrize(
+    "message, other",
+    [
+        ("ValueError: operands of shapes (3,4) (3,) ", "ValueError: operands of shapes (3,4) (4,) "),
+        ("ValueError: operands of shapes (3,4) (3,) ", "ValueError: operands of shapes (2,3,4) (3,) "),
+        ("RuntimeError: Incompatible shapes: [3,6] vs. [3,7]", "RuntimeError: Incompatible shapes: [3,6] vs. [1,7]"),
+        ("ValueError: matmul: (size 6 is different from 3)", "ValueError: matmul: (size 5 is different from 3)"),
+        ("RuntimeError: shapes (12x7 and 6x5)", "RuntimeError: shapes (12x7 and 6x4)"),
+        ("ValueError: not enough values to unpack (expected 4, got 3)", "ValueError: not enough values to unpack (expected 4, got 2)"),
+        ("WrongModule: `w.weight` has shape (4, 4).", "WrongModule: `w.weight` has shape (4, 12)."),
+        ("ValueError: shapes (3,4) (3,) ", "RuntimeError: the size of tensor a (4) must match tensor b (7)"),
+    ],
+)  # fmt: skip
+def test_an_exception_about_other_shapes_is_another_mistake(message, other):
+    known = [mistake("known", raises(message), [1.0])]
+    assert diagnoses([raises(other), [1.0]], [[1.0], [1.0]], known) == []
+
+
+def test_of_two_operands_either_may_come_first_in_an_exception():
+    known = [mistake("known", raises("ValueError: shapes (2,1,7) (2,3,5,7) ()"), [1.0])]
+    other = raises("ValueError: operands could not be broadcast together with shapes (2,3,5,7) (2,1,7) ")
+    assert diagnoses([other, [1.0]], [[1.0], [1.0]], known) == ["known"]
 
 
 def test_another_exception_in_just_the_same_cases_is_recognised():
@@ -261,3 +390,149 @@ def test_the_report_says_why_checks_that_hold_may_earn_nothing():
     )
     right = verdict_of([0.1, 0.9], [0.1, 0.9], properties=(sums_to_one,))
     assert "all 3 checks hold. (4 of 4 points)" in repr(Report(right, (4, 4)))
+
+
+# ---------------------------------------------------------------------------------- inputs left unchanged
+
+
+class Place(NamedTuple):
+    start: int
+    words: list
+
+
+class EqualToEverything:
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return hash("a")
+
+
+class Hostile(EqualToEverything):
+    def __eq__(self, other):
+        raise SystemExit
+
+    __hash__ = EqualToEverything.__hash__
+
+
+def changed_by(learner, value) -> tuple[str, ...]:
+    """The inputs that are said to be changed once ``learner(value)`` has had its copy of the value."""
+    case = Case("a case", lambda rng: {"value": value})
+
+    def and_answers(value):
+        learner(value)
+        return 0
+
+    (outcome,) = try_exercise(Exercise("answer", ("result",), (case,)), "lab.answer", and_answers, 1)
+    assert outcome.problem is None
+    return outcome.changed_inputs
+
+
+@pytest.mark.parametrize(
+    "value, change",
+    [
+        ([3, 1, 2], lambda v: v.sort()),
+        ([1, 2], lambda v: v.__setitem__(0, 7)),
+        ([1, 2], lambda v: v.__setitem__(0, 1.0)),
+        ([0.5, 1.5], lambda v: v.__setitem__(1, float("nan"))),
+        (["a"], lambda v: v.__setitem__(0, "b")),
+        ([None], lambda v: v.__setitem__(0, 0)),
+        ([[1], [2]], lambda v: v[1].append(3)),
+        ({"a": 1}, lambda v: v.update(a=2)),
+        ({"a": 1}, lambda v: v.update(b=2)),
+        ({"a": None}, lambda v: v.pop("a")),
+        ({"a": {"b": [1]}}, lambda v: v["a"]["b"].clear()),
+        ({1, 2}, lambda v: v.add(3)),
+        ({1, 2}, lambda v: (v.remove(1), v.add(3))),
+        ((1, [2]), lambda v: v[1].append(3)),
+        (Place(0, ["a"]), lambda v: v.words.append("b")),
+        ({Place(0, ()): 1}, lambda v: v.update({Place(0, ()): 2})),
+        ([np.zeros(3)], lambda v: v[0].fill(1)),
+        (np.zeros((2, 3)), lambda v: setattr(v, "shape", (3, 2))),
+        (np.zeros(3), lambda v: setattr(v, "dtype", np.dtype("i8"))),
+        ([1, 2], lambda v: v.__setitem__(0, EqualToEverything())),
+        ([1, 2], lambda v: v.__setitem__(0, Hostile())),
+        ([1, 2], lambda v: v.__setitem__(0, v)),
+        ({"a": 1}, lambda v: (v.pop("a"), v.update({EqualToEverything(): 1}))),
+        ({"a": 1}, lambda v: (v.pop("a"), v.update({Hostile(): 1}))),
+        ({"a"}, lambda v: (v.clear(), v.add(EqualToEverything()))),
+        ({"a"}, lambda v: (v.clear(), v.add(Hostile()))),
+    ],
+)
+def test_a_change_in_place_is_seen_wherever_it_is(value, change):
+    before = copy.deepcopy(value)
+    assert changed_by(change, value) == ("value",)
+    assert isinstance(value, np.ndarray | list) or value == before  # the check's own is as it was
+
+
+def test_a_change_of_a_tensor_in_place_is_seen():
+    torch = pytest.importorskip("torch")
+    for value in ([torch.zeros(3)], {"w": torch.tensor([1.0, torch.nan], dtype=torch.bfloat16)}):
+        assert changed_by(lambda v: None, value) == ()
+        assert changed_by(lambda v: (v[0] if isinstance(v, list) else v["w"]).add_(1), value) == ("value",)
+        assert changed_by(lambda v: (v[0] if isinstance(v, list) else v["w"]).resize_(0), value) == ("value",)
+
+
+@pytest.mark.slow  # TensorFlow takes seconds to import
+def test_a_change_of_a_tensorflow_variable_is_seen():
+    tf = pytest.importorskip("tensorflow")
+    value = [tf.Variable([1.0, float("nan")]), tf.constant([1, 2])]
+    assert changed_by(lambda v: None, value) == ()
+    assert changed_by(lambda v: v[0].assign([2.0, float("nan")]), value) == ("value",)
+    assert changed_by(lambda v: v.__setitem__(1, v[1] + 1), value) == ("value",)
+
+
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+    | hnp.arrays(st.sampled_from([np.float32, np.int64, np.bool_, "U2", "c16"]), hnp.array_shapes(min_dims=0, max_dims=2, min_side=0))
+    | st.sets(st.integers() | st.tuples(st.text(max_size=2)), max_size=3)
+    | st.builds(Place, st.integers(), st.just([]))
+    | st.builds(object)
+)  # fmt: skip
+nested = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.tuples(inner) | st.dictionaries(st.text(max_size=2), inner)
+    ),
+    max_leaves=10,
+)
+
+
+@given(nested)
+def test_inputs_that_are_only_looked_at_are_never_said_to_be_changed(value):
+    assert changed_by(repr, value) == ()
+
+
+@given(nested, st.data())
+def test_any_item_that_is_put_in_or_taken_out_is_seen(value, data):
+    value = [value]
+
+    def change(copied):
+        place = copied
+        while True:
+            places = place.values() if isinstance(place, dict) else place
+            deeper = [inner for inner in places if isinstance(inner, list | dict)]
+            if not deeper or data.draw(st.booleans()):
+                break
+            place = data.draw(st.sampled_from(deeper))
+        if isinstance(place, dict):
+            place.update({"a new key": None}) if data.draw(st.booleans()) or not place else place.popitem()
+        else:
+            place.append(None) if data.draw(st.booleans()) or not place else place.pop()
+
+    assert changed_by(change, value) == ("value",)
+
+
+def test_keys_put_back_in_another_order_are_no_change():
+    assert changed_by(lambda v: v.update(a=v.pop("a")), {"a": [1], "b": [2]}) == ()
+
+
+def test_what_an_object_of_the_course_s_own_counts_while_it_is_used_is_no_change():
+    class Tokenizer:
+        calls = 0
+
+        def __call__(self):
+            self.calls += 1
+
+    assert changed_by(lambda v: v(), Tokenizer()) == ()
+    assert changed_by(next, iter([1, 2])) == ()

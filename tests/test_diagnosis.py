@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from course_utils.comparison import compare
+from course_utils.comparison import KnownMistake, compare
 from course_utils.exercise import PUBLIC_SEED
+from course_utils.expected import FILE_NAME, load_expected
 from course_utils.maths import softmax
+from course_utils.outcome import Outcome
 
 ATTENTION = """
 def scaled_dot_product_attention(query, key, value, mask=None):
@@ -116,3 +121,34 @@ def test_two_mistakes_at_once_are_named_where_cases_tell_them_apart(labs):
 def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):
     source = ATTENTION.format(**{**RIGHT, "scale": " * 0.123"})
     assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == []
+
+
+def at_other_shapes(mistake: KnownMistake) -> list[Outcome]:
+    """What code would give that raises the same exceptions about arrays of other sizes."""
+
+    def larger(found: re.Match) -> str:
+        return str(int(found.group()) + 1)
+
+    return [
+        replace(
+            outcome, problem=replace(outcome.problem, message=re.sub(r"\d+", larger, outcome.problem.message))
+        )
+        for outcome in mistake.outcomes
+    ]
+
+
+def test_a_mistake_that_raises_in_every_case_is_recognised_at_its_own_shapes_only(labs):
+    tried = []
+    for lab in labs.values():
+        for key, exercise in lab.exercises.items():
+            expected = load_expected(lab.release_folder / FILE_NAME, key, exercise)
+            for mistake in expected.mistakes:
+                problems = [outcome.problem for outcome in mistake.outcomes]
+                if all(
+                    problem and re.search(r"shapes? .*\d|size \d", problem.message) for problem in problems
+                ):
+                    found = compare(exercise, mistake.outcomes, expected).diagnoses
+                    assert [diagnosis.name for diagnosis in found] == [mistake.name]
+                    assert compare(exercise, at_other_shapes(mistake), expected).diagnoses == (), mistake.name
+                    tried.append(mistake.name)
+    assert len(tried) > 5

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import shutil
 import tomllib
 import zipfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from classroom import ROOT, START, KernelFree, new_course, with_gradebook
 from hypothesis import given
 from hypothesis import strategies as st
+from nbgrader.plugins import CsvExportPlugin
 from typer.testing import CliRunner
 
 from grader import autograde as grading
 from grader.bundle import write_bundle
 from grader.cli import app
+from grader.collect import NEW, collect
 from grader.course import CourseError
 from grader.demo import hand_in, solved
-from grader.export import export, inert, lms_number, write_feedback_zip
+from grader.export import MOODLE_NUMBER, export, inert, number_in_id, write_feedback_zip
+from grader.gradebook import Gradebook
 from grader.lab import Lab
+from grader.report import write_report
 
 
 @pytest.fixture
@@ -69,7 +75,40 @@ def test_moodle_s_worksheet_names_participants(lab, tmp_path):
 def test_csv_is_nbgrader_s(lab, tmp_path):
     assert export(lab.course, [], "csv", tmp_path / "all.csv") == []
     scores = {row["student_id"]: row["score"] for row in csv.DictReader((tmp_path / "all.csv").open())}
-    assert scores == {"lovelace_4711": "5.0", "anna": "5.0", "=cmd()": "0.0"}
+    assert scores == {"lovelace_4711": "5.0", "anna": "5.0", "'=cmd()": "0.0"}
+
+
+def test_csv_has_what_nbgrader_s_own_exporter_writes_and_names_with_commas_stay_whole(lab, tmp_path):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2027, 1, 1))
+        CsvExportPlugin(to=str(tmp_path / "nbgrader.csv")).export(gradebook._book)
+        gradebook._book.update_or_create_student("anna", last_name="Doe, Jane", first_name='=HYPERLINK("x")')
+    export(lab.course, [], "csv", tmp_path / "ours.csv")
+    ours, theirs = rows_of(tmp_path / "ours.csv"), rows_of(tmp_path / "nbgrader.csv")
+    named = next(row for row in ours if row[3] == "anna")
+    assert named[4:6] == ["Doe, Jane", """'=HYPERLINK("x")"""]
+    named[4:6] = ["", ""]
+    assert sorted(ours) == sorted([cell.replace("=cmd", "'=cmd") for cell in row] for row in theirs)
+
+
+@pytest.mark.parametrize(("form", "lms"), [("canvas", "Canvas"), ("moodle", "Moodle")])
+def test_two_students_with_one_number_are_named_and_nothing_is_written(lab, tmp_path, form, lms):
+    hand_in(lab.course, lab, "mallory_4711", lab.release())
+    list(grading.autograde(lab, grading.submissions(lab, "mallory_4711"), KernelFree(tmp_path / "runs"), 5))
+    with pytest.raises(CourseError, match=f"'lovelace_4711' and 'mallory_4711'.*{lms}"):
+        export(lab.course, [START], form, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_number_that_moodle_gave_in_a_lab_is_that_lab_s(lab, tmp_path):
+    (lab.course.submitted / "anna" / lab.name / MOODLE_NUMBER).write_text("12")
+    (lab.course.submitted / "lovelace_4711" / lab.name / MOODLE_NUMBER).write_text("13")
+    notes = export(lab.course, [START], "moodle", tmp_path / "moodle.csv")
+    assert {row[0]: row[1] for row in rows_of(tmp_path / "moodle.csv")[1:]} == {
+        "Participant 12": "anna",
+        "Participant 13": "lovelace",
+    }
+    assert "=cmd()" in notes[0]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +147,7 @@ def test_no_cell_of_a_table_is_a_formula(text):
     "student, number", [("anna_7", "7"), ("anna", ""), ("anna_b_12", "12"), ("7", ""), ("anna_7b", "")]
 )
 def test_the_number_of_an_lms_ends_the_id(student, number):
-    assert lms_number(student) == number
+    assert number_in_id(student) == number
 
 
 def test_feedback_pages_go_into_moodle_s_folders(lab, tmp_path):
@@ -123,6 +162,50 @@ def test_feedback_pages_go_into_moodle_s_folders(lab, tmp_path):
             "de la cruz_12_assignfeedback_file/start_here.html": "de_la_cruz_12",
             "lovelace_4711_assignfeedback_file/start_here.html": "lovelace_4711",
         }
+    (lab.course.submitted / "anna" / lab.name / MOODLE_NUMBER).write_text("77")
+    write_feedback_zip(lab, tmp_path / "pages.zip")
+    with zipfile.ZipFile(tmp_path / "pages.zip") as archive:
+        assert "anna_77_assignfeedback_file/start_here.html" in archive.namelist()
+    (lab.course.submitted / "lovelace_4711" / lab.name / MOODLE_NUMBER).write_text("77")
+    with pytest.raises(CourseError, match="'anna' and 'lovelace_4711'"):
+        write_feedback_zip(lab, tmp_path / "pages.zip")
+
+
+ABSURD = [
+    "0001-01-01 00:00:00 UTC",
+    "0001-01-01 00:00:00 Asia/Tokyo",
+    "9999-12-31 23:59:59 UTC",
+    "9999-12-31 23:59:59 America/Los_Angeles",
+    "2030-01-01 10:00:00 99999999999999999999",
+    "2030-01-01 10:00:00 -86400",
+    "99999999999999999999-01-01",
+    "1e400",
+    "\ud7ff\x00",
+]
+
+
+def test_an_absurd_time_in_a_submission_is_no_time_from_collecting_to_exporting(tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    with (tmp_path / "nbgrader_config.py").open("a") as file:
+        file.write('\nget_config().AssignLatePenalties.plugin_class = "grader.late.PenaltyPerDay"\n')
+    source = tmp_path / "source"
+    for number, text in enumerate(ABSURD):
+        folders = (source / f"s{number}", hand_in(lab.course, lab, f"by-hand-{number}", solved(lab)))
+        folders[0].mkdir(parents=True)
+        (folders[0] / lab.notebook_name).write_text(json.dumps(solved(lab)))
+        for folder in folders:
+            (folder / "timestamp.txt").write_text(text)
+    rows = collect(lab, source)
+    assert {row.outcome for row in rows} == {NEW}
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2027, 1, 1))
+    records = list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    assert {record.score for record in records} == {5.0} and len(records) == 2 * len(ABSURD)
+    with Gradebook.open(lab.course) as gradebook:
+        assert {(result.submitted, result.penalty) for result in gradebook.results(lab)} == {(None, 0.0)}
+    write_report(lab)
+    for form in ("csv", "canvas"):
+        export(lab.course, [], form, tmp_path / "out.csv")
 
 
 # ---------------------------------------------------------------------------------- the zip for learners

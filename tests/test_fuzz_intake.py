@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from grader.demo import solved
 from grader.intake import Rebuilt, read_submission, rebuild
-from grader.lab import SKIP_TAG, Lab, checked_exercise
+from grader.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise
 
 ODD_VALUES: list[Any] = [
     None,
@@ -187,7 +187,7 @@ def see_that_it_is_safe(release: NotebookNode, result: Rebuilt) -> None:
             assert cell == released[cell.id]
     for cell in result.notebook.cells:
         if cell.id not in released:
-            assert cell.metadata in ({}, {"tags": [SKIP_TAG]})
+            assert cell.metadata in ({"tags": [ADDED_TAG]}, {"tags": [ADDED_TAG, SKIP_TAG]})
             assert (cell.cell_type, cell.outputs, cell.execution_count) == ("code", [], None)
 
 

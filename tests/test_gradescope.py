@@ -13,17 +13,21 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ROOT, START, new_course
+from classroom import ROOT, START, KernelFree, new_course
 from nbformat.v4 import new_code_cell
 from typer.testing import CliRunner
 
+from grader import gradescope
 from grader.cli import app
+from grader.course import CourseError
 from grader.demo import solved
-from grader.gradescope import write_autograder
+from grader.gradescope import _SETUP, _runner, write_autograder
 from grader.lab import Lab
-from grader.run import PlainRunner
+from grader.run import PlainRunner, SandboxRunner
+from grader.sandbox.preloaded import NoKernel, Preloaded, close_all
+from grader.work import Graded, Grading, Record
 
-pytestmark = pytest.mark.slow
+slow = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +65,14 @@ def graded(folder: Path, notebook, **environment: str) -> dict:
     return json.loads((results / "results.json").read_text())
 
 
+@slow
 def test_the_zip_has_one_lab_and_its_two_scripts(unpacked, labs):
     assert [path.name for path in (unpacked / "solutions").iterdir()] == [START]
     assert f"grader.gradescope {START} /autograder/submission" in (unpacked / "run_autograder").read_text()
     assert "setup_environment.sh" in (unpacked / "setup.sh").read_text()
 
 
+@slow
 def test_each_exercise_is_a_test_with_its_report(unpacked, labs):
     lab = labs[START]
     told = graded(unpacked, solved(lab))
@@ -80,6 +86,7 @@ def test_each_exercise_is_a_test_with_its_report(unpacked, labs):
     assert test["score"] < 5 and "known mistake" in test["output"]
 
 
+@slow
 def test_what_is_no_notebook_is_told_to_the_learner(unpacked, labs):
     notebook = solved(labs[START])
     notebook.cells = []
@@ -118,6 +125,7 @@ def can_be_nobody() -> bool:
         return False
 
 
+@slow
 @pytest.mark.skipif(not can_be_nobody(), reason="needs root, and an environment that all users may read")
 def test_without_a_sandbox_learners_code_has_no_rights(unpacked, labs, tmp_path):
     notebook = solved(labs[START])
@@ -131,8 +139,107 @@ def test_without_a_sandbox_learners_code_has_no_rights(unpacked, labs, tmp_path)
     assert "SAW 0 AS" in text and "AS 0" not in text, text
 
 
+# ---------------------------------------------------------------------------------- sandbox or not
+
+NO_RIGHTS = """#!/bin/sh
+echo 'bwrap: No permissions to create new namespace' >&2
+exit 1
+"""
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
+def test_the_sandbox_is_taken_where_a_cell_runs_in_it(labs):
+    assert isinstance(_runner(labs[START]), SandboxRunner)
+
+
+def without_bubblewrap(folder: Path, patched: pytest.MonkeyPatch) -> None:
+    patched.setenv("PATH", str(folder))
+
+
+def without_rights(folder: Path, patched: pytest.MonkeyPatch) -> None:
+    (folder / "bwrap").write_text(NO_RIGHTS)
+    (folder / "bwrap").chmod(0o755)
+    patched.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def without_kernels(folder: Path, patched: pytest.MonkeyPatch) -> None:
+    def start_kernel(preloaded: Preloaded, *_: object) -> None:
+        preloaded.wait_until_ready()
+        raise NoKernel("No kernel could be started: Operation not permitted")
+
+    patched.setattr(Preloaded, "start_kernel", start_kernel)
+
+
+@pytest.mark.parametrize("what", [without_bubblewrap, without_rights, without_kernels])
+def test_without_a_sandbox_that_works_a_user_without_rights_is_taken(labs, tmp_path, monkeypatch, what):
+    close_all()  # none that was started before
+    what(tmp_path, monkeypatch)
+    assert _runner(labs[START]) == PlainRunner(user="nobody")
+
+
+def test_what_is_no_fault_of_the_sandbox_is_told_and_unlocks_nothing(tmp_path):
+    lab = Lab.load(new_course(tmp_path), START)
+    (lab.release_folder / lab.notebook_name).unlink()
+    with pytest.raises(CourseError, match="does not exist. Run `grader build"):
+        _runner(lab)
+
+
+# ---------------------------------------------------------------------------------- setup.sh
+
+FAKE_APT = """#!/bin/sh
+echo "$@" >>calls
+case "$*" in
+  *python{works}*) cp "$0" python{works}; printf '#!/bin/sh\\n' >python{works} ;;
+  *python*) exit 100 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    "there, installable, tried", [("3.12", "3.11", []), ("", "3.11", ["3.13", "3.12", "3.11"])]
+)
+def test_the_image_s_own_python_is_taken_else_the_newest_that_can_be_installed(
+    tmp_path, there, installable, tried
+):
+    for name in ("bash", "dirname", "cp"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    (tmp_path / "scripts").mkdir()
+    made = {"apt-get": FAKE_APT.format(works=installable), "setup.sh": _SETUP}
+    made["scripts/setup_environment.sh"] = "#!/bin/sh\necho set up >>calls\n"
+    made |= {f"python{there}": "#!/bin/sh\n"} if there else {}
+    for name, text in made.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    ran = subprocess.run(["bash", "setup.sh"], cwd=tmp_path, env={"PATH": str(tmp_path)}, capture_output=True)
+    assert ran.returncode == 0, ran.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    installs = [f"install -y python{version} python{version}-venv" for version in tried]
+    assert calls == ["update", "install -y bubblewrap", *installs, "set up"]
+
+
 def test_the_command_says_whom_the_zip_is_for(tmp_path, monkeypatch):
     course = new_course(tmp_path)
     monkeypatch.chdir(course.root)
     told = CliRunner().invoke(app, ["gradescope", "no_such_lab"])
     assert told.exit_code == 1 and "There is no lab" in told.output
+
+
+@pytest.mark.parametrize("answer", ["raises", "a record without a score", "lost"])
+def test_where_the_grader_itself_fails_there_is_no_score(tmp_path, monkeypatch, answer):
+    """Gradescope then says that the autograder failed; a score of 0 would be taken for the learner's."""
+    lab = Lab.load(new_course(tmp_path), START)
+    record = Record("anna", "crashed", None if "record" in answer else 0.0, 5.0, notes=("It died.",))
+
+    def alone(*_):
+        if answer == "raises":
+            return CourseError("No memory is left.")
+        return record if "record" in answer else Graded(record, "", b"", None, None, None)
+
+    monkeypatch.setattr(gradescope, "_runner", lambda lab: KernelFree(tmp_path / "log"))
+    monkeypatch.setattr(Grading, "alone", alone)
+    monkeypatch.chdir(lab.course.root)
+    (tmp_path / "results").mkdir()
+    lab.course.grading.mkdir()
+    with pytest.raises(SystemExit, match="could not run, so there is no score"):
+        gradescope.main(lab.name, tmp_path, tmp_path / "results" / "results.json")
+    assert not list((tmp_path / "results").iterdir())

@@ -26,6 +26,7 @@ from grader.intake import (
     read_submission,
     rebuild,
 )
+from grader.lab import ADDED_TAG, SKIP_TAG
 
 
 def bytes_of(notebook: NotebookNode) -> bytes:
@@ -375,7 +376,7 @@ def test_added_code_cells_stay_in_place_and_lose_their_metadata():
         "helper = 1",
         SOLUTIONS["double"],
     ]
-    assert all(each.metadata == {} for each in added_to(result))
+    assert all(each.metadata == {"tags": [ADDED_TAG]} for each in added_to(result))
 
 
 def test_a_changed_set_up_cell_runs_as_released_and_then_as_changed():
@@ -391,7 +392,7 @@ def test_a_changed_cell_that_grading_skips_is_kept_but_not_run():
     cell(notebook, "heavy").source = "train_for_days()"
     kept = added_to(rebuilt(notebook))
     assert [(each.source, each.metadata) for each in kept] == [
-        ("train_for_days()", {"tags": ["skip-grading"]})
+        ("train_for_days()", {"tags": [ADDED_TAG, SKIP_TAG]})
     ]
 
 
@@ -412,7 +413,7 @@ def test_another_version_kept_as_text_is_shown_but_not_run(kind):
     result = rebuilt(notebook)
     assert cell(result.notebook, "double").source == SOLUTIONS["double"]
     assert [(each.source, each.metadata) for each in added_to(result)] == [
-        (older, {"tags": ["skip-grading"]})
+        (older, {"tags": [ADDED_TAG, SKIP_TAG]})
     ]
 
 

@@ -356,6 +356,7 @@ def test_moving_a_slider_moves_the_hands(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_order_classifier_is_at_chance_without_positions_and_nearly_always_right_with_them(labs):
     """The lab's own cells, run as they stand."""
     namespace = dict(labs[LAB].reference)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -49,9 +49,19 @@ def kernel_manager(folder: Path, kind: type[KernelManager] = KernelManager, **co
     return kind(kernel_name="sandboxed", kernel_spec_manager=specs(folder, **config))
 
 
-def nbclient(folder: Path, *sources: str, timeout: int = 60) -> NotebookClient:
-    manager = kernel_manager(folder, AsyncKernelManager, modules=["json"])
-    return NotebookClient(notebook(*sources), km=manager, timeout=timeout)
+@pytest.fixture
+def nbclient(tmp_path) -> Iterator[Callable[..., NotebookClient]]:
+    """Makes clients of notebooks with these sources. Their kernels end with the test: nbclient leaves that to whoever made them."""
+    managers = []
+
+    def client(*sources: str, timeout: int = 60) -> NotebookClient:
+        managers.append(kernel_manager(tmp_path, AsyncKernelManager, modules=["json"]))
+        return NotebookClient(notebook(*sources), km=managers[-1], timeout=timeout)
+
+    yield client
+    for manager in managers:
+        if manager.has_kernel:
+            run_sync(manager.shutdown_kernel)(now=True)
 
 
 def notebook(*sources: str):
@@ -87,23 +97,23 @@ def said(client, code: str) -> str:
     return "".join(heard).strip()
 
 
-def test_nbclient_runs_a_notebook_in_the_sandbox(tmp_path):
-    executed = nbclient(tmp_path, WHERE, "print(2)").execute()
+def test_nbclient_runs_a_notebook_in_the_sandbox(nbclient):
+    executed = nbclient(WHERE, "print(2)").execute()
     assert [printed(cell) for cell in executed.cells] == [INSIDE, "2"]
 
 
-def test_nbclient_sees_exceptions_and_dead_kernels(tmp_path):
+def test_nbclient_sees_exceptions_and_dead_kernels(nbclient):
     with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
-        nbclient(tmp_path, "1/0").execute()
+        nbclient("1/0").execute()
     with pytest.raises(DeadKernelError):
-        nbclient(tmp_path, "import os; os._exit(3)").execute()
+        nbclient("import os; os._exit(3)").execute()
 
 
 @pytest.mark.slow
-def test_nbclient_s_time_limit_holds(tmp_path):
+def test_nbclient_s_time_limit_holds(nbclient):
     began = time.monotonic()
     with pytest.raises(Exception, match="timed out|Timeout"):
-        nbclient(tmp_path, "while True: pass", timeout=2).execute()
+        nbclient("while True: pass", timeout=2).execute()
     assert time.monotonic() - began < 30
 
 

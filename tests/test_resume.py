@@ -13,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import ATTENTION, ROOT, START, KernelFree, hand_in_class, new_course, with_gradebook
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
 from sqlalchemy import text
@@ -21,12 +21,13 @@ from test_pool import until
 from typer.testing import CliRunner
 
 from grader import autograde as grading
+from grader import resume
 from grader.cli import app
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
 from grader.intake import SECRET
 from grader.lab import Lab
-from grader.resume import Again, fingerprint_of_lab
+from grader.resume import Again, fingerprint_of_lab, modules_of
 from grader.run import SandboxRunner
 from grader.work import Record
 
@@ -204,10 +205,83 @@ def test_another_seed_or_limit_is_graded_again(lab, runner):
     assert again_done(lab, runner, Again.NEW) == []
 
 
-def test_the_code_that_grades_is_part_of_what_a_grade_depends_on(lab, runner, monkeypatch):
-    before = fingerprint_of_lab(lab, 5, runner)
-    monkeypatch.setattr("grader.resume.version", lambda: "another")
-    assert fingerprint_of_lab(lab, 5, runner) != before
+@pytest.fixture
+def code(tmp_path, monkeypatch) -> Path:
+    """A copy of the project's code, in whose place it is looked at."""
+    for name in ("course_utils", "grader"):
+        shutil.copytree(ROOT / name, tmp_path / "code" / name, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.setitem(resume._PACKAGES, name, tmp_path / "code" / name)
+    return tmp_path / "code"
+
+
+def version_of(lab: Lab) -> str:
+    return resume.version.__wrapped__(modules_of(lab))  # not what it was before
+
+
+def changed(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(b"\n")
+
+
+TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensorflow"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, files",
+    [
+        (
+            ATTENTION,
+            [
+                *("course_utils/comparison.py", "course_utils/bypass.py"),
+                *("course_utils/exercises/self_attention.py", "course_utils/exercises/properties.py"),
+                "course_utils/report.py",  # what it says stands in the graded notebook
+                *("grader/points.py", "grader/judge.py", "grader/sandbox/inside/lockdown.py"),
+            ],
+        ),
+        (TRANSLATION, ["course_utils/data/vocabulary.py", "course_utils/weights/translator.safetensors"]),
+        (
+            QUESTIONS,  # with what it shares with labs 05 and 10, and what is imported inside functions
+            ["course_utils/exercises/transformer_pytorch.py", "course_utils/data/questions.py"],
+        ),
+    ],
+)
+def test_a_grade_depends_on_the_engine_and_on_the_lab_s_own_code(lab, code, name, files):
+    lab = Lab.load(lab.course, name)
+    before = {version_of(lab)}
+    for number, file in enumerate(files, start=2):
+        changed(code / file)
+        before.add(version_of(lab))
+        assert len(before) == number, file
+
+
+def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(lab, code):
+    lab = Lab.load(lab.course, ATTENTION)
+    before = version_of(lab)
+    others = [path for path in (code / "course_utils/exercises").glob("*.py") if path.stem[0] != "_"]
+    others = [path for path in others if path.stem not in ("self_attention", "properties")]
+    assert len(others) > 5
+    names = ("report", "gradebook", "export", "collect", "cli", "gradescope", "build", "late", "pool")
+    others += [code / "grader" / f"{name}.py" for name in names]
+    others += [
+        code / "course_utils/models/translator.py",
+        code / "course_utils/weights/translator.safetensors",
+    ]
+    for path in others:
+        changed(path)
+    (code / "course_utils/exercises/tomorrow.py").write_text('"""Lab 99: of the future."""\n')
+    assert version_of(lab) == before
+
+
+def test_a_new_lab_regrades_nothing_and_another_rule_for_points_everything(lab, runner, code):
+    graded(lab, runner)
+    (code / "course_utils/exercises/tomorrow.py").write_text('"""Lab 99: of the future."""\n')
+    resume.version.cache_clear()
+    assert again_done(lab, runner) == []
+    changed(code / "grader/points.py")
+    resume.version.cache_clear()
+    assert again_done(lab, runner) == everybody(lab)
+    resume.version.cache_clear()
 
 
 def test_where_the_course_lies_is_no_part_of_it(lab, tmp_path):

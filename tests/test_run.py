@@ -13,7 +13,16 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.outcome import OUTCOME_MIME, decode
 from grader.demo import solved
-from grader.run import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, PlainRunner, scrubbed_environment
+from grader.run import (
+    CRASHED,
+    GRADED,
+    OUT_OF_MEMORY,
+    TIMED_OUT,
+    Executed,
+    PlainRunner,
+    SandboxRunner,
+    scrubbed_environment,
+)
 
 SEED = 31
 KEY = "start_here.softmax"
@@ -196,3 +205,19 @@ def test_nothing_is_left_in_the_temporary_folder(monkeypatch):
         assert os.listdir(own) == []
     finally:
         shutil.rmtree(own)
+
+
+@pytest.mark.slow
+def test_a_cell_that_came_with_the_lab_is_not_said_to_be_the_learner_s():
+    cells = notebook("while True: pass", "while True: pass", tags={1: ["added"]})
+    executed = PlainRunner(cell_seconds=1).run(cells, SEED)
+    came_with_the_lab, learners = executed.notes
+    assert came_with_the_lab.startswith("Cell `cell0`, which came with the lab, was stopped: it may compute")
+    assert learners.startswith("Cell `cell1` was stopped: it may compute for 1 seconds, and sleep for 1.")
+
+
+@pytest.mark.slow
+def test_a_notebook_may_import_a_file_that_it_has_written():
+    cells = notebook("%%writefile helper.py\nseven = 7", "from helper import seven\nprint(seven)")
+    for runner in (PlainRunner(), SandboxRunner(modules=("json",))):
+        assert printed(runner.run(cells, SEED))[1] == "7\n", runner

@@ -417,7 +417,7 @@ def test_a_cell_that_takes_too_long_is_stopped():
 
 def test_cpu_time_of_a_cell_counts_for_all_its_processes():
     source = "import os\nfor _ in range(2): os.fork()\nwhile True: pass"
-    runner = SandboxRunner(modules=MODULES, cell_seconds=20, cell_cpu_seconds=1)
+    runner = SandboxRunner(modules=MODULES, cell_seconds=1)
     executed = run("while False: pass", source, "print(3)", runner=runner)
     assert executed.state == TIMED_OUT and printed(executed)[2] == "3"
 
@@ -646,7 +646,7 @@ def test_a_preloaded_process_that_takes_nothing_does_not_hold_up_the_grader(monk
     began = time.monotonic()
     with pytest.raises(SandboxLost):
         for _ in range(10_000):
-            process.allow(1)
+            process.allow(1, 1)
     assert time.monotonic() - began < 10
     process.close()
     assert not psutil.pid_exists(process.pid) and not process.sockets.exists()
@@ -656,7 +656,7 @@ def test_a_kernel_that_is_gone_can_be_given_time_and_signals():
     process = the_idle_one()
     process.start_kernel(_connection(process), {}, Limits())
     process.signal(signal.SIGKILL)
-    process.allow(1)
+    process.allow(1, 1)
     process.signal(signal.SIGINT)
     deadline = time.monotonic() + 10
     while process.poll() is None and time.monotonic() < deadline:
@@ -678,6 +678,7 @@ def test_several_containers_in_one_process_do_not_meet():
         second.close()
 
 
+@pytest.mark.alone
 def test_an_interrupt_while_modules_are_imported_goes_through_at_once():
     timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
     began = time.monotonic()
@@ -876,3 +877,20 @@ def test_a_module_of_the_lab_s_own_that_cannot_be_imported_stops_grading():
         CourseError, match=r"no_such_module, which the lab imports, .*No module named.*make environment"
     ):
         run("1", runner=SandboxRunner(modules=("json", "no_such_module")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "long",
+    [
+        "print('x' * 34_000_000)",
+        "print(list(range(5_000_000)))",
+        "from IPython.display import HTML\ndisplay(HTML('x' * 34_000_000))",
+        "raise ValueError('x' * 40_000_000)",
+        "raise ValueError(',' * 400_000)",
+    ],
+)
+def test_an_output_too_long_to_be_sent_costs_only_itself(long):
+    executed = run("x = 1", long, "print(x)")
+    assert executed.state == GRADED and printed(executed)[2] == "1"
+    assert executed.notes == ()

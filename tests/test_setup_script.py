@@ -175,10 +175,47 @@ def test_an_environment_without_pip_is_made_anew(course: Course) -> None:
 
 def test_a_wrong_python_is_named_with_its_version(course: Course) -> None:
     (course.tools / "python3.11").rename(course.tools / "python3")
-    sentence = course.stops_with(FAKE_VERSION="3.13.2")
-    assert "needs Python 3.11" in sentence
-    assert "python3 is Python 3.13.2" in sentence
+    sentence = course.stops_with(FAKE_VERSION="3.14.2")
+    assert "needs Python 3.11, 3.12 or 3.13" in sentence
+    assert "python3 is Python 3.14.2" in sentence
     assert not (course.folder / ".venv").exists()
+
+
+def of_version(version: str) -> str:
+    return FAKE_PYTHON.replace("${FAKE_VERSION:-3.11.9}", version)
+
+
+@pytest.mark.parametrize("name", ["python3", "python"])
+@pytest.mark.parametrize("version", ["3.11.0", "3.12.7", "3.13.1"])
+def test_every_python_that_the_course_supports_is_taken(course: Course, name: str, version: str) -> None:
+    (course.tools / "python3.11").unlink()
+    course.add_tool(name, of_version(version))
+    run = course.set_up()
+    assert run.returncode == 0, run.stderr
+    assert f"checked: Python {version}" in run.stdout
+
+
+@pytest.mark.parametrize("version", ["3.10.12", "3.14.0", "3.1.3", "2.7.18", "3.130.1"])
+def test_no_other_python_is_taken(course: Course, version: str) -> None:
+    (course.tools / "python3.11").unlink()
+    course.add_tool("python3", of_version(version))
+    assert f"python3 is Python {version}" in course.stops_with()
+
+
+def test_the_newest_python_is_taken_and_an_environment_of_an_older_one_kept(course: Course) -> None:
+    course.set_up()
+    course.add_tool("python3", of_version("3.14.0"))
+    course.add_tool("python3.13", of_version("3.13.1"))
+    course.add_tool("python3.12", of_version("3.12.1"))
+    (course.folder / ".venv/.ready").unlink()
+    run = course.set_up()
+    assert "checked: Python 3.11.9" in run.stdout and "keeping the .venv" in run.stdout
+    shutil.rmtree(course.folder / ".venv")
+    assert "checked: Python 3.13.1" in course.set_up().stdout
+    (course.folder / ".venv/bin/python").write_text(of_version("3.10.1"))
+    (course.folder / ".venv/.ready").unlink()
+    run = course.set_up(PYTHON=str(course.tools / "python3.12"))
+    assert "checked: Python 3.12.1" in run.stdout and "afresh" in run.stdout
 
 
 def test_no_python_at_all_is_said(course: Course) -> None:

@@ -529,6 +529,7 @@ def test_figures_of_the_lab_draw_what_they_are_given():
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(lab, tmp_path):
     notebook = solved(lab)
     (switch,) = (cell for cell in notebook.cells if "RUN_TRAINING = True" in cell.source)

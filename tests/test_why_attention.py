@@ -266,6 +266,7 @@ def story(labs) -> dict:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_translator_that_looks_back_keeps_what_one_vector_loses(story):
     four_phrases = 3
     assert story["accuracy"]["one vector"][0] > 0.95
@@ -274,6 +275,7 @@ def test_the_translator_that_looks_back_keeps_what_one_vector_loses(story):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_trained_alignment_is_the_known_one_and_that_of_the_learner_s_functions(story):
     content = story["content"]
     assert (story["looked_at"] == story["partner"])[:, content].mean() > 0.9
@@ -281,6 +283,7 @@ def test_the_trained_alignment_is_the_known_one_and_that_of_the_learner_s_functi
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_gradients_fade_in_recurrent_layers_more_slowly_with_gates_and_not_at_all_in_attention(story):
     fade = {name: norms[99] / norms[1] for name, norms in story["norms"].items()}
     assert fade["RNN"] < fade["GRU"] < 1e-10 and fade["LSTM"] < 1e-10
@@ -290,5 +293,6 @@ def test_gradients_fade_in_recurrent_layers_more_slowly_with_gates_and_not_at_al
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_each_probe_is_nearest_to_station_in_its_own_sentence(story):
     assert story["best"].tolist() == [0, 1, 2, 3, 4]

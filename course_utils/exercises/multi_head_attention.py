@@ -26,6 +26,7 @@ READY_MADE = (  # the whole of it; attention itself (torch's scaled_dot_product_
     "torch.nn.functional.multi_head_attention_forward",
     "keras.layers.MultiHeadAttention",
     "keras.layers.GroupQueryAttention",
+    "course_utils.models.torch_attention.MultiHeadAttention",  # there for later labs
 )
 
 # ---------------------------------------------------------------------------------- the two NumPy functions
@@ -403,16 +404,22 @@ def _sizes(bias: bool):
     return inputs
 
 
-def _fixed(d_model: int, num_heads: int, d_k: int, **more: bool):
-    return lambda rng: {"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_k, **more}
+def _as_in_the_paper(**more: bool):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        num_heads, d_k = int(rng.integers(3, 13)), int(rng.integers(16, 65))
+        return {"d_model": num_heads * d_k, "num_heads": num_heads, "d_k": d_k, "d_v": d_k, **more}
+
+    return inputs
 
 
 count_parameters = Exercise(
     name="count_parameters",
     returns=("parameters",),
     cases=(
-        Case("the paper's: d_model 512, 8 heads of 64, without biases", _fixed(512, 8, 64, bias=False)),
-        Case("the pretrained encoder's: d_model 384, 12 heads of 32, with biases", _fixed(384, 12, 32)),
+        Case(
+            "d_k = d_v = d_model / num_heads, as in the paper, without biases", _as_in_the_paper(bias=False)
+        ),
+        Case("the same, with biases, as they are by default", _as_in_the_paper()),
         Case("other sizes, without biases", _sizes(False)),
         Case("other sizes, with biases", _sizes(True)),
         Case("a single head of other sizes", lambda rng: {**_sizes(True)(rng), "num_heads": 1}),

@@ -16,7 +16,7 @@ import numpy as np
 
 from course_utils.data.entities import Entity
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal
+from course_utils.exercises.properties import normal, together
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -76,18 +76,18 @@ def _word(rng: np.random.Generator, length: int) -> str:
 def _cleaning(
     lengths: Sequence[int], gaps: Sequence[str], spans: Sequence[tuple[int, int, int, int]], shuffle=False
 ):
-    """A text of random words, and spans over it.
+    """A text of random words, the first of which is of any length, and spans over the others.
 
     Args:
         lengths: of the words.
         gaps: what stands behind each word.
         spans: first word, last word, characters to add in front and behind (negative: fewer), in the order in which
             they are listed. Labels take turns.
-        shuffle: list them in an order that the seed decides.
+        shuffle: list them in another order than that of the text; the seed decides.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        text, places = "", []
+        text, places = _word(rng, rng.integers(3, 40)) + " ", []
         for length, gap in zip(lengths, gaps, strict=True):
             places.append((len(text), len(text) + length))
             text += _word(rng, length) + gap
@@ -97,7 +97,9 @@ def _cleaning(
             for i, (a, b, before, behind) in enumerate(spans)
         ]
         if shuffle:
-            entities = [entities[i] for i in rng.permutation(len(entities))]
+            entities = [
+                entities[i] for i in np.roll(np.arange(len(entities)), rng.integers(1, len(entities)))
+            ]
         return {"text": text, "entities": entities}
 
     return inputs
@@ -106,12 +108,13 @@ def _cleaning(
 def _with_stop(rng: np.random.Generator) -> Inputs:
     """Punctuation that belongs to entities: "Ltd." and "(Hons)", marked with white space around them."""
     name, subject = _word(rng, 6), _word(rng, 5)
-    text = f"at {name} Ltd. , with ({subject}) \n"
+    at = _word(rng, rng.integers(2, 40))
+    text = f"{at} {name} Ltd. , with ({subject}) \n"
     start = text.index("(")
     return {
         "text": text,
         "entities": [
-            Entity(2, 3 + len(name) + 6, "College"),
+            Entity(len(at), len(at) + 1 + len(name) + 6, "College"),
             Entity(start, start + len(subject) + 3, "Name"),
         ],
     }
@@ -173,7 +176,13 @@ clean_entities = Exercise(
             "spans that touch, with nothing between them",
             _cleaning((4, 5, 3), ("", "", ""), ((0, 0, 0, 0), (1, 1, 0, 0), (2, 2, 0, 0)), shuffle=True),
         ),
-        Case("a text without entities", lambda rng: {"text": _word(rng, 7), "entities": []}),
+        Case(
+            "a text without entities, then one with",
+            together(
+                lambda rng: {"text": _word(rng, 7), "entities": []},
+                _cleaning((5, 3), (" ", " "), ((0, 0, 0, 0), (1, 1, 0, 1))),
+            ),
+        ),
     ),
     properties=(no_white_space_at_the_ends, no_two_overlap),
 )
@@ -189,7 +198,7 @@ def _tokens(
     """Offsets and word numbers of made-up word pieces, and where each word begins and ends.
 
     Args:
-        pieces: for each word, the lengths of its pieces. 0 stands for one to four letters.
+        pieces: for each word, the lengths of its pieces. 0 stands for one to twelve letters.
         gaps: how many characters stand in front of each word; 0: it is stuck to the one before, like a comma.
         padding: so many tokens that are no text come at the end.
     """
@@ -198,7 +207,7 @@ def _tokens(
         at += gap
         begin = at
         for length in lengths:
-            length = length or int(rng.integers(1, 5))
+            length = length or int(rng.integers(1, 13))
             offsets.append((at, at + length))
             word_ids.append(number)
             at += length
@@ -735,7 +744,13 @@ decode_entities = Exercise(
             "a comma between words, stuck to the first of them",
             _decoding([[0, 2], [1], [0], [0]], (0, 0, 1, 1), ["B0", "O", "B0", "O"]),
         ),
-        Case("nothing found", _decoding([[0], [0], [0]], (0, 1, 1), ["O", "O", "O"])),
+        Case(
+            "nothing found, then something",
+            together(
+                _decoding([[0], [0], [0]], (0, 1, 1), ["O", "O", "O"]),
+                _decoding([[0], [0], [0], [0]], (0, 1, 1, 1), ["O", "B1", "O", "B0"]),
+            ),
+        ),
     ),
     properties=(no_two_overlap,),
 )
@@ -743,12 +758,27 @@ decode_entities = Exercise(
 # ---------------------------------------------------------------------------------- entity_scores
 
 
-def _documents(*documents: tuple[Sequence[tuple[int, int, int]], Sequence[tuple[int, int, int]]]):
-    """Gold and predicted entities of each document, as (start, end, number of the label) in tens of characters."""
+def _documents(
+    *documents: tuple[Sequence[tuple[int, int, int]], Sequence[tuple[int, int, int]]], more: bool = True
+):
+    """Gold and predicted entities of each document, as (start, end, number of the label) in tens of characters.
+
+    Args:
+        more: there are more of label 0 in the first document, which were found, missed and invented; how many, the
+            seed decides.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         shift = int(rng.integers(0, 5))
         kinds = [KINDS[i] for i in rng.permutation(len(KINDS))]
+        # Far more are invented than missed, so that precision and recall are never equal by chance.
+        counts = rng.integers([1, 1, 15], [20, 10, 30]) if more else (0, 0, 0)
+        found, missed, invented = (
+            [(place, place + 1, 0) for place in range(start, start + count)]
+            for start, count in zip((100, 200, 300), counts, strict=True)
+        )
+        (gold, predicted), *others = documents
+        lists = [([*gold, *found, *missed], [*predicted, *found, *invented]), *others]
 
         def spans(rows: Iterable[tuple[int, int, int]]) -> list[Entity]:
             rows = list(rows)
@@ -756,8 +786,8 @@ def _documents(*documents: tuple[Sequence[tuple[int, int, int]], Sequence[tuple[
             return [made[i] for i in rng.permutation(len(made))]
 
         return {
-            "gold": [spans(gold) for gold, _ in documents],
-            "predicted": [spans(predicted) for _, predicted in documents],
+            "gold": [spans(gold) for gold, _ in lists],
+            "predicted": [spans(predicted) for _, predicted in lists],
         }
 
     return inputs
@@ -803,7 +833,7 @@ entity_scores = Exercise(
     call=_call_scores,
     cases=(
         Case(
-            "two of three found, one invented",
+            "some found, some missed, some invented",
             _documents(([(0, 1, 0), (2, 4, 0), (5, 6, 0)], [(0, 1, 0), (2, 4, 0), (7, 8, 0), (9, 12, 0)])),
         ),
         Case(
@@ -836,10 +866,21 @@ entity_scores = Exercise(
             "a label that was never found, and one that is not there",
             _documents(([(0, 1, 0), (2, 3, 0), (4, 5, 1)], [(0, 1, 0), (6, 7, 2), (8, 9, 2)])),
         ),
-        Case("nothing was found", _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []))),
         Case(
-            "everything was found",
-            _documents(([(0, 1, 0), (2, 3, 1)], [(0, 1, 0), (2, 3, 1)]), ([(4, 6, 2)], [(4, 6, 2)])),
+            "nothing was found, then something",
+            together(
+                _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []), more=False),
+                _documents(([(0, 1, 0)], [(0, 1, 0)])),
+            ),
+        ),
+        Case(
+            "everything was found, then not everything",
+            together(
+                _documents(
+                    ([(0, 1, 0), (2, 3, 1)], [(0, 1, 0), (2, 3, 1)]), ([(4, 6, 2)], [(4, 6, 2)]), more=False
+                ),
+                _documents(([(0, 1, 1)], [(0, 1, 1)])),
+            ),
         ),
     ),
     properties=(between_precision_and_recall,),

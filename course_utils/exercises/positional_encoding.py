@@ -6,13 +6,12 @@ mistake hides behind two axes of equal length.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
-from course_utils.exercises.properties import normal
+from course_utils.exercises.properties import normal, together
 from course_utils.quiz import Option, Question
 
 TITLE, MINUTES = "Positional encoding", 75  # of the overview; the minutes are a learner's
@@ -23,10 +22,35 @@ FLOAT32 = 1e-4
 # ---------------------------------------------------------------------------------- get_angles
 
 
-def _grid(positions: Sequence[int], features: Sequence[int], d_model: int):
-    return lambda rng: {
-        "positions": np.array(positions)[:, None], "features": np.array(features)[None, :], "d_model": d_model
-    }  # fmt: skip
+def _even(rng: np.random.Generator, low: int, high: int, *others: int) -> int:
+    """An even number from low to high that is none of the others."""
+    return int(rng.choice([number for number in range(low, high + 1, 2) if number not in others]))
+
+
+def _from_zero(few: int, many: int, low: int, high: int):
+    """All features of so many positions, counted from 0."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        count = int(rng.integers(few, many + 1))
+        d_model = _even(rng, low, high, count)
+        return {
+            "positions": np.arange(count)[:, None], "features": np.arange(d_model)[None, :], "d_model": d_model
+        }  # fmt: skip
+
+    return inputs
+
+
+def _from_elsewhere(rng: np.random.Generator) -> Inputs:
+    d_model = _even(rng, 6, 12)
+    positions = rng.permutation(np.arange(2, 90))[:3]
+    return {"positions": positions[:, None], "features": np.arange(d_model)[None, :], "d_model": d_model}
+
+
+def _some_features(rng: np.random.Generator) -> Inputs:
+    d_model = _even(rng, 8, 16)
+    odd, even = 3 + 2 * rng.integers(d_model // 2 - 1), 4 + 2 * rng.integers(d_model // 2 - 2)
+    positions = rng.permutation(np.arange(1, 40))[:4]
+    return {"positions": positions[:, None], "features": np.array([[odd, 0, even]]), "d_model": d_model}
 
 
 def _drawn_grid(rng: np.random.Generator) -> Inputs:
@@ -52,10 +76,10 @@ get_angles = Exercise(
     name="get_angles",
     returns=("angles",),
     cases=(
-        Case("positions 0 to 4, all 6 features", _grid(range(5), range(6), 6)),
-        Case("positions 0 to 6, all 10 features", _grid(range(7), range(10), 10)),
-        Case("positions that do not begin at 0", _grid((3, 50, 7), range(8), 8)),
-        Case("only some of the features: 5, 0 and 3 of 8", _grid((1, 2, 9, 30), (5, 0, 3), 8)),
+        Case("a few positions, counted from 0, and all features", _from_zero(4, 19, 6, 40)),
+        Case("many positions, counted from 0, and all features", _from_zero(20, 60, 24, 40)),
+        Case("positions that do not begin at 0", _from_elsewhere),
+        Case("only some of the features, in another order", _some_features),
         Case("far positions and 7 features of 12, drawn at random", _drawn_grid),
     ),
     properties=(pairs_share_an_angle,),
@@ -64,12 +88,17 @@ get_angles = Exercise(
 # ---------------------------------------------------------------------------------- positional_encoding
 
 
-def _table(max_len: int, d_model: int):
-    return lambda rng: {"max_len": max_len, "d_model": d_model}
+def _table(shortest: int, longest: int, low: int, high: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        max_len = int(rng.integers(shortest, longest + 1))
+        return {"max_len": max_len, "d_model": _even(rng, low, high, max_len)}
+
+    return inputs
 
 
-def _drawn_table(rng: np.random.Generator) -> Inputs:
-    return {"max_len": int(rng.integers(30, 60)), "d_model": 2 * int(rng.integers(5, 12))}
+def _short_and_long(rng: np.random.Generator) -> list[Inputs]:
+    short = _table(3, 9, 22, 44)(rng)  # wider than even the longer one is long
+    return [short, {**short, "max_len": short["max_len"] + int(rng.integers(4, 12))}]
 
 
 def every_pair_is_on_the_unit_circle(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -89,31 +118,30 @@ positional_encoding = Exercise(
     returns=("encoding",),
     uses=("get_angles",),
     cases=(
-        Case("7 positions, 6 features", _table(7, 6)),
-        Case("one position only: position 0", _table(1, 8)),
-        Case("5 positions, 2 features: a single pair", _table(5, 2)),
-        Case("120 positions, 16 features", _table(120, 16)),
-        Case("sizes drawn at random", _drawn_table),
-        Case(
-            "6 positions, then 11",
-            lambda rng: [{"max_len": 6, "d_model": 8}, {"max_len": 11, "d_model": 8}],
-            a_position_does_not_know_the_length,
-        ),
+        Case("a small table", _table(4, 20, 4, 40)),
+        Case("one position only: position 0", _table(1, 1, 4, 400)),
+        Case("two features: a single pair", _table(4, 90, 2, 2)),
+        Case("a large table", _table(100, 160, 10, 40)),
+        Case("a table, then a longer one", _short_and_long, a_position_does_not_know_the_length),
     ),
     properties=(every_pair_is_on_the_unit_circle,),
+    bypasses=(  # there for later labs
+        "course_utils.models.torch_attention.sinusoidal_positions",
+        "course_utils.models.keras_translator.positional_encoding",
+    ),
     atol=FLOAT32,
 )
 
 # ---------------------------------------------------------------------------------- shift_matrix
 
 
-def _shift(offset: int, d_model: int):
-    return lambda rng: {"offset": offset, "d_model": d_model}
+def _shift(least: int, most: int, low: int, high: int):
+    return lambda rng: {"offset": int(rng.integers(least, most + 1)), "d_model": _even(rng, low, high)}
 
 
 def _two_steps_and_their_sum(rng: np.random.Generator) -> list[Inputs]:
-    first, second = int(rng.integers(2, 9)), int(rng.integers(10, 19))
-    return [{"offset": offset, "d_model": 6} for offset in (first, second, first + second)]
+    first, second, d_model = int(rng.integers(2, 9)), int(rng.integers(10, 19)), _even(rng, 4, 10)
+    return [{"offset": offset, "d_model": d_model} for offset in (first, second, first + second)]
 
 
 def rotations_compose(runs: list[Run]) -> np.ndarray:
@@ -139,14 +167,14 @@ shift_matrix = Exercise(
     returns=("matrix",),
     uses=("get_angles",),
     cases=(
-        Case("one step ahead, 4 features", _shift(1, 4)),
-        Case("3 steps ahead, 8 features", _shift(3, 8)),
-        Case("2 steps back: offset -2, 6 features", _shift(-2, 6)),
-        Case("offset 0: nothing moves", _shift(0, 6)),
+        Case("one step ahead, for two sizes", together(_shift(1, 1, 4, 40), _shift(1, 1, 42, 60))),
+        Case("a few steps ahead", _shift(2, 9, 6, 60)),
+        Case("a few steps back: the offset is negative", _shift(-9, -2, 6, 60)),
         Case(
-            "an offset drawn at random, 10 features",
-            lambda rng: {"offset": int(rng.integers(24, 43)), "d_model": 10},
+            "no step, by which nothing moves, then some steps",
+            together(_shift(0, 0, 4, 8), _shift(2, 19, 6, 40)),
         ),
+        Case("many steps ahead", _shift(24, 90, 8, 40)),
         Case("two offsets and their sum", _two_steps_and_their_sum, rotations_compose),
     ),
     properties=(lengths_and_angles_are_kept, pairs_are_kept_apart),
@@ -169,6 +197,12 @@ def _same_sentence_three_times(rng: np.random.Generator) -> Inputs:
     return {**inputs, "token_ids": np.repeat(inputs["token_ids"], 3, axis=0)}
 
 
+def _zero_table(rng: np.random.Generator) -> Inputs:
+    seq_len = int(rng.integers(5, 30))
+    table = np.zeros((seq_len + 4, _even(rng, 4, 40, seq_len, seq_len + 4)))
+    return {"token_ids": rng.integers(seq_len, seq_len + 4, (2, seq_len)), "table": table}
+
+
 def equal_sentences_are_equal(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     """Equal sentences of a batch become equal vectors: positions are counted along the sentence."""
     ids, x = inputs["token_ids"], outputs["x"]
@@ -186,10 +220,7 @@ embed_tokens = Exercise(
         Case("a batch of 3 sentences of 4 tokens", _tokens(3, 4, vocab_size=13, d_model=10)),
         Case("two leading axes: (2, 3, 7)", _tokens(2, 3, 7, vocab_size=15, d_model=4)),
         Case("the same sentence three times", _same_sentence_three_times),
-        Case(
-            "a table of zeros: what is left is the positions",
-            lambda rng: {"token_ids": rng.integers(6, 10, (2, 6)), "table": np.zeros((10, 8))},
-        ),
+        Case("a table of zeros: what is left is the positions", _zero_table),
     ),
     properties=(equal_sentences_are_equal,),
 )
@@ -271,7 +302,10 @@ learned_positional_embedding = Exercise(
         Case("3 sentences of 4 tokens, a table for 7 positions", _sentences(3, 4, 6, 7)),
         Case("2 sentences of 5 tokens, a table for just 5 positions", _sentences(2, 5, 8, 5)),
         Case("4 sentences of a single token, a table for 6 positions", _sentences(4, 1, 3, 6)),
-        Case("7 tokens, but a table for 5 positions: refused with a ValueError", _sentences(2, 7, 4, 5)),
+        Case(
+            "4 tokens and 7, and a table for 5 positions: the 7 are refused with a ValueError",
+            together(_sentences(2, 4, 6, 5), _sentences(2, 7, 4, 5)),
+        ),
     ),
     properties=(all_sentences_get_the_same_rows,),
 )
@@ -328,7 +362,10 @@ rotary_embedding = Exercise(
         Case("batch and heads: (2, 3, 5, 10)", _vectors(2, 3, 5, 10)),
         Case("positions drawn at random", _vectors(4, 6, positions="drawn at random")),
         Case("a batch at positions drawn at random", _vectors(3, 5, 8, positions="drawn at random")),
-        Case("everything at position 0: nothing turns", _vectors(2, 3, 4, positions="all 0")),
+        Case(
+            "everything at position 0, where nothing turns, then elsewhere",
+            together(_vectors(2, 3, 4, positions="all 0"), _vectors(2, 3, 4, positions="drawn at random")),
+        ),
         Case("queries and keys, then both moved by the same offset", _both_moved, only_the_distance_counts),
     ),
     properties=(pairs_keep_their_length,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,16 @@ def random_mask(rng: np.random.Generator, *shape: int, allowed: float = 0.6) -> 
     np.put_along_axis(mask, order[..., :1], True, axis=-1)
     np.put_along_axis(mask, order[..., 1:2], False, axis=-1)
     return mask
+
+
+def together(
+    *makers: Callable[[np.random.Generator], Inputs],
+) -> Callable[[np.random.Generator], list[Inputs]]:
+    """Inputs of one case that is right only if the run of each maker is.
+
+    For what a constant would get right: beside it stands a run in which that constant is wrong.
+    """
+    return lambda rng: [make(rng) for make in makers]
 
 
 def weights_are_probabilities(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal, trained_in_training_mode, weights_have_moved
+from course_utils.exercises.properties import normal, together, trained_in_training_mode, weights_have_moved
 from course_utils.exercises.transformer_pytorch import PlainDescent, one_thread, tensors
 from course_utils.quiz import Option, Question
 
@@ -76,7 +76,7 @@ def _token_span(
         _, offsets = PieceTokenizer()(context)
         start = place_of(context, words[begins])[0] + cut[0]
         end = place_of(context, words[ends - 1])[1] - cut[1]
-        question = [None] * int(rng.integers(4, 7))
+        question = [None] * int(rng.integers(4, 60))
         return {
             "offsets": [None, *question, None, *offsets[holds], None, None, None],
             "start": start,
@@ -124,10 +124,22 @@ answer_token_span = Exercise(
         Case("it ends with the last character of the text", _mark_at_the_end),
         Case("a later window that holds it", _token_span(5, 7, slice(6, 17))),
         Case("it begins and ends within a token", _token_span(3, 5, cut=(1, 1))),
-        Case("a window that cuts it off at the end", _token_span(4, 7, slice(0, 11))),
-        Case("a window that has its end only", _token_span(2, 5, slice(7, 17))),
-        Case("a window before it", _token_span(6, 8, slice(0, 9))),
-        Case("a window behind it", _token_span(0, 2, slice(8, 19))),
+        Case(
+            "a window that cuts it off at the end, and one that holds it",
+            together(_token_span(4, 7, slice(0, 11)), _token_span(4, 7, slice(0, 16))),
+        ),
+        Case(
+            "a window that has its end only, and one that holds it",
+            together(_token_span(2, 5, slice(7, 17)), _token_span(2, 5, slice(2, 17))),
+        ),
+        Case(
+            "a window before it, and one that holds it",
+            together(_token_span(6, 8, slice(0, 9)), _token_span(6, 8, slice(6, 19))),
+        ),
+        Case(
+            "a window behind it, and one that holds it",
+            together(_token_span(0, 2, slice(8, 19)), _token_span(0, 2, slice(0, 11))),
+        ),
     ),
     properties=(tokens_cover_the_answer,),
 )
@@ -139,10 +151,15 @@ def _windows(count: int, overlap: int, missing: int = 0) -> Callable[[np.random.
     """A length that takes so many windows; the last one lacks ``missing`` tokens to be full."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        size = int(rng.integers(11, 16))
+        size = int(rng.integers(11, 120))
         return {"length": size + (count - 1) * (size - overlap) - missing, "size": size, "overlap": overlap}
 
     return inputs
+
+
+def _one_too_many(rng: np.random.Generator) -> Inputs:
+    inputs = _windows(1, 4)(rng)
+    return {**inputs, "length": inputs["length"] + 1}
 
 
 def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -182,7 +199,7 @@ split_into_windows = Exercise(
     cases=(
         Case("everything fits into one window", _windows(1, 3, missing=4)),
         Case("it fits exactly", _windows(1, 4)),
-        Case("one token too many for one window", _windows(2, 4, missing=6)),
+        Case("one token too many for one window", _one_too_many),
         Case("three windows, the last one full", _windows(3, 5)),
         Case("four windows, the last one short", _windows(4, 3, missing=2)),
         Case("no overlap", _windows(3, 0, missing=5)),
@@ -552,16 +569,23 @@ best_span = Exercise(
 
 
 def _pairs(*templates: tuple[str, Sequence[str]]) -> Callable[[np.random.Generator], Inputs]:
-    """Pairs of a prediction and the right answers; the capital letters X, Y, Z in braces stand for words."""
+    """Pairs of a prediction and the right answers; the capital letters X, Y, Z in braces stand for words.
+
+    Among them stand plain ones, equal and different. How many, and in which order all stand, the seed decides: so no
+    scores are right that do not look at the words.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         words = dict(zip("XYZW", new_words(rng, 4), strict=True))
         words |= {letter.lower(): word.title() for letter, word in words.items()}
+        equal, different = rng.integers(2, 6, 2)
+        all_pairs = [*templates, *[("{W}", ["{W}"])] * equal, *[("{W}", ["{Z}"])] * different]
+        all_pairs = [all_pairs[place] for place in rng.permutation(len(all_pairs))]
 
         def filled(text: str) -> str:
             return re.sub(r"\{(\w)\}", lambda found: words[found[1]], text)
 
-        return {"pairs": [(filled(said), tuple(map(filled, golds))) for said, golds in templates]}
+        return {"pairs": [(filled(said), tuple(map(filled, golds))) for said, golds in all_pairs]}
 
     return inputs
 

@@ -84,7 +84,7 @@ def _token_spans(title: str, inner: bool = False) -> Callable[[np.random.Generat
         words, rows = new_words(rng, 9), _PLACES[title]
         context = " ".join(words) + "."
         _, pairs = PieceTokenizer()(context)
-        front = int(rng.integers(4, 7))
+        front = int(rng.integers(4, 60))
         offsets = np.full((len(rows), front + 19 + 2, 2), -1, dtype=np.int32)
         starts, ends = np.zeros((2, len(rows)), dtype=np.int32)
         for row, (first, last, begin, end) in enumerate(rows):

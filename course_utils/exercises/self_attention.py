@@ -16,6 +16,7 @@ from course_utils.exercises.properties import (
     normal,
     output_is_finite,
     random_mask,
+    together,
     weights_are_probabilities,
 )
 from course_utils.quiz import Option, Question
@@ -42,6 +43,7 @@ READY_MADE = (  # what would do the work of the attention functions
     "keras.layers.GroupQueryAttention",
     "keras.ops.dot_product_attention",
     "course_utils.maths.scaled_dot_product_attention",  # there for later labs
+    "course_utils.models.torch_attention.MultiHeadAttention",
 )
 
 # ---------------------------------------------------------------------------------- project_qkv
@@ -188,35 +190,55 @@ scaled_dot_product_attention = Exercise(
 # ---------------------------------------------------------------------------------- masks
 
 
-def _token_ids(lengths: Sequence[int], seq_len: int, pad_id: int = 0):
+def _token_ids(sentences: int, padded: bool = True, pad_id: int = 0):
+    """Sentences of lengths drawn at random, padded to the longest of them; or all of one length."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
-        ids = rng.integers(1, 50, (len(lengths), seq_len))
+        seq_len = int(rng.integers(7, 20))
+        lengths = rng.integers(2, seq_len, sentences) if padded else np.full(sentences, seq_len)
+        lengths[rng.integers(sentences)] = seq_len
+        ids = rng.integers(1, 50, (sentences, seq_len))
         ids[ids == pad_id] = 51
-        ids[np.arange(seq_len) >= np.array(lengths)[:, None]] = pad_id
+        ids[np.arange(seq_len) >= lengths[:, None]] = pad_id
         return {"token_ids": ids} if pad_id == 0 else {"token_ids": ids, "pad_id": pad_id}
 
     return inputs
+
+
+def _single_sentence(rng: np.random.Generator) -> Inputs:
+    ids = rng.integers(1, 50, rng.integers(24, 60))
+    ids[-rng.integers(2, 20) :] = 0
+    return {"token_ids": ids}
 
 
 padding_mask = Exercise(
     name="padding_mask",
     returns=("mask",),
     cases=(
-        Case("three sentences of 5, 2 and 4 tokens, padded to 5", _token_ids((5, 2, 4), 5)),
-        Case("one sentence, as a vector of 6 ids", lambda rng: {"token_ids": np.array([7, 3, 9, 2, 0, 0])}),
-        Case("padded with another id: pad_id=3", _token_ids((2, 6), 6, pad_id=3)),
-        Case("a batch without any padding", _token_ids((4, 4), 4)),
+        Case("three sentences, padded to the longest of them", _token_ids(3)),
+        Case("one sentence, as a vector of ids", _single_sentence),
+        Case("padded with another id: pad_id=3", _token_ids(2, pad_id=3)),
+        Case(
+            "a batch without any padding, then one with", together(_token_ids(5, padded=False), _token_ids(4))
+        ),
     ),
 )
+
+
+def _sequence(shortest: int, longest: int):
+    return lambda rng: {"seq_len": int(rng.integers(shortest, longest + 1))}
+
 
 causal_mask = Exercise(
     name="causal_mask",
     returns=("mask",),
     cases=(
-        Case("a sequence of 5", lambda rng: {"seq_len": 5}),
-        Case("a sequence of 2", lambda rng: {"seq_len": 2}),
-        Case("a sequence of 1: it sees itself", lambda rng: {"seq_len": 1}),
-        Case("a sequence of 9", lambda rng: {"seq_len": 9}),
+        Case("two short sequences, one after the other", together(_sequence(2, 19), _sequence(20, 49))),
+        Case("a long sequence", _sequence(50, 300)),
+        Case(
+            "a sequence of 1, which sees itself, then a longer one",
+            together(_sequence(1, 1), _sequence(2, 300)),
+        ),
     ),
 )
 
@@ -233,12 +255,11 @@ combine_masks = Exercise(
             lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
         ),
         Case(
-            "first is None: it allows everything",
-            lambda rng: {"first": None, "second": random_mask(rng, 3, 4)},
-        ),
-        Case(
-            "second is None: it allows everything",
-            lambda rng: {"first": random_mask(rng, 3, 4), "second": None},
+            "one of the two masks is None: it allows everything",
+            together(
+                lambda rng: {"first": None, "second": random_mask(rng, 3, 4)},
+                lambda rng: {"first": random_mask(rng, 3, 5), "second": None},
+            ),
         ),
     ),
 )

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import at_words, normal, trained_in_training_mode, weights_have_moved
+from course_utils.exercises.properties import (
+    at_words,
+    normal,
+    together,
+    trained_in_training_mode,
+    weights_have_moved,
+)
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -278,7 +284,14 @@ layer_norm = Exercise(
         Case("all other words changed", _others_changed, every_word_by_itself),
     ),
     properties=(rows_are_standardised,),
-    bypasses=("torch.nn.LayerNorm", "torch.nn.functional.layer_norm", "torch.layer_norm"),
+    bypasses=(
+        "torch.nn.LayerNorm",
+        "torch.nn.functional.layer_norm",
+        "torch.layer_norm",
+        "torch.native_layer_norm",
+        "keras.layers.LayerNormalization",
+        "keras.ops.layer_normalization",
+    ),
 )
 
 # ---------------------------------------------------------------------------------- FeedForward
@@ -375,8 +388,11 @@ encoder_layer = Exercise(
             _encoder_layer_inputs(dropout_rate=1.0, training=True),
         ),
         Case(
-            "the same, pre-norm: the layer gives x itself",
-            _encoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "the same, pre-norm: in training mode the layer gives x itself, in evaluation mode it does not",
+            together(
+                _encoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _encoder_layer_inputs(dropout_rate=1.0, norm_first=True),
+            ),
         ),
         Case("the words in reverse order", _encoder_layer_reordered, outputs_follow_their_words),
         Case("two more words of padding", _encoder_layer_padded, padding_changes_no_real_word),
@@ -604,15 +620,18 @@ decoder = Exercise(
 
 
 def _two_batches(
-    lengths: Sequence[int], source_len: int, target_lengths: Sequence[int], target_len: int, pad_id: int = PAD
+    pairs: int, source: tuple[int, int], target: tuple[int, int], padded: bool = True, pad_id: int = PAD
 ):
+    """So many pairs. ``source`` and ``target``: least and greatest number of columns; one sentence fills them."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         made: dict[str, Any] = {}
-        for name, real, longest in (
-            ("source_ids", lengths, source_len), ("target_ids", target_lengths, target_len)
-        ):  # fmt: skip
-            ids = rng.integers(20, 50, (len(real), longest))
-            made[name] = np.where(_real(np.array(real), longest), ids, pad_id)
+        for name, (least, most) in (("source_ids", source), ("target_ids", target)):
+            longest = int(rng.integers(least, most + 1))
+            lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
+            lengths[rng.integers(pairs)] = longest
+            ids = rng.integers(20, 50, (pairs, longest))
+            made[name] = np.where(_real(lengths, longest), ids, pad_id)
         return made if pad_id == PAD else {**made, "pad_id": pad_id}
 
     return inputs
@@ -631,11 +650,11 @@ make_masks = Exercise(
     returns=("source_mask", "target_mask"),
     call=call_with_tensors,
     cases=(
-        Case("three pairs of sentences, padded", _two_batches((7, 4, 5), 7, (3, 6, 4), 6)),
-        Case("two pairs, the source shorter than the target", _two_batches((2, 4), 4, (8, 5), 8)),
-        Case("padded with another id: pad_id=9", _two_batches((5, 3, 4), 5, (2, 6, 7), 7, pad_id=9)),
-        Case("a batch without any padding", _two_batches((5, 5, 5, 5), 5, (3, 3, 3, 3), 3)),
-        Case("a target of one word only: it sees itself", _two_batches((6, 3), 6, (1, 1), 1)),
+        Case("three pairs of sentences, padded", _two_batches(3, (9, 14), (5, 8))),
+        Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
+        Case("padded with another id: pad_id=9", _two_batches(3, (5, 7), (8, 14), pad_id=9)),
+        Case("a batch without any padding", _two_batches(4, (16, 30), (5, 15), padded=False)),
+        Case("targets of a single word, which sees itself", _two_batches(3, (6, 20), (1, 1))),
     ),
     properties=(future_is_blocked,),
     bypasses=("torch.nn.Transformer.generate_square_subsequent_mask",),
@@ -833,12 +852,18 @@ label_smoothed_loss = Exercise(
 # ---------------------------------------------------------------------------------- warmup_schedule
 
 
-def _rate(step: int, d_model: int, warmup_steps: int, factor: float = 1.0):
-    return lambda rng: {"step": step, "d_model": d_model, "warmup_steps": warmup_steps, "factor": factor}
+def _rate(of_warmup: Sequence[float], factor: bool = False):
+    """Rates at these parts of the warm-up's length, which is drawn, a multiple of 4; at 0 stands the first step."""
 
+    def inputs(rng: np.random.Generator) -> list[Inputs]:
+        drawn = {
+            "d_model": int(rng.integers(64, 600)),
+            "warmup_steps": 4 * int(rng.integers(50, 200)),
+            "factor": round(rng.uniform(0.4, 0.9), 2) if factor else 1.0,
+        }
+        return [{"step": max(1, round(part * drawn["warmup_steps"])), **drawn} for part in of_warmup]
 
-def _around_the_peak(rng: np.random.Generator) -> list[Inputs]:
-    return [_rate(step, 512, 400)(rng) for step in (200, 300, 400, 800, 1600)]
+    return inputs
 
 
 def peak_at_the_end_of_warmup(runs: list[Run]) -> np.ndarray:
@@ -857,11 +882,11 @@ warmup_schedule = Exercise(
     rtol=1e-4,
     atol=1e-10,
     cases=(
-        Case("the first step of 4000 of warm-up, d_model 512", _rate(1, 512, 4000)),
-        Case("step 100 of a warm-up of 300, d_model 128", _rate(100, 128, 300)),
-        Case("the last step of warm-up", _rate(300, 128, 300)),
-        Case("long after the warm-up, with factor 0.7", _rate(5000, 128, 300, factor=0.7)),
-        Case("before, at and after the peak", _around_the_peak, peak_at_the_end_of_warmup),
+        Case("the first step", _rate([0])),
+        Case("a step in the warm-up", _rate([0.33])),
+        Case("the last step of the warm-up", _rate([1])),
+        Case("long after the warm-up, with a factor below 1", _rate([5], factor=True)),
+        Case("before, at and after the peak", _rate([0.5, 0.75, 1, 2, 4]), peak_at_the_end_of_warmup),
     ),
 )
 
@@ -1036,7 +1061,8 @@ class ScriptedModel:
         named = self.probabilities.get(key, {}) if prefix[0] == self.bos_id else {}
         named = named or {self.eos_id: 0.6}
         others = [word for word in self.order if word not in named]
-        shares = np.linspace(1, 1.5, len(others))
+        # Other shares at every length: else "x y" and "y x" would be equally probable, and rounding would choose.
+        shares = np.linspace(1, 1.5 + 0.1 * len(prefix), len(others))
         rest = (1 - sum(named.values())) * shares / shares.sum()
         probabilities = np.empty(self.words)
         probabilities[list(named)] = list(named.values())
@@ -1124,7 +1150,7 @@ SHORT_OR_LONG: _Tree = {  # the short sentence is more probable, the long one is
     "a": {END: 0.5, "d": 0.2},
     "b": {"c": 0.8},
     "b c": {"d": 0.8},
-    "b c d": {END: 0.85},
+    "b c d": {END: 0.8},
     "a d": {END: 0.4},
 }
 CROWDED: _Tree = {  # a short sentence ends early; of two long ones the lesser at first is the best in the end
@@ -1198,7 +1224,10 @@ beam_search = Exercise(
         Case("beam_size 2 finds what greedy search misses", _tree(GARDEN_PATH, 2, 1.0)),
         Case("the same model with beam_size 1: greedy search", _tree(GARDEN_PATH, 1, 1.0)),
         Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
-        Case("the same, length_penalty 0: sums are compared", _tree(SHORT_OR_LONG, 2, 0.0)),
+        Case(
+            "the same for two models, length_penalty 0: sums are compared",
+            together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
+        ),
         Case("a sentence that has ended makes room for better ones", _tree(CROWDED, 2, 1.0)),
         Case("no sentence ends within max_len=4", _tree(ENDLESS, 2, 1.0, max_len=4)),
         Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 5})),

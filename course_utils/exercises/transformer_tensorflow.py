@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import at_words, normal, weights_have_moved
+from course_utils.exercises.properties import at_words, normal, together, weights_have_moved
 from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
@@ -387,8 +387,10 @@ encoder_layer = Exercise(
             _encoder_layer_inputs(training=True),
         ),
         Case(
-            "the same, pre-norm: the layer gives x itself",
-            _encoder_layer_inputs(training=True, norm_first=True),
+            "the same, pre-norm: in training the layer gives x itself, otherwise it does not",
+            together(
+                _encoder_layer_inputs(training=True, norm_first=True), _encoder_layer_inputs(norm_first=True)
+            ),
         ),
     ),
 )
@@ -769,10 +771,17 @@ masked_loss = Exercise(
 # ---------------------------------------------------------------------------------- masked_accuracy
 
 
-def _guessed(lengths: Sequence[int], longest: int, words: int, right: Sequence[int], pad_id: int = PAD):
-    """Labels, and logits that are right for so many words of each sentence, and say padding at the padding."""
+def _guessed(words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD):
+    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding.
+
+    They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
+    other share is the accuracy by chance. Or for none at all.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
+        longest = int(rng.integers(16, 60))
+        lengths = [int(rng.integers(3, 7)), longest, int(rng.integers(7, 16))] if padded else [longest] * 3
+        right = [1, longest, int(rng.integers((lengths[2] + 1) // 2, lengths[2]))] if some_right else [0] * 3
         made = dict(_labelled(lengths, longest, words, pad_id)(rng))
         guesses = made["labels"].copy()
         for row, (length, hits) in enumerate(zip(lengths, right, strict=True)):
@@ -788,9 +797,9 @@ def _guessed(lengths: Sequence[int], longest: int, words: int, right: Sequence[i
 
 
 def _accuracy_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _guessed((3, 6, 4), 6, 11, (1, 4, 4))(rng)
+    inputs = _guessed(64)(rng)
     more = _with_more_padding(inputs, rng)
-    more["logits"][:, 6:, PAD] = 5  # sure of the padding
+    more["logits"][:, inputs["labels"].shape[1] :, PAD] = 5  # sure of the padding
     return [inputs, more]
 
 
@@ -805,10 +814,13 @@ masked_accuracy = Exercise(
     call=call_with_tensors,
     seconds=SECONDS,
     cases=(
-        Case("no padding: 7 of 12 words are right", _guessed((4, 4, 4), 4, 9, (1, 4, 2))),
-        Case("sentences of 3, 6 and 4 words: 9 of 13 are right", _guessed((3, 6, 4), 6, 11, (1, 4, 4))),
-        Case("all wrong but the padding", _guessed((5, 2), 5, 10, (0, 0))),
-        Case("padded with another id: pad_id=6", _guessed((5, 2, 4), 5, 8, (2, 1, 4), pad_id=6)),
+        Case("three sentences without padding", _guessed(61, padded=False)),
+        Case("a short, a long and a middle sentence, padded", _guessed(62)),
+        Case(
+            "all wrong but the padding, then some words right",
+            together(_guessed(63, some_right=False), _guessed(63)),
+        ),
+        Case("padded with another id: pad_id=6", _guessed(61, pad_id=6)),
         Case("four more columns of padding", _accuracy_with_more_padding, padding_changes_no_accuracy),
     ),
 )
@@ -816,8 +828,30 @@ masked_accuracy = Exercise(
 # ---------------------------------------------------------------------------------- WarmupSchedule
 
 
-def _rates(steps: Sequence[int], how: str = "called", **config: Any):
-    return lambda rng: {"config": config, "steps": np.array(steps), "how": how}
+def _rates(
+    steps: Sequence[int],
+    warmup_steps: tuple[int, int],
+    how: str = "called",
+    factor: tuple[float, float] | None = None,
+):
+    """Rates after so many updates, with a width, a warm-up and perhaps a factor drawn from these ranges."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        config = {
+            "embedding_dim": int(rng.integers(40, 600)),
+            "warmup_steps": int(rng.integers(*warmup_steps)),
+        }
+        config |= {"factor": round(rng.uniform(*factor), 2)} if factor else {}
+        return {"config": config, "steps": np.array(steps), "how": how}
+
+    return inputs
+
+
+def _around_the_peak(rng: np.random.Generator) -> Inputs:
+    inputs = _rates((), (50, 200))(rng)
+    quarter = inputs["config"]["warmup_steps"]
+    config = {**inputs["config"], "warmup_steps": 4 * quarter}
+    return {**inputs, "config": config, "steps": quarter * np.array([2, 3, 4, 8, 16]) - 1}
 
 
 def _call_schedule(learner: Callable, inputs: Inputs) -> np.ndarray:
@@ -872,20 +906,16 @@ warmup_schedule = Exercise(
     rtol=1e-4,
     atol=1e-10,
     cases=(
-        Case("the first three updates of the paper", _rates((0, 1, 2), embedding_dim=512, warmup_steps=4000)),
-        Case(
-            "before, at and after the peak",
-            _rates((199, 299, 399, 799, 1599), embedding_dim=128, warmup_steps=400),
-            peak_at_the_end_of_warmup,
-        ),
-        Case("with factor 0.7", _rates((99, 5000), embedding_dim=128, warmup_steps=300, factor=0.7)),
+        Case("the first three updates", _rates((0, 1, 2), (1000, 8000))),
+        Case("before, at and after the peak", _around_the_peak, peak_at_the_end_of_warmup),
+        Case("with a factor below 1", _rates((99, 5000), (200, 400), factor=(0.4, 0.9))),
         Case(
             "in an optimizer: what its first three updates take off a weight",
-            _rates((0, 1, 2), "in an optimizer", embedding_dim=4, warmup_steps=2),
+            _rates((0, 1, 2), (2, 3), "in an optimizer"),
         ),
         Case(
             "made again from what get_config says",
-            _rates((9, 700), "from its configuration", embedding_dim=64, warmup_steps=200, factor=1.5),
+            _rates((9, 700), (150, 300), "from its configuration", factor=(1.2, 1.9)),
         ),
     ),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal, output_is_finite
+from course_utils.exercises.properties import normal, output_is_finite, together
 from course_utils.exercises.self_attention import READY_MADE
 from course_utils.quiz import Option, Question
 
@@ -317,7 +317,7 @@ KINDS = ("self-attention", "recurrent", "convolutional", "dilated")
 
 def _layer(kind: str, n: Callable[[np.random.Generator], int], **more: int):
     def inputs(rng: np.random.Generator) -> Inputs:
-        return {"kind": kind, "n": int(n(rng)), "d": int(rng.integers(100, 140)), **more}
+        return {"kind": kind, "n": int(n(rng)), "d": int(rng.integers(100, 600)), **more}
 
     return inputs
 
@@ -373,7 +373,10 @@ layer_cost = Exercise(
         Case("dilated, kernel 2", _layer("dilated", lambda rng: rng.integers(70, 120), kernel=2)),
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),
-        Case("an unknown kind, 'pooling'", _layer("pooling", lambda rng: 8)),
+        Case(
+            "an unknown kind, 'pooling', after a known one",
+            together(_layer("recurrent", _even(20, 60)), _layer("pooling", lambda rng: 8)),
+        ),
     ),
 )
 

@@ -37,25 +37,35 @@ _CAPABILITIES = (
 )
 """What the preloaded process may do in its own namespaces; its forks give all of it up."""
 
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")} | {
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
+}
+"""For numerical libraries: sums of floating-point numbers depend on how many threads add them up."""
+
 _WHAT_NOW = (
     "If you trust the code of every submission, --sandbox none runs it unprotected, as you, on this machine."
 )
+
+
+class NoSandbox(CourseError):
+    """This machine does not permit a sandbox. Any other CourseError has a reason that more rights would not mend."""
 
 
 def bubblewrap() -> str:
     """Path of bubblewrap's program.
 
     Raises:
-        CourseError: it is not there; the message says how to get it.
+        NoSandbox: it is not there; the message says how to get it.
     """
     if sys.platform != "linux":
-        raise CourseError(
+        raise NoSandbox(
             "Grading runs learners' code in a sandbox (bubblewrap), which needs Linux. Grade on a Linux machine "
             f"or in a virtual one. {_WHAT_NOW}"
         )
     if program := shutil.which("bwrap"):
         return program
-    raise CourseError(
+    raise NoSandbox(
         "Grading runs learners' code in a sandbox, and bubblewrap, which makes it, is not installed. Install it: "
         "apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora), pacman -S bubblewrap "
         f"(Arch). {_WHAT_NOW}"
@@ -95,10 +105,10 @@ def unreadable(file: str) -> CourseError:
     )
 
 
-def refused(reason: str) -> CourseError:
+def refused(reason: str) -> NoSandbox:
     """The error for a machine on which bubblewrap is there, but cannot work."""
     reason = reason.strip() or "it gave no reason"
-    return CourseError(
+    return NoSandbox(
         f"The sandbox cannot be set up on this machine. Bubblewrap says: {reason} Most often user namespaces are "
         "switched off: as root, `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
         "kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu), `sysctl -w user.max_user_namespaces=10000` "
@@ -203,12 +213,8 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
 
 
 def environment() -> dict[str, str]:
-    """All that a learner's process knows of the world outside. Numerical libraries use one thread, since sums of
-    floating-point numbers depend on it."""
-    names = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")
-    return {f"{name}_NUM_THREADS": "1" for name in names} | {
-        "TF_NUM_INTRAOP_THREADS": "1",
-        "TF_NUM_INTEROP_THREADS": "1",
+    """All that a learner's process knows of the world outside."""
+    return ONE_THREAD | {
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "",
         "HF_HUB_OFFLINE": "1",

@@ -201,17 +201,19 @@ def softmax_by_an_inner_class(scores, axis=-1):
 
 
 @variant("softmax")
-def softmax_of_torch(scores, axis=-1):
-    """Calls torch.softmax and returns the torch tensor."""
+def softmax_in_torch(scores, axis=-1):
+    """Computes with torch tensors and returns one."""
     import torch
 
-    return torch.softmax(torch.tensor(scores), dim=axis)
+    scores = torch.tensor(scores)
+    exponentials = torch.exp(scores - scores.amax(dim=axis, keepdim=True))
+    return exponentials / exponentials.sum(dim=axis, keepdim=True)
 
 
 @variant("softmax")
-def softmax_of_torch_in_logarithms(scores, axis=-1):
-    """Uses torch's log_softmax in float32, with gradients being recorded."""
+def softmax_in_torch_in_logarithms(scores, axis=-1):
+    """Uses torch's logsumexp in float32, with gradients being recorded."""
     import torch
 
     scores = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    return torch.nn.functional.log_softmax(scores, dim=axis).exp()
+    return (scores - torch.logsumexp(scores, dim=axis, keepdim=True)).exp()

@@ -24,4 +24,4 @@ print("TRIED", len(threads))
 """
 ]
 POINTS = "all"
-SECONDS = 8
+SECONDS = 24

@@ -3,7 +3,7 @@
 WIRE = True
 STATE = ("graded", "timed out")
 POINTS = (0, 5)
-SECONDS = 10
+SECONDS = 30
 EXTRA = [
     """
 payload = b'{"ename": "E", "evalue": "e", "traceback": [' + b",".join([b'""'] * 2_000_000) + b"]}"

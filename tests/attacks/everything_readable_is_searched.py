@@ -1,6 +1,6 @@
 """The whole file system is walked for secrets, expected values and notebooks."""
 
-RUNNER = {"cell_seconds": 12, "cell_cpu_seconds": 20}
+RUNNER = {"cell_seconds": 20}
 EXTRA = [
     """
 import os

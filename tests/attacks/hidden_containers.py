@@ -3,7 +3,7 @@
 WIRE = True
 STATE = ("graded", "timed out")
 POINTS = (0, 5)
-SECONDS = 15
+SECONDS = 45
 EXTRA = [
     """
 payload = b'{"data": {"text/plain": [' + b",".join([b"[]"] * 1_500_000) + b']}, "metadata": {}, "transient": {}}'

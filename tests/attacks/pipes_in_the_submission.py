@@ -2,7 +2,7 @@
 
 STATE = "unreadable"
 PROBE = None
-SECONDS = 5
+SECONDS = 15
 
 
 def submit(notebook, folder):

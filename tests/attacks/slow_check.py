@@ -11,3 +11,4 @@ def softmax(scores, axis=-1):
 """
 }
 STATE = "timed out"
+SECONDS = 100

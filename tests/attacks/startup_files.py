@@ -5,7 +5,7 @@ import os, pathlib, site, sys
 import IPython
 for folder in (IPython.paths.get_ipython_dir() + "/profile_default/startup", "/tmp/ipython/profile_default/startup",
                os.path.expanduser("~/.ipython/profile_default/startup"), os.path.expanduser("~/.config/matplotlib"),
-               os.path.expanduser("~/.local/lib/python3.11/site-packages"), "/tmp/matplotlib", os.path.expanduser("~/.jupyter")):
+               site.getusersitepackages(), "/tmp/matplotlib", os.path.expanduser("~/.jupyter")):
     os.makedirs(folder, exist_ok=True)
     for name in ("00.py", "evil.pth", "usercustomize.py", "ipython_kernel_config.py", "matplotlibrc"):
         pathlib.Path(folder, name).write_text("import builtins; builtins.infected = True")

@@ -22,5 +22,4 @@ PROBE = "True"
 
 
 def failed(result):
-    assert "start_here.softmax" in result.executed.payloads
-    assert result.seconds < 8
+    assert not result.executed.payloads  # the check cell had not begun

@@ -23,10 +23,11 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import lockdown
+import zmq
 from ipykernel.compiler import XCachingCompiler
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -34,11 +35,17 @@ from ipykernel.zmqshell import ZMQInteractiveShell
 HOME, WORK, DATA, SOCKETS = "/home/learner", "/home/learner/work", "/lab", "/run/sockets"
 UID = 1000
 PACKET = 2**16
-START_SECONDS = 30
+START_SECONDS = 300
+"""How long a fork may take until its sockets are bound: a moment, but a machine may be busy."""
 WATCH_SECONDS = 0.05
 """How often a running submission's memory and CPU time are looked at."""
+NAP_SECONDS = 1
+"""How often it is looked at whether it does anything at all."""
 SOCKET_BYTES = 2**20
 """What the buffers of one socket may hold, which no process is charged for."""
+LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
+"""Bytes of a message, and of one about an error: what the grader takes of one."""
+LEFT_OUT = "[A very long output was left out here.]\n"
 MANY = 32
 """Processes beyond which it is not looked at in detail how much memory they share: that takes too long."""
 BOUND = b"bound"
@@ -64,10 +71,23 @@ class WarmKernelApp(IPKernelApp):
         )
         importlib.import_module("ipykernel.debugger")
 
+    def init_iopub(self, context: zmq.Context) -> None:
+        """No message is dropped, however slow the listener is: what waits counts as memory of the submission."""
+        context.setsockopt(zmq.SNDHWM, 0)
+        super().init_iopub(context)
+
+    def init_path(self) -> None:
+        """As in JupyterLab, a notebook may import the files that it writes. -P, which keeps them from what starts before, would
+        keep them from it, too.
+        """
+        at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
+        sys.path.insert(at, "")
+
     def connect(self, connection_file: str) -> None:
         """The rest of ``IPKernelApp.initialize``, in a fork."""
         self.connection_file = connection_file
         self.load_connection_file()
+        self.session.serialize = bounded(self.session.serialize)
         self.init_sockets()
         self.init_heartbeat()
         self.init_io()
@@ -84,6 +104,30 @@ class WarmKernelApp(IPKernelApp):
         self.init_code()
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def bounded(serialize: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
+    """Makes messages that the grader takes. One that is too long would end the connection, and with it all that comes later."""
+
+    def call(message: dict[str, Any], ident: Any = None) -> list[bytes]:
+        parts = serialize(message, ident)
+        kind, content = message["header"]["msg_type"], message["content"]
+        if sum(map(len, parts)) <= (LONGEST_ERROR if kind in ("error", "execute_reply") else LONGEST):
+            return parts
+        if kind == "stream":
+            shorter = {**content, "text": LEFT_OUT}
+        elif "data" in content:
+            shorter = {**content, "data": {"text/plain": LEFT_OUT}, "metadata": {}}
+        else:
+            texts = {"ename": "Error", "evalue": LEFT_OUT, "traceback": []}
+            shorter = {
+                "status": content.get("status"),
+                "execution_count": content.get("execution_count"),
+                **texts,
+            }
+        return serialize({**message, "content": shorter}, ident)
+
+    return call
 
 
 # ---------------------------------------------------------------------------------- one submission's process
@@ -209,7 +253,9 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
 
 
 def processes() -> dict[int, dict[str, int]]:
-    """Every process in the sandbox but this one and bubblewrap's own: memory (bytes), CPU seconds."""
+    """Every process in the sandbox but this one and bubblewrap's own: memory (bytes), CPU seconds (its own, and those of the
+    children that it has waited for).
+    """
     found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in (1, os.getpid()):
@@ -227,8 +273,19 @@ def _usage(pid: str) -> dict[str, int]:
     memory, tables = (
         sum(int(status.get(name, b"0").split()[0]) for name in names) * 1024 for names in (_MEMORY, _TABLES)
     )
-    # own time and that of children which have ended
-    return {"memory": memory + tables, "tables": tables, "cpu": sum(map(int, numbers[11:15])) / _TICK}
+    own, waited_for = (sum(map(int, numbers[start : start + 2])) / _TICK for start in (11, 13))
+    return {"memory": memory + tables, "tables": tables, "cpu": own + waited_for, "waited_for": waited_for}
+
+
+def asleep(pids: Iterable[int]) -> bool:
+    """Whether no thread of these processes runs, waits for a processor or reads from a disk."""
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                    if file.read().rpartition(b")")[2].split()[0] in (b"R", b"D"):
+                        return False
+    return True
 
 
 def _share(pid: str) -> dict[bytes, int]:
@@ -247,13 +304,27 @@ class Kernel:
         self.limits = limits
         self.shared = shared  # memory that was inherited, and not used up by the submission
         self.cause = ""
-        self.budget = float("inf")
+        self.usage: dict[int, dict[str, int]] = {}
+        self.lost = 0.0
+        self.allow(float("inf"), float("inf"))
 
     def cpu(self, usage: dict[int, dict[str, int]]) -> float:
-        return sum(each["cpu"] for each in usage.values())
+        """CPU seconds so far, also of processes that have ended and that nobody has waited for."""
+        gone = sum(each["cpu"] for pid, each in self.usage.items() if pid not in usage)
+        none = {"waited_for": 0.0}
+        taken_over = sum(
+            each["waited_for"] - self.usage.get(pid, none)["waited_for"] for pid, each in usage.items()
+        )
+        # what was missed when a child ended between two looks may be found later
+        self.lost = max(0.0, self.lost + gone - taken_over)
+        self.usage = usage
+        return self.lost + sum(each["cpu"] for each in usage.values())
 
-    def allow(self, cpu_seconds: float) -> None:
-        self.budget = self.cpu(processes()) + cpu_seconds
+    def allow(self, cpu_seconds: float, idle_seconds: float) -> None:
+        """From now on it may compute for so long, and do nothing for so long."""
+        self.seen = self.cpu(processes())
+        self.budget, self.patience = self.seen + cpu_seconds, idle_seconds
+        self.looked = time.monotonic()
 
     def watch(self) -> None:
         """Ends a submission that takes too much."""
@@ -263,8 +334,20 @@ class Kernel:
             self.cause = "memory"
         elif self.cpu(usage) > self.budget:
             self.cause = "cpu"
+        elif self.idles(usage):
+            self.cause = "idle"
         if self.cause:
             self.kill(signal.SIGKILL)
+
+    def idles(self, usage: dict[int, dict[str, int]]) -> bool:
+        """Whether it has been asleep for longer than it may. Waiting for its turn on a busy machine is not sleep."""
+        nap, used = time.monotonic() - self.looked, self.cpu(usage) - self.seen
+        if nap < NAP_SECONDS:
+            return False
+        if used < nap / 10 and asleep(usage):
+            self.patience -= min(nap, 2 * NAP_SECONDS)  # this process may have waited for its turn, too
+        self.looked, self.seen = self.looked + nap, self.seen + used
+        return self.patience < 0
 
     def memory_at_most(self, usage: dict[int, dict[str, int]]) -> float:
         """Quick, and right for one process: what its own forks share with it counts in each of them."""
@@ -367,7 +450,7 @@ def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
                     if "pid" in answer:
                         kernel = Kernel(answer["pid"], request["limits"], shared)
                 case "budget" if kernel:
-                    kernel.allow(request["cpu_seconds"])
+                    kernel.allow(request["cpu_seconds"], request["idle_seconds"])
                 case "signal" if kernel:
                     kernel.kill(request["number"])
                 case "check":

@@ -97,7 +97,8 @@ def give_up_rights() -> None:
 # ---------------------------------------------------------------------------------- seccomp
 
 # Calls that make namespaces or mounts, look into other processes, reach rarely used parts of the kernel, or
-# hold memory that no limit counts (memfd, System V shared memory and messages). Numbers:
+# hold memory that no limit counts (memfd, System V shared memory and messages), or tell when others open the files
+# that are shown (inotify). Numbers:
 # arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the Linux source.
 _FORBIDDEN = {
     "x86_64": {
@@ -105,7 +106,8 @@ _FORBIDDEN = {
         "modify_ldt": 154, "pivot_root": 155, "chroot": 161, "acct": 163, "mount": 165,
         "umount2": 166, "swapon": 167, "init_module": 175, "quotactl": 179, "io_setup": 206, "mbind": 237,
         "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250, "migrate_pages": 256,
-        "unshare": 272, "splice": 275, "vmsplice": 278, "move_pages": 279, "perf_event_open": 298, "fanotify_init": 300,
+        "inotify_init": 253, "unshare": 272, "splice": 275, "vmsplice": 278, "move_pages": 279, "inotify_init1": 294,
+        "perf_event_open": 298, "fanotify_init": 300,
         "open_by_handle_at": 304, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
         "kcmp": 312, "finit_module": 313, "memfd_create": 319, "kexec_file_load": 320, "bpf": 321,
         "userfaultfd": 323, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
@@ -114,7 +116,7 @@ _FORBIDDEN = {
         "open_tree_attr": 467,
     },
     "aarch64": {
-        "io_setup": 0, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60,
+        "io_setup": 0, "inotify_init1": 26, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60,
         "vmsplice": 75, "splice": 76, "acct": 89, "personality": 92, "unshare": 97, "kexec_load": 104, "init_module": 105,
         "syslog": 116, "ptrace": 117, "msgget": 186, "semget": 190, "shmget": 194,
         "add_key": 217, "request_key": 218, "keyctl": 219, "swapon": 224, "mbind": 235,
@@ -131,6 +133,8 @@ _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
 _MMAP = {"x86_64": 9, "aarch64": 222}
 _SHARED_ANONYMOUS = 0x01 | 0x20
+_FCNTL = {"x86_64": 72, "aarch64": 25}
+_LEASE, _NOTIFY = 1024, 1026
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -146,7 +150,7 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
 
 def _filter(machine: str) -> bytes:
     """The BPF program; see seccomp(2). Offsets in its data: 0 call number, 4 architecture, then
-    arguments: 16 the first, 40 the fourth."""
+    arguments: 16 the first, 24 the second, 40 the fourth."""
     program = [
         _instruction(_LOAD, 4),
         _instruction(_EQUAL, _ARCHITECTURE[machine], 1, 0),
@@ -165,6 +169,15 @@ def _filter(machine: str) -> bytes:
         _instruction(_LOAD, 40),
         _instruction(_AND, _SHARED_ANONYMOUS),
         _instruction(_EQUAL, _SHARED_ANONYMOUS, 0, 1),
+        _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
+        _instruction(_RETURN, _ALLOW),
+    ]
+    # these, too, tell when others open a file
+    program += [
+        _instruction(_EQUAL, _FCNTL[machine], 0, 5),
+        _instruction(_LOAD, 24),
+        _instruction(_EQUAL, _LEASE, 1, 0),
+        _instruction(_EQUAL, _NOTIFY, 0, 1),
         _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
         _instruction(_RETURN, _ALLOW),
     ]

@@ -1,0 +1,43 @@
+"""A graded notebook -> the points of its cells: the step between what is shown and what is entered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
+
+from grader.lab import nbgrader_of
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the gradebook is told about one submission.
+
+    Attributes:
+        scores: cell -> its automatic points; None where a human has to give them.
+        untouched: solution cells and written answers that are as they were handed out.
+        submitted: when it was handed in (UTC), if that is known.
+    """
+
+    scores: Mapping[str, float | None]
+    untouched: frozenset[str]
+    submitted: datetime | None = None
+
+
+def entry_of(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Entry:
+    """The entry for a notebook with results: nbgrader's own rules give the points.
+
+    Args:
+        read: False for a submission that could not be read: everything is 0 and nothing left to grade.
+    """
+    scores, untouched = {}, set()
+    for cell in notebook.cells:
+        name = nbgrader_of(cell).get("grade_id")
+        if is_grade(cell):
+            scores[name] = determine_grade(cell)[0] if read else 0.0
+        if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
+            untouched.add(name)
+    return Entry(scores, frozenset(untouched), submitted)
