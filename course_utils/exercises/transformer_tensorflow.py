@@ -1138,7 +1138,14 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
 
     given = tensors(inputs)
     source, target = given["source_ids"], given["target_ids"]
-    with plain_errors(), _built_as_it_goes(), tempfile.TemporaryDirectory() as folder:
+    # this class and no other of its name, which an earlier cell or another notebook of this process may have registered
+    names = {name: learner for name in (learner.__name__, keras.saving.get_registered_name(learner))}
+    with (
+        plain_errors(),
+        _built_as_it_goes(),
+        keras.saving.custom_object_scope(names),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
         if type(model).build is keras.Model.build:  # one of the learner's own may want two shapes
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
@@ -1155,7 +1162,7 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
         else:
             path = Path(folder) / "model.keras"
             model.save(path)
-            again = keras.saving.load_model(path, custom_objects={learner.__name__: learner}, compile=False)
+            again = keras.saving.load_model(path, compile=False)
             if len(again.weights) < len(model.weights):  # before a call makes random ones
                 raise keras_translator.WrongLayer(
                     f"when the file's weights were read, the loaded model had {len(again.weights)} variables to put them "
