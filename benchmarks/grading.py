@@ -30,10 +30,10 @@ from rich.table import Table
 
 from course_utils.check import SEED_VARIABLE
 from course_utils.expected import FILE_NAME
-from grader.build import build
+from grader.author.build import build
 from grader.course import Course
 from grader.demo import hand_in, solved
-from grader.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook
 from grader.lab import Lab, runs_in_grading
 
 ROOT = Path(__file__).resolve().parents[1]

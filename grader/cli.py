@@ -14,25 +14,25 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from grader import autograde as grading
-from grader.build import build as build_labs
-from grader.bundle import write_bundle
-from grader.collect import Collected
-from grader.collect import collect as collect_lab
+from grader.author.build import build as build_labs
 from grader.course import Course, CourseError
 from grader.demo import run_demo
-from grader.doctor import Examination, examine, openings
-from grader.export import export as export_scores
-from grader.export import write_feedback_zip
-from grader.feedback import generate_feedback
-from grader.gradebook import Gradebook
-from grader.gradescope import write_autograder
-from grader.intake import time_of
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
+from grader.grade.resume import Again
+from grader.grade.work import Record
+from grader.handout.bundle import write_bundle
+from grader.handout.gradescope import write_autograder
 from grader.lab import Lab
-from grader.progress import watched
-from grader.report import write_report
-from grader.resume import Again
-from grader.work import Record
+from grader.receive.collect import Collected
+from grader.receive.collect import collect as collect_lab
+from grader.receive.doctor import Examination, examine, openings
+from grader.receive.intake import time_of
+from grader.show.class_report import write_report
+from grader.show.export import export as export_scores
+from grader.show.export import write_feedback_zip
+from grader.show.feedback import generate_feedback
+from grader.show.progress_bar import watched
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:

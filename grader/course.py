@@ -88,14 +88,14 @@ class Course:
         config.CourseDirectory.autograded_directory = "grading/autograded"
         config.CourseDirectory.feedback_directory = "grading/feedback"
         config.CourseDirectory.db_url = f"sqlite:///{self.gradebook}"
-        config.Autograde.sanitize_preprocessors = ["grader.stock.RunAndJudge"]
+        config.Autograde.sanitize_preprocessors = ["grader.plugins.steps.RunAndJudge"]
         config.Autograde.autograde_preprocessors = [
             "nbgrader.preprocessors.SaveAutoGrades",
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
-        config.GenerateFeedback.preprocessors = ["grader.feedback_page.Grades"]
-        config.GenerateFeedback.exporter_class = "grader.feedback_page.FeedbackPage"
-        config.ExchangeFactory.release_feedback = "grader.exchange.ReleaseFeedback"
+        config.GenerateFeedback.preprocessors = ["grader.show.feedback_page.Grades"]
+        config.GenerateFeedback.exporter_class = "grader.show.feedback_page.FeedbackPage"
+        config.ExchangeFactory.release_feedback = "grader.plugins.exchange.ReleaseFeedback"
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
 

@@ -16,15 +16,15 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from grader import autograde as grading
-from grader.build import build
-from grader.catalogue import Entry
+from grader.author.build import build
+from grader.author.catalogue import Entry
 from grader.course import Course, CourseError, make_private
-from grader.export import export
-from grader.feedback import generate_feedback
-from grader.intake import TIMESTAMP
+from grader.grade import autograde as grading
 from grader.lab import Lab, is_solution, nbgrader_of
-from grader.run import PlainRunner, SandboxRunner
+from grader.receive.intake import TIMESTAMP
+from grader.run.notebook import PlainRunner, SandboxRunner
+from grader.show.export import export
+from grader.show.feedback import generate_feedback
 
 HANDED_IN = "2030-01-15 12:00:00 UTC"
 

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 from course_utils.comparison import Expected, KnownMistake
 from course_utils.exercise import Exercise, exercises_of
 from course_utils.outcome import Outcome, try_exercise
-from grader.catalogue import Entry, load_entries
+from grader.author.catalogue import Entry, load_entries
 from grader.course import Course, CourseError
 
 SKIP_TAG = "skip-grading"

@@ -18,9 +18,9 @@ from course_utils.exercise import exercises_of
 from course_utils.outcome import encode, try_exercise
 from grader.course import Course
 from grader.demo import hand_in, solved
-from grader.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook
 from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
-from grader.run import GRADED, Executed
+from grader.run.notebook import GRADED, Executed
 
 ROOT = Path(__file__).parents[1]
 START, ATTENTION = "00_start_here", "02_self_attention"

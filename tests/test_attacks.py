@@ -29,14 +29,14 @@ from classroom import ATTENTION, START, new_course
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from grader.autograde import autograde
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved, with_texts
-from grader.feedback import generate_feedback
+from grader.grade.autograde import autograde
+from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
-from grader.run import Executed, SandboxRunner
+from grader.run.notebook import Executed, SandboxRunner
 from grader.sandbox.preloaded import Limits, Setting, borrow, close_all, give_back
-from grader.work import Graded, Grading, Record
+from grader.show.feedback import generate_feedback
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -14,7 +14,7 @@ from conftest import ROOT
 
 from course_utils.exercise import Case, Exercise
 from course_utils.expected import FILE_NAME, load_hints
-from grader.build import SEEDS, BuildError, build
+from grader.author.build import SEEDS, BuildError, build
 from grader.course import STUB, Course, CourseError
 from grader.lab import Lab, checked_exercise, is_solution
 
@@ -53,7 +53,7 @@ check("tiny.double")
 """
 
 MISCONCEPTIONS = '''
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 @misconception("double", "Adding two is not the same as taking it twice; try it with 5.")
 def added_two(x):
@@ -62,7 +62,7 @@ def added_two(x):
 '''
 
 VARIANTS = '''
-from grader.catalogue import variant
+from grader.author.catalogue import variant
 
 @variant("double")
 def added_to_itself(x):

@@ -17,13 +17,13 @@ from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_g
 from nbgrader.api import Gradebook as NbgraderGradebook
 from test_pool import until
 
-from grader import autograde as grading
-from grader.cluster import data_files
 from grader.course import CourseError
 from grader.demo import hand_in, solved
+from grader.grade import autograde as grading
+from grader.grade.cluster import data_files
+from grader.grade.resume import Again
+from grader.grade.work import Record
 from grader.lab import Lab
-from grader.resume import Again
-from grader.work import Record
 
 pytestmark = pytest.mark.slow
 
@@ -162,14 +162,14 @@ def test_without_a_scheduler_it_is_said_how_to_start_one(lab):
 
 
 def test_without_workers_it_is_said_how_to_start_some(lab, dask, monkeypatch):
-    monkeypatch.setattr("grader.cluster.NO_WORKER_SECONDS", 1)
+    monkeypatch.setattr("grader.grade.cluster.NO_WORKER_SECONDS", 1)
     with pytest.raises(CourseError, match=rf"dask worker {dask.address} --nthreads 1"):
         graded(lab, KernelFree(lab.course.root / "runs"), dask.address)
 
 
 def test_a_worker_with_another_version_is_refused(lab, dask, monkeypatch):
     dask.start_workers(1)
-    monkeypatch.setattr("grader.cluster.version", lambda _: "0.0.1+other")
+    monkeypatch.setattr("grader.grade.cluster.version", lambda _: "0.0.1+other")
     with pytest.raises(CourseError, match=r"The worker tcp://127\.0\.0\.1.*; here: 0\.0\.1\+other"):
         graded(lab, KernelFree(dask.folder / "runs"), dask.address)
 

@@ -29,13 +29,13 @@ from collecting import (
 )
 from typer.testing import CliRunner
 
-from grader import collect as module
 from grader.cli import app
-from grader.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect, student_id
 from grader.course import Course, CourseError
-from grader.export import MOODLE_NUMBER
-from grader.intake import REASON_FILE, SECRET, find_notebook, read_submission
 from grader.lab import Lab
+from grader.receive import collect as module
+from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect, student_id
+from grader.receive.intake import REASON_FILE, SECRET, find_notebook, read_submission
+from grader.show.export import MOODLE_NUMBER
 
 
 @pytest.fixture

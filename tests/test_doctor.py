@@ -22,7 +22,8 @@ from grader.demo import (
     without_cells,
     without_metadata,
 )
-from grader.doctor import (
+from grader.lab import SKIP_TAG, Lab
+from grader.receive.doctor import (
     ANSWERED,
     AS_HANDED_OUT,
     BY_NAME,
@@ -32,8 +33,7 @@ from grader.doctor import (
     likely_lab,
     syntax_fault,
 )
-from grader.intake import PlainCell, read_submission
-from grader.lab import SKIP_TAG, Lab
+from grader.receive.intake import PlainCell, read_submission
 
 START, LAB = "00_start_here", "02_self_attention"
 

@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from nbgrader.plugins import CsvExportPlugin
 from typer.testing import CliRunner
 
-from grader import autograde as grading
-from grader.bundle import write_bundle
 from grader.cli import app
-from grader.collect import NEW, collect
 from grader.course import CourseError
 from grader.demo import hand_in, solved
-from grader.export import MOODLE_NUMBER, export, inert, number_in_id, write_feedback_zip
-from grader.gradebook import Gradebook
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
+from grader.handout.bundle import write_bundle
 from grader.lab import Lab
-from grader.report import write_report
+from grader.receive.collect import NEW, collect
+from grader.show.class_report import write_report
+from grader.show.export import MOODLE_NUMBER, export, inert, number_in_id, write_feedback_zip
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ ABSURD = [
 def test_an_absurd_time_in_a_submission_is_no_time_from_collecting_to_exporting(tmp_path):
     lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
     with (tmp_path / "nbgrader_config.py").open("a") as file:
-        file.write('\nget_config().AssignLatePenalties.plugin_class = "grader.late.PenaltyPerDay"\n')
+        file.write('\nget_config().AssignLatePenalties.plugin_class = "grader.plugins.late.PenaltyPerDay"\n')
     source = tmp_path / "source"
     for number, text in enumerate(ABSURD):
         folders = (source / f"s{number}", hand_in(lab.course, lab, f"by-hand-{number}", solved(lab)))

@@ -23,13 +23,13 @@ from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_g
 from nbgrader.api import Gradebook as NbgraderGradebook
 from test_pool import gone, until
 
-from grader import autograde as grading
 from grader.course import CourseError
 from grader.demo import hand_in, made_up_class
+from grader.grade import autograde as grading
+from grader.grade.resume import Again
+from grader.grade.work import Record
 from grader.lab import Lab, is_solution
-from grader.resume import Again
-from grader.run import PlainRunner
-from grader.work import Record
+from grader.run.notebook import PlainRunner
 
 SIZE = 4
 
@@ -131,7 +131,7 @@ def test_a_student_s_folder_that_is_none_stops_the_run(lab, runner):
 
 
 def test_a_gradebook_that_another_program_holds_is_said_to_be_held(lab, runner, monkeypatch):
-    monkeypatch.setattr("grader.gradebook.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("grader.grade.gradebook.BUSY_SECONDS", 0.2)
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
     with sqlite3.connect(lab.course.gradebook) as other:
@@ -159,7 +159,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
     """SQLite's own message for a full disk, by its own limit of pages."""
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
-    from grader import gradebook
+    from grader.grade import gradebook
 
     original = gradebook._page
 
@@ -169,7 +169,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
         return original(db, *arguments)
 
     with monkeypatch.context() as patched, pytest.raises(CourseError) as error:
-        patched.setattr("grader.gradebook._page", without_room)
+        patched.setattr("grader.grade.gradebook._page", without_room)
         list(stream)
     assert "full. The disk is full: make room" in str(error.value)
     goes_on(lab, runner, 1)
@@ -179,7 +179,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from classroom import START, KernelFree
-from grader import autograde, cli
+from grader import cli
+from grader.grade import autograde
 log = Path(sys.argv[1])
 autograde.choose_runner = lambda *_, **__: KernelFree(log)
 cli.app(["autograde", START, "--jobs", "2"])

@@ -14,8 +14,8 @@ from conftest import LABS
 from nbformat import NotebookNode
 
 from grader.demo import solved
-from grader.intake import Rebuilt, read_submission, rebuild
 from grader.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise
+from grader.receive.intake import Rebuilt, read_submission, rebuild
 
 ODD_VALUES: list[Any] = [
     None,

@@ -23,14 +23,14 @@ from test_pool import until
 
 from course_utils.comparison import Expected
 from course_utils.outcome import Outcome, Problem
-from grader import autograde as grading
 from grader.course import Course, CourseError
 from grader.demo import hand_in, reference_texts, solved
-from grader.gradebook import Gradebook
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
+from grader.grade.resume import Again
+from grader.grade.work import Record
 from grader.lab import Lab, is_solution, nbgrader_of
-from grader.resume import Again
-from grader.run import GRADED, TIMED_OUT, Executed, Runner
-from grader.work import Record
+from grader.run.notebook import GRADED, TIMED_OUT, Executed, Runner
 
 pytestmark = [
     pytest.mark.slow,

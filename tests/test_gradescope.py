@@ -17,15 +17,15 @@ from classroom import ROOT, START, KernelFree, new_course
 from nbformat.v4 import new_code_cell
 from typer.testing import CliRunner
 
-from grader import gradescope
 from grader.cli import app
 from grader.course import CourseError
 from grader.demo import solved
-from grader.gradescope import _SETUP, _runner, write_autograder
+from grader.grade.work import Graded, Grading, Record
+from grader.handout import gradescope
+from grader.handout.gradescope import _SETUP, _runner, write_autograder
 from grader.lab import Lab
-from grader.run import PlainRunner, SandboxRunner
+from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.sandbox.preloaded import NoKernel, Preloaded, close_all
-from grader.work import Graded, Grading, Record
 
 slow = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def graded(folder: Path, notebook, **environment: str) -> dict:
         path.mkdir(exist_ok=True)
     nbformat.write(notebook, submission / "my_notebook.ipynb")
     # -P: this environment's code, which is that of the zip; there, it is the zip's environment
-    call = [sys.executable, "-P", "-m", "grader.gradescope", START]
+    call = [sys.executable, "-P", "-m", "grader.handout.gradescope", START]
     command = [*call, str(submission), str(results / "results.json")]
     ran = subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=300
@@ -68,7 +68,10 @@ def graded(folder: Path, notebook, **environment: str) -> dict:
 @slow
 def test_the_zip_has_one_lab_and_its_two_scripts(unpacked, labs):
     assert [path.name for path in (unpacked / "solutions").iterdir()] == [START]
-    assert f"grader.gradescope {START} /autograder/submission" in (unpacked / "run_autograder").read_text()
+    assert (
+        f"grader.handout.gradescope {START} /autograder/submission"
+        in (unpacked / "run_autograder").read_text()
+    )
     assert "setup_environment.sh" in (unpacked / "setup.sh").read_text()
 
 

@@ -22,7 +22,6 @@ from nbgrader.utils import determine_grade, is_grade
 from sqlalchemy import text
 from typer.testing import CliRunner
 
-from grader import autograde as grading
 from grader.cli import app, table_of
 from grader.course import Course, CourseError
 from grader.demo import (
@@ -39,10 +38,11 @@ from grader.demo import (
     without_cells,
     without_metadata,
 )
-from grader.feedback import RESULT_CELL, generate_feedback
-from grader.intake import SECRET
+from grader.grade import autograde as grading
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run import Executed, PlainRunner
+from grader.receive.intake import SECRET
+from grader.run.notebook import Executed, PlainRunner
+from grader.show.feedback import RESULT_CELL, generate_feedback
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def test_one_submission_is_one_transaction(course, monkeypatch):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", lab.release())
     monkeypatch.setattr(
-        "grader.gradebook._enter_comments", lambda *_: 1 / 0
+        "grader.grade.gradebook._enter_comments", lambda *_: 1 / 0
     )  # fails after the grades are set
     assert graded(lab, Canned())["ada"].score is None
     with book_of(course) as book:

@@ -15,7 +15,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_metadata
 
-from grader.intake import (
+from grader.lab import ADDED_TAG, SKIP_TAG
+from grader.receive.intake import (
     MAX_CELLS,
     MAX_PARSED,
     REASON_FILE,
@@ -26,7 +27,6 @@ from grader.intake import (
     read_submission,
     rebuild,
 )
-from grader.lab import ADDED_TAG, SKIP_TAG
 
 
 def bytes_of(notebook: NotebookNode) -> bytes:
@@ -93,7 +93,7 @@ def test_what_is_no_notebook_is_unreadable_with_the_reason(data, words):
 
 
 def test_a_file_beyond_the_size_limit_is_unreadable(monkeypatch, tmp_path):
-    monkeypatch.setattr("grader.intake.MAX_BYTES", 1000)
+    monkeypatch.setattr("grader.receive.intake.MAX_BYTES", 1000)
     path = tmp_path / "big.ipynb"
     path.write_bytes(b" " * 2000)
     assert "larger than" in read_submission(path).problem
@@ -502,7 +502,7 @@ def test_code_that_breaks_parsers_is_searched_in_bounded_memory(size):
     program = f"""
 from resource import RLIMIT_AS, RUSAGE_SELF, getrusage, setrlimit
 
-from grader.intake import names_defined
+from grader.receive.intake import names_defined
 
 pages = int(open("/proc/self/statm").read().split()[0])
 setrlimit(RLIMIT_AS, (pages * 4096 + 2 * 2**30,) * 2)
@@ -526,7 +526,7 @@ def test_a_submission_of_very_many_long_cells_is_parsed_only_in_part(monkeypatch
     cells = [new_code_cell(f"x = {number}\n" + "y = 1\n" * 3000) for number in range(200)]
     read = read_submission(bytes_of(nbformat.v4.new_notebook(cells=cells)))
     with monkeypatch.context() as patched:
-        patched.setattr("grader.intake.ast.parse", counted)
+        patched.setattr("grader.receive.intake.ast.parse", counted)
         rebuild(release(), read.cells)
     assert 0 < sum(parsed) < 500_000
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from course_utils.comparison import CheckResult, Verdict
 from course_utils.outcome import encode
 from grader.demo import solved
-from grader.feedback import earned
-from grader.judge import advice, judge
+from grader.grade.judge import advice, judge
+from grader.show.feedback import earned
 
 SEED = 20_240
 

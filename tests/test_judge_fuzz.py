@@ -21,7 +21,7 @@ from course_utils.exercise import Case, Exercise, exercises_of
 from course_utils.expected import FILE_NAME, load_expected
 from course_utils.outcome import Outcome, Problem, decode, encode, try_exercise
 from course_utils.report import Report
-from grader.judge import read_outcomes
+from grader.grade.judge import read_outcomes
 
 EXERCISES: dict[str, tuple[str, Exercise]] = {
     f"{slug}.{name}": (lab, exercise)

@@ -13,16 +13,16 @@ import pytest
 from classroom import START, KernelFree, new_course, with_gradebook
 from typer.testing import CliRunner
 
-from grader import autograde as grading
-from grader.build import build
+from grader.author.build import build
 from grader.cli import app
-from grader.collect import collect
 from grader.course import Course, make_private
 from grader.demo import solved
-from grader.doctor import openings
-from grader.feedback import generate_feedback
+from grader.grade import autograde as grading
 from grader.lab import Lab
-from grader.report import write_report
+from grader.receive.collect import collect
+from grader.receive.doctor import openings
+from grader.show.class_report import write_report
+from grader.show.feedback import generate_feedback
 
 
 def mode(path: Path) -> int:
@@ -58,7 +58,9 @@ def test_what_grading_makes_is_its_owner_s_alone(course, tmp_path, monkeypatch):
     list(grading.autograde(lab, grading.submissions(lab), runner, grading.class_seed(lab)))
     write_report(lab)
     generate_feedback(lab)
-    monkeypatch.setattr("grader.build.catalogue_faults", lambda *_: [])  # they take long, and write nothing
+    monkeypatch.setattr(
+        "grader.author.build.catalogue_faults", lambda *_: []
+    )  # they take long, and write nothing
     build(course, [START], say=lambda line: None)
     made = [course.grading / name for name in ("submitted", "autograded", "feedback", "reports", "earlier")]
     assert {path: oct(mode(path)) for path in (course.grading, course.build, *made)} == dict.fromkeys(

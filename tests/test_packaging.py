@@ -79,8 +79,8 @@ def test_every_file_names_the_same_python() -> None:
     assert PYPROJECT["tool"]["ruff"]["target-version"] == "py311"
     script = (PROJECT / "scripts/setup_environment.sh").read_text()
     assert "needs Python 3.11, 3.12 or 3.13" in script and 'minors="13 12 11"' in script
-    assert 'pythons="3.13 3.12 3.11"' in (PROJECT / "grader/gradescope.py").read_text()
-    for page in ("README.md", "grader/bundle.py", "docs/instructors.md"):
+    assert 'pythons="3.13 3.12 3.11"' in (PROJECT / "grader/handout/gradescope.py").read_text()
+    for page in ("README.md", "grader/handout/bundle.py", "docs/instructors.md"):
         assert "Python 3.11, 3.12 or 3.13" in " ".join((PROJECT / page).read_text().split()), page
     assert f'"{text}"' in (PROJECT / "course_utils/environment.py").read_text()
 

@@ -17,9 +17,9 @@ import pytest
 from conftest import ROOT
 from made_up_work import Deeds
 
-from grader import pool
 from grader.course import CourseError
-from grader.pool import Lost, Pool
+from grader.grade import pool
+from grader.grade.pool import Lost, Pool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="fork")
 
@@ -42,7 +42,7 @@ def gone(pid: int) -> bool:
 
 
 def answers(work: Deeds, tasks, processes: int = 2, seconds: float = 60, shared=None) -> dict:
-    pool.prepare(["grader.pool"])
+    pool.prepare(["grader.grade.pool"])
     with Pool(work, processes, seconds) as workers:
         return dict(workers.map(shared, tasks))
 
@@ -78,7 +78,7 @@ def test_tasks_are_taken_and_answers_kept_no_sooner_than_needed(tmp_path):
             taken += 1
             yield "big", 100_000 + number
 
-    pool.prepare(["grader.pool"])
+    pool.prepare(["grader.grade.pool"])
     with Pool(Deeds(tmp_path), 2, 60) as workers:
         for _ in workers.map(None, tasks()):
             most = max(most, taken - given)
@@ -92,7 +92,7 @@ def test_tasks_are_taken_and_answers_kept_no_sooner_than_needed(tmp_path):
 def test_workers_know_the_environment_and_folder_of_now_and_nothing_of_the_main_program(
     tmp_path, monkeypatch
 ):
-    pool.prepare(["grader.pool"])  # the fork server has an earlier environment
+    pool.prepare(["grader.grade.pool"])  # the fork server has an earlier environment
     monkeypatch.setenv("SET_LATER", "yes")
     found = answers(Deeds(tmp_path), [("environment", "SET_LATER"), ("has_imported", "pytest")])
     assert found == {("environment", "SET_LATER"): "yes", ("has_imported", "pytest"): False}
@@ -135,7 +135,7 @@ def test_an_overdue_worker_takes_what_it_started_and_its_files_along(tmp_path):
 
 
 def test_leaving_early_ends_what_is_running(tmp_path):
-    pool.prepare(["grader.pool"])
+    pool.prepare(["grader.grade.pool"])
     with Pool(Deeds(tmp_path), 2, 60) as workers:
         next(workers.map(None, [("pid", 1), ("hang_with_child", "first")]))
         assert until((tmp_path / "first").exists)
@@ -145,7 +145,7 @@ def test_leaving_early_ends_what_is_running(tmp_path):
 
 
 def test_the_death_of_the_fork_server_stops_nothing(tmp_path):
-    pool.prepare(["grader.pool"])
+    pool.prepare(["grader.grade.pool"])
     tasks = [("nap", 0.2 + number / 1000) for number in range(10)]
     with Pool(Deeds(tmp_path), 2, 60) as workers:
         found = {}
@@ -188,10 +188,10 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from made_up_work import Deeds
-from grader import pool
+from grader.grade import pool
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the suite runs in the background
 print("imported", flush=True)
-pool.prepare(["grader.pool"])
+pool.prepare(["grader.grade.pool"])
 with pool.Pool(Deeds(Path(sys.argv[1])), 2, 600) as workers:
     for task, answer in workers.map(None, [("pid", 1), ("hang_with_child", "first"), ("hang_with_child", "second")]):
         pass

@@ -15,13 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader import autograde as grading
 from grader.cli import app
 from grader.course import CourseError
-from grader.gradebook import Gradebook, Result
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.resume import Marker
 from grader.lab import Lab
-from grader.report import analyse, as_html, as_rows, histogram, in_words, lateness, summary, write_report
-from grader.resume import Marker
+from grader.show.class_report import (
+    analyse,
+    as_html,
+    as_rows,
+    histogram,
+    in_words,
+    lateness,
+    summary,
+    write_report,
+)
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +260,9 @@ def with_deadline(lab: Lab, deadline: datetime | None, rule: str = "") -> None:
         gradebook.set_deadline(lab, deadline)
 
 
-PER_DAY = 'c.AssignLatePenalties.plugin_class = "grader.late.PenaltyPerDay"\nc.PenaltyPerDay.percent = 20'
+PER_DAY = (
+    'c.AssignLatePenalties.plugin_class = "grader.plugins.late.PenaltyPerDay"\nc.PenaltyPerDay.percent = 20'
+)
 HANDED_IN_AT = datetime(2030, 1, 15, 12)  # what grader.demo.hand_in writes
 
 

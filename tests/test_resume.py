@@ -20,16 +20,16 @@ from sqlalchemy import text
 from test_pool import until
 from typer.testing import CliRunner
 
-from grader import autograde as grading
-from grader import resume
 from grader.cli import app
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
-from grader.intake import SECRET
+from grader.grade import autograde as grading
+from grader.grade import resume
+from grader.grade.resume import Again, fingerprint_of_lab, modules_of
+from grader.grade.work import Record
 from grader.lab import Lab
-from grader.resume import Again, fingerprint_of_lab, modules_of
-from grader.run import SandboxRunner
-from grader.work import Record
+from grader.receive.intake import SECRET
+from grader.run.notebook import SandboxRunner
 
 SIZE = 4
 
@@ -236,7 +236,7 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
                 *("course_utils/comparison.py", "course_utils/bypass.py"),
                 *("course_utils/exercises/self_attention.py", "course_utils/exercises/properties.py"),
                 "course_utils/report.py",  # what it says stands in the graded notebook
-                *("grader/points.py", "grader/judge.py", "grader/sandbox/inside/lockdown.py"),
+                *("grader/grade/points.py", "grader/grade/judge.py", "grader/sandbox/inside/lockdown.py"),
             ],
         ),
         (TRANSLATION, ["course_utils/data/vocabulary.py", "course_utils/weights/translator.safetensors"]),
@@ -278,7 +278,7 @@ def test_a_new_lab_regrades_nothing_and_another_rule_for_points_everything(lab, 
     (code / "course_utils/exercises/tomorrow.py").write_text('"""Lab 99: of the future."""\n')
     resume.version.cache_clear()
     assert again_done(lab, runner) == []
-    changed(code / "grader/points.py")
+    changed(code / "grader/grade/points.py")
     resume.version.cache_clear()
     assert again_done(lab, runner) == everybody(lab)
     resume.version.cache_clear()
@@ -352,11 +352,11 @@ def test_a_run_that_is_left_in_the_middle_is_gone_on_with(lab, runner):
 @pytest.mark.parametrize(
     "point",
     [
-        "grader.autograde._write_notebook",
-        "grader.gradebook._page",
-        "grader.gradebook._enter_scores",
-        "grader.gradebook._enter_comments",
-        "grader.gradebook._remember",
+        "grader.grade.autograde._write_notebook",
+        "grader.grade.gradebook._page",
+        "grader.grade.gradebook._enter_scores",
+        "grader.grade.gradebook._enter_comments",
+        "grader.grade.gradebook._remember",
     ],
 )
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
@@ -482,7 +482,8 @@ PROGRAM = f"""
 import signal, sys
 from pathlib import Path
 from classroom import KernelFree
-from grader import autograde, cli
+from grader import cli
+from grader.grade import autograde
 autograde.choose_runner = lambda *_, **__: KernelFree(Path("runs"), nap=0.2)
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the suite runs in the background

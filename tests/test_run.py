@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.outcome import OUTCOME_MIME, decode
 from grader.demo import solved
-from grader.run import (
+from grader.run.notebook import (
     CRASHED,
     GRADED,
     OUT_OF_MEMORY,

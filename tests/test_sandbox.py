@@ -22,9 +22,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import course_utils
 from course_utils.check import SEED_VARIABLE
-from grader import run as run_module
 from grader.course import CourseError
-from grader.run import (
+from grader.run import notebook as run_module
+from grader.run.notebook import (
     CRASHED,
     GRADED,
     OUT_OF_MEMORY,
@@ -784,7 +784,7 @@ def test_a_bubblewrap_that_is_refused_is_quoted_with_what_helps(tmp_path, monkey
 IN_A_NAMESPACE = """
 from nbformat.v4 import new_code_cell, new_notebook
 from grader.course import CourseError
-from grader.run import SandboxRunner
+from grader.run.notebook import SandboxRunner
 try:
     executed = SandboxRunner().run(new_notebook(cells=[new_code_cell("import os; print(os.getuid())")]), 1)
     print(executed.notebook.cells[0].outputs[0].text)

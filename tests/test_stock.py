@@ -12,13 +12,13 @@ from classroom import START, new_course
 from nbgrader.apps import NbGraderAPI
 from test_grading_end_to_end import book_of, nbgrader
 
-from grader import autograde as grading
-from grader import stock
 from grader.course import Course
 from grader.demo import duplicated, hand_in, retyped, solved, with_texts
-from grader.feedback import RESULT_CELL
-from grader.gradebook import Gradebook
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
+from grader.plugins import steps as stock
+from grader.show.feedback import RESULT_CELL
 
 pytestmark = [
     pytest.mark.slow,

@@ -25,15 +25,15 @@ from collecting import (
 )
 from typer.testing import CliRunner
 
-from grader import collect as module
-from grader import intake
 from grader.cli import app
-from grader.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
 from grader.course import CourseError
-from grader.export import moodle_numbers
-from grader.gradebook import Gradebook
-from grader.intake import SECRET, read_submission
+from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
+from grader.receive import collect as module
+from grader.receive import intake
+from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
+from grader.receive.intake import SECRET, read_submission
+from grader.show.export import moodle_numbers
 
 HERS, THEIRS = notebook("hers"), notebook("theirs")
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="gives files to other users")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 
 @misconception(

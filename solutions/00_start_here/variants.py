@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from grader.catalogue import variant
+from grader.author.catalogue import variant
 
 
 @variant("softmax")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.maths import softmax
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 # ---------------------------------------------------------------------------------- project_qkv
 

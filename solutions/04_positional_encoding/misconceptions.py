@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 # ---------------------------------------------------------------------------------- get_angles
 

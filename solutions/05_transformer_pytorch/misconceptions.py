@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 
 # ---------------------------------------------------------------------------------- layer_norm

@@ -9,7 +9,7 @@ import numpy as np
 
 from course_utils.models.keras_translator import positional_encoding
 from course_utils.quiet import without_startup_messages
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 with without_startup_messages():
     import keras

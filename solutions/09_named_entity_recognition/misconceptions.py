@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.data.entities import Entity
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 # ---------------------------------------------------------------------------------- clean_entities
 

@@ -10,7 +10,7 @@ from collections import Counter
 import torch
 from torch import nn
 
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 # What the notebook has beside the exercise in question; in a submission it is the learner's own.
 

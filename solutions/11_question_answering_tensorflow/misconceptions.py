@@ -8,7 +8,7 @@ import numpy as np
 from course_utils.data.questions import QuestionExample
 from course_utils.models.reader import features_of, stacked
 from course_utils.quiet import without_startup_messages
-from grader.catalogue import misconception
+from grader.author.catalogue import misconception
 
 with without_startup_messages():
     import keras

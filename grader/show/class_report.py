@@ -18,11 +18,11 @@ import jinja2
 
 from course_utils.display import inline
 from grader.course import CourseError, make_private
-from grader.export import write_csv
-from grader.gradebook import Gradebook, Result
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.work import INCOMPLETE
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run import GRADED
-from grader.work import INCOMPLETE
+from grader.run.notebook import GRADED
+from grader.show.export import write_csv
 
 FEW = 8
 """With fewer submissions than this, a correlation says nothing."""
@@ -216,10 +216,10 @@ def as_html(lab: Lab, found: Analysis) -> str:
     """The page, in one file that needs nothing else."""
     shares = found.shares
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grader", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"inline": inline, "percent": percent, "lateness": lateness}
-    return environment.get_template("report.html").render(
+    return environment.get_template("class_report.html").render(
         lab=lab,
         found=found,
         sentences=summary(found),

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from grader.build import leaks
+from grader.author.build import leaks
 from grader.course import CourseError
 from grader.lab import Lab
 

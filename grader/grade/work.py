@@ -16,13 +16,13 @@ from nbformat import NotebookNode
 
 from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
-from grader.feedback import with_results
-from grader.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild, time_of
-from grader.judge import judge
+from grader.grade.judge import judge
+from grader.grade.points import Entry, entry_of
+from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
-from grader.points import Entry, entry_of
-from grader.resume import fingerprint_of_submission
-from grader.run import CRASHED, GRADED, Executed, Runner
+from grader.receive.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild, time_of
+from grader.run.notebook import CRASHED, GRADED, Executed, Runner
+from grader.show.feedback import with_results
 
 INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
 
@@ -57,7 +57,7 @@ class Graded:
         handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
         notebook: the graded notebook's file.
         in_doubt: time ran out in it, so it should be run once more, alone, before it is entered.
-        timestamp, secret: texts of the files of :data:`grader.intake.TIMESTAMP` and ``SECRET``; None where there is none.
+        timestamp, secret: texts of the files of :data:`grader.receive.intake.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
     record: Record
@@ -88,7 +88,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Grading:
-    """How the submissions of one lab are graded. A worker process's :class:`grader.pool.Work`."""
+    """How the submissions of one lab are graded. A worker process's :class:`grader.grade.pool.Work`."""
 
     course: Course
     lab_name: str

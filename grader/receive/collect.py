@@ -51,9 +51,9 @@ from nbgrader.exchange.default import Exchange, ExchangeCollect
 from traitlets.config import Application
 
 from grader.course import Course, CourseError, make_private
-from grader.export import MOODLE_NUMBER, number_in_id, stored_moodle_number
-from grader.gradebook import Gradebook
-from grader.intake import (
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab
+from grader.receive.intake import (
     MAX_BYTES,
     REASON_FILE,
     SECRET,
@@ -65,7 +65,7 @@ from grader.intake import (
     printable,
     time_of,
 )
-from grader.lab import Lab
+from grader.show.export import MOODLE_NUMBER, number_in_id, stored_moodle_number
 
 NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
 

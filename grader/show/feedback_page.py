@@ -74,7 +74,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         facts: ``score``, ``max_score`` and ``late_penalty`` of the submission; ``notebook``, its name.
     """
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grader", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
         "markdown": _Markdown(trusted=True),

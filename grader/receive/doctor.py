@@ -16,9 +16,11 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from course_utils.bypass import uses_of
-from grader.collect import exchange_of
 from grader.course import Course, CourseError
-from grader.intake import (
+from grader.grade.judge import code_before_check
+from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
+from grader.receive.collect import exchange_of
+from grader.receive.intake import (
     MAX_PARSED,
     MAX_PARSED_ALL,
     PlainCell,
@@ -28,8 +30,6 @@ from grader.intake import (
     read_submission,
     rebuild,
 )
-from grader.judge import code_before_check
-from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
 
 AS_HANDED_OUT = "as handed out"
 ANSWERED = "answered"

@@ -20,12 +20,12 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
-from grader.autograde import choose_runner, class_seed
 from grader.course import Course, CourseError
+from grader.grade.autograde import choose_runner, class_seed
+from grader.grade.work import Graded, Grading
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run import PlainRunner, Runner
+from grader.run.notebook import PlainRunner, Runner
 from grader.sandbox.container import NoSandbox
-from grader.work import Graded, Grading
 
 _ROOT = "/autograder"
 _NOBODY = "nobody"
@@ -54,7 +54,7 @@ _RUN = """\
 #!/usr/bin/env bash
 set -euo pipefail
 cd {root}/source
-exec .venv/bin/python -P -m grader.gradescope {lab} {root}/submission {root}/results/results.json
+exec .venv/bin/python -P -m grader.handout.gradescope {lab} {root}/submission {root}/results/results.json
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 
-from grader.intake import SECRET, TIMESTAMP
+from grader.receive.intake import SECRET, TIMESTAMP
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):

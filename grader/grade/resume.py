@@ -19,12 +19,13 @@ from importlib import metadata
 from pathlib import Path
 
 import course_utils
-from grader.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
+import grader
 from grader.lab import Lab, runs_in_grading
-from grader.run import Runner
+from grader.receive.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
+from grader.run.notebook import Runner
 
-_PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(__file__).parent}
-_ENGINE = "grader.work"  # all of grading but writing it down
+_PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(grader.__file__).parent}
+_ENGINE = "grader.grade.work"  # all of grading but writing it down
 _READ = MAX_BYTES + 1
 
 

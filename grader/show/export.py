@@ -6,7 +6,7 @@ What they take is read from their sources: Canvas's gradebook (``lib/gradebook_i
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` a student.
 
 Canvas's number of a student is the same in all assignments, and ends the student's id. Moodle's is another in each assignment:
-:mod:`grader.collect` keeps it beside the submission.
+:mod:`grader.receive.collect` keeps it beside the submission.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from grader.course import Course, CourseError
-from grader.gradebook import Gradebook, Result
-from grader.intake import Unreadable, file_bytes
+from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
+from grader.receive.intake import Unreadable, file_bytes
 
 MOODLE_NUMBER = "moodle-number.txt"
 """Beside a submission: the number that Moodle gives its student in this one assignment."""
@@ -154,7 +154,7 @@ def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
 
 
 def number_in_id(student: str) -> str:
-    """The number of an LMS's that ends a student's id, as :mod:`grader.collect` makes it; or empty."""
+    """The number of an LMS's that ends a student's id, as :mod:`grader.receive.collect` makes it; or empty."""
     found = _NUMBER.fullmatch(student)
     return found[1] if found else ""
 

@@ -3,7 +3,7 @@
 Every submission ends in exactly one state: graded, incomplete (cells were missing and have been restored),
 timed out, crashed, out of memory, or unreadable. None can affect another, or stop the run.
 
-Workers grade (:mod:`grader.work`); the process that runs this is the only one that writes. A run may be killed
+Workers grade (:mod:`grader.grade.work`); the process that runs this is the only one that writes. A run may be killed
 at any point: what has been entered is whole, and the next run goes on from there.
 """
 
@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from course_utils.comparison import Expected
-from grader import pool
 from grader.course import Course, CourseError, make_private
-from grader.gradebook import Gradebook
-from grader.intake import SECRET, TIMESTAMP
+from grader.grade import pool
+from grader.grade.gradebook import Gradebook
+from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
+from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
-from grader.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
-from grader.run import PlainRunner, Runner, SandboxRunner
+from grader.receive.intake import SECRET, TIMESTAMP
+from grader.run.notebook import PlainRunner, Runner, SandboxRunner
 from grader.sandbox.container import bubblewrap
-from grader.work import Graded, Grading, Record
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
-_PRELOADED = ("grader.work",)
+_PRELOADED = ("grader.grade.work",)
 _SEED_BYTES = 4
 _SEEDS = 256**_SEED_BYTES
 
@@ -198,7 +198,7 @@ class _ThisProcess(AbstractContextManager):
 
 def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractContextManager[_Workforce]:
     if cluster:
-        from grader.cluster import Cluster  # Dask takes a second, and few have a cluster
+        from grader.grade.cluster import Cluster  # Dask takes a second, and few have a cluster
 
         return Cluster(cluster, grading)
     if jobs:

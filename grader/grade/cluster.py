@@ -30,10 +30,10 @@ from distributed import Client, Future, KilledWorker, get_worker, wait
 
 from course_utils.expected import FILE_NAME
 from grader.course import CourseError
-from grader.pool import Lost
-from grader.resume import modules_of, version
-from grader.run import Executed, Runner
-from grader.work import Graded, Grading, Prepared, Record
+from grader.grade.pool import Lost
+from grader.grade.resume import modules_of, version
+from grader.grade.work import Graded, Grading, Prepared, Record
+from grader.run.notebook import Executed, Runner
 
 CONNECT_SECONDS = 15
 NO_WORKER_SECONDS = 60
@@ -229,7 +229,7 @@ def _on_a_worker() -> Callable[..., str]:
     """:func:`run_there`, but a nested function travels as code: who has no grader can still say so."""
 
     def imported_there(*arguments: Any) -> str:
-        from grader.cluster import run_there
+        from grader.grade.cluster import run_there
 
         return run_there(*arguments)
 
@@ -265,7 +265,7 @@ def run_there(
         files: a name that stands for the lab's data files -> relative name -> content.
 
     Returns:
-        Plain JSON of an :class:`~grader.run.Executed`, or of the fact that the version here is another one.
+        Plain JSON of an :class:`~grader.run.notebook.Executed`, or of the fact that the version here is another one.
     """
     if (here := version(modules)) != home:
         return json.dumps({"other_version": [f"The worker {get_worker().address}", here]})

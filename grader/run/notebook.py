@@ -49,7 +49,7 @@ from grader.sandbox.provisioner import NAME as PROVISIONER
 
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
 
-_log = logging.getLogger("grader.run")
+_log = logging.getLogger("grader.run.notebook")
 _log.addHandler(logging.NullHandler())
 _log.propagate = False  # what nbclient says about a learner's kernel is for nobody's terminal
 
@@ -102,7 +102,7 @@ class Runner(Protocol):
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
         Args:
-            notebook: from :func:`grader.intake.rebuild`; it is not changed.
+            notebook: from :func:`grader.receive.intake.rebuild`; it is not changed.
             seed: what the check cells draw their cases with.
             folder: the lab's release, whose data files the notebook may read.
         """

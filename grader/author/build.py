@@ -34,7 +34,7 @@ from course_utils.exercise import PUBLIC_SEED, Inputs
 from course_utils.expected import FILE_NAME, Hint, save_expected
 from course_utils.outcome import Outcome
 from grader.course import STUB, Course, CourseError, make_private
-from grader.judge import code_before_check
+from grader.grade.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
@@ -403,7 +403,7 @@ def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
                 yield FILE_NAME, json.dumps(json.loads(arrays["index"].tobytes())).replace("\\n", "\n")
         elif path.is_file():
             yield f"the file {path.name}, which should not be there,", path.read_text("utf-8", "replace")
-    for path in sorted((Path(__file__).parents[1] / "course_utils").rglob("*.py")):
+    for path in sorted((Path(__file__).parents[2] / "course_utils").rglob("*.py")):
         yield f"course_utils/{path.name}", path.read_text("utf-8")
 
 

@@ -17,11 +17,11 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course_utils.comparison import Expected
-from grader.autograde import choose_runner, class_seed
 from grader.course import Course
+from grader.grade.autograde import choose_runner, class_seed
+from grader.grade.work import Graded, Grading
 from grader.lab import Lab
 from grader.sandbox.preloaded import close_all
-from grader.work import Graded, Grading
 
 _IDLE_SECONDS = 120
 """How long a preloaded process waits for another notebook: a server that once graded does not keep it for ever."""

@@ -22,9 +22,9 @@ from nbgrader.utils import capture_log
 from course_utils.comparison import Verdict
 from course_utils.report import Report
 from grader.course import CourseError, make_private
-from grader.feedback_page import FACTS
-from grader.judge import advice
+from grader.grade.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.show.feedback_page import FACTS
 
 RESULT_CELL = "grading-result"
 """Id of the cell at the top of a graded notebook that says how grading went."""

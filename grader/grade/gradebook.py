@@ -1,6 +1,6 @@
 """nbgrader's gradebook.db, of which this is the only writer.
 
-A submission is written in one transaction, its marker (:mod:`grader.resume`) included, so that a run that is
+A submission is written in one transaction, its marker (:mod:`grader.grade.resume`) included, so that a run that is
 killed leaves whole submissions only. The marker lies in a table of our own, which nbgrader does not look at.
 """
 
@@ -52,9 +52,9 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
 from grader.course import Course, CourseError, make_private
+from grader.grade.points import Entry
+from grader.grade.resume import Marker
 from grader.lab import Lab
-from grader.points import Entry
-from grader.resume import Marker
 
 BUSY_SECONDS = 30
 """How long to wait for another program (formgrader, mostly) that is writing at the moment."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from grader.work import Record
+from grader.grade.work import Record
 
 
 def watched(records: Iterable[Record], title: str, total: int, console: Console) -> Iterator[Record]:

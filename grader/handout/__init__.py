@@ -1,0 +1,1 @@
+"""What is given out: the zip for learners, the zip for Gradescope."""

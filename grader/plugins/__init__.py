@@ -1,0 +1,1 @@
+"""What nbgrader loads: its steps in our way, feedback through its exchange, late work."""

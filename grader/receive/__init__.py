@@ -1,0 +1,1 @@
+"""What comes in: whose it is, what can be read of it, and the notebook rebuilt from it."""

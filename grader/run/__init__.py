@@ -1,0 +1,1 @@
+"""A rebuilt notebook is run, and what its checks publish is collected."""

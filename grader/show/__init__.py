@@ -1,0 +1,1 @@
+"""What people read: feedback pages, the page about a class, exported scores."""
