@@ -1,7 +1,7 @@
 """What an exercise is: a name to define, cases to try it on, and properties its output must have.
 
 Everything here is data plus small pure functions, and it is public: learners may read exactly what is
-checked. A new lab writes a module in :mod:`course_utils.exercises` out of the three names
+checked. A new lab writes ``exercises.py`` out of the three names
 :class:`Exercise`, :class:`Case` and *property* (a plain function whose docstring is the sentence that
 learners read).
 """
@@ -114,13 +114,20 @@ def sentence(function: Callable) -> str:
 
 
 def exercises_of(module: str) -> dict[str, Exercise]:
-    """All exercises of ``course_utils.exercises.<module>`` by name, in the order they are written."""
+    """All exercises of a lab by name, in the order they are written.
+
+    Raises:
+        LookupError: no such lab lies in the places where labs lie (:func:`course_utils.labs.find`).
+    """
     try:
         found = importlib.import_module(f"course_utils.exercises.{module}")
     except ModuleNotFoundError as error:
         if error.name != f"course_utils.exercises.{module}":
             raise
-        raise LookupError(f"There is no lab module {module!r} in course_utils/exercises.") from None
+        raise LookupError(
+            f"The exercises of the lab {module!r} are not here: no folder of that name with an exercises.py lies beside this "
+            "notebook or among the course's notebooks."
+        ) from None
     return {value.name: value for value in vars(found).values() if isinstance(value, Exercise)}
 
 

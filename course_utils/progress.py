@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
-import pkgutil
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
+from course_utils import labs
 from course_utils.display import CARD, LINE, publish, table
-from course_utils.exercise import exercises_of
+from course_utils.labs import LabInfo
 
 PROGRESS_VARIABLE = "TRANSFORMER_LABS_PROGRESS"
 
@@ -108,11 +107,9 @@ def _time(entry: dict) -> str:
 
 @dataclass(frozen=True)
 class LabProgress:
-    """A lab as the overview shows it. ``exercises``: name -> its entry in the file, empty if never tried."""
+    """A lab and how far its exercises are. ``exercises``: name -> its entry in the file, empty if never tried."""
 
-    number: str
-    title: str
-    minutes: int | None
+    lab: LabInfo
     exercises: dict[str, dict]
 
     @property
@@ -123,33 +120,26 @@ class LabProgress:
     def solved(self) -> int:
         return sum(entry.get("best", 0) == 1 for entry in self.exercises.values())
 
+    @property
+    def share(self) -> float:
+        """How much of the lab's exercises is solved."""
+        return self.solved / len(self.exercises)
+
 
 def overview() -> None:
     """Shows how far you are in every lab of the course."""
-    labs = progress_of_labs()
-    publish({"text/html": as_html(labs), "text/plain": as_text(labs)})
+    found = progress_of(labs.all_labs())
+    publish({"text/html": as_html(found), "text/plain": as_text(found)})
 
 
-def progress_of_labs() -> list[LabProgress]:
-    """All labs that have exercises, in the course's order, with what the file says about each exercise."""
-    package = importlib.import_module("course_utils.exercises")
+def progress_of(labs: Sequence[LabInfo]) -> list[LabProgress]:
+    """The labs that have exercises, with what the file says about each exercise."""
     done = load()
-    labs = []
-    for found in pkgutil.iter_modules(package.__path__):
-        exercises = exercises_of(found.name)
-        if not exercises:
-            continue
-        module = importlib.import_module(f"{package.__name__}.{found.name}")
-        number = re.match(r"Lab (\d+)", module.__doc__ or "")
-        labs.append(
-            LabProgress(
-                number.group(1) if number else "",
-                getattr(module, "TITLE", found.name),
-                getattr(module, "MINUTES", None),
-                {name: done.get(f"{found.name}.{name}", {}) for name in exercises},
-            )
-        )
-    return sorted(labs, key=lambda lab: (not lab.number, lab.number, lab.title))
+    return [
+        LabProgress(lab, {name: done.get(f"{lab.slug}.{name}", {}) for name in lab.exercises})
+        for lab in labs
+        if lab.exercises
+    ]
 
 
 def as_text(labs: list[LabProgress]) -> str:
@@ -180,8 +170,8 @@ def as_html(labs: list[LabProgress]) -> str:
 
 
 def _heading(lab: LabProgress) -> str:
-    minutes = f", {lab.minutes} minutes" if lab.minutes else ""
-    return f"{lab.number} {lab.title}: {lab.solved} of {len(lab.exercises)} solved{minutes}".strip()
+    info = lab.lab
+    return f"{info.number} {info.title}: {lab.solved} of {len(lab.exercises)} solved, {info.minutes} minutes"
 
 
 def _total(labs: list[LabProgress]) -> str:

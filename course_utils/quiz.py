@@ -1,22 +1,25 @@
 """``quiz("self_attention")``: the review questions at the end of a lab, with a reason for every option.
 
-A lab's questions are the tuple ``QUIZ`` in ``course_utils/exercises/<lab>.py``. With a kernel behind it a
+A lab's questions are in ``quiz.md`` beside its notebook. With a kernel behind it a
 quiz is buttons; elsewhere the same output shows the questions with folded answers. Nothing is recorded:
 a quiz is for the learner alone.
 """
 
 from __future__ import annotations
 
-import importlib
+import re
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from course_utils import labs
 from course_utils.display import BAD, CARD, GOOD, LINE, TEXT, inline, plain
 
 if TYPE_CHECKING:
     from ipywidgets import DOMWidget, VBox
+
+FILE_NAME = "quiz.md"
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,58 @@ def questions_of(lab: str) -> tuple[Question, ...]:
     Raises:
         LookupError: there is no such lab, or it has no questions.
     """
-    name = f"course_utils.exercises.{lab}"
+    info = labs.find(lab)
     try:
-        questions = getattr(importlib.import_module(name), "QUIZ", ())
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
+        questions = read_questions((info.folder / FILE_NAME).read_text("utf-8")) if info else ()
+    except (OSError, ValueError):
         questions = ()
     if not questions:
-        raise LookupError(f"There are no review questions for {lab!r}: {name} has no QUIZ.")
+        raise LookupError(
+            f"There are no review questions for {lab!r}: no {FILE_NAME} lies beside its notebook."
+        )
     return questions
+
+
+def read_questions(text: str) -> tuple[Question, ...]:
+    """Questions from Markdown: a heading for each, below it a list of its answers, each with its reason::
+
+        ## What is the softmax taken over?
+
+        - [x] Over the keys.
+          Each query shares out its attention.
+        - [ ] Over the queries.
+          Then a query could end up with none.
+
+    Raises:
+        ValueError: the text begins with the number of the line that is at fault, and a colon.
+    """
+    questions: list[tuple[int, str, list[list[str]]]] = []  # line, text, answers: mark, text, reason
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("## "):
+            questions.append((number, line[3:].strip(), []))
+        elif answer := re.match(r"- \[([ x])\] (.+)", line):
+            if not questions:
+                raise ValueError(
+                    f"{number}: an answer stands before the first question; a question begins with '## '."
+                )
+            questions[-1][2].append([answer[1], answer[2].strip(), ""])
+        elif line.startswith("  ") and line.strip() and questions and questions[-1][2]:
+            answer = questions[-1][2][-1]
+            answer[2] = f"{answer[2]} {line.strip()}".strip()
+        elif line.strip() and not line.startswith("# "):
+            raise ValueError(
+                f"{number}: this is no question ('## ...'), no answer ('- [x] ...' or '- [ ] ...') and no reason (two blanks, then "
+                "the text)."
+            )
+    found = []
+    for number, asked, answers in questions:
+        try:
+            found.append(
+                Question(asked, tuple(Option(text, mark == "x", why) for mark, text, why in answers))
+            )
+        except ValueError as error:
+            raise ValueError(f"{number}: {error}") from None
+    return tuple(found)
 
 
 # ---------------------------------------------------------------------------------- without a kernel

@@ -9,88 +9,34 @@ import base64
 import contextlib
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from course_utils import progress
+from course_utils.labs import LabInfo, labs_in
+from course_utils.progress import LabProgress
 
 FILE_NAME = "START.md"
 
-COURSE = {
-    "start_here": ("the softmax, and how a lab works", ""),
-    "why_attention": (
-        "a recurrent network, Bahdanau's and Luong's attention, what they cost and what they mend, measured",
-        "00",
-    ),
-    "self_attention": (
-        "scaled dot-product attention, masks, self-, causal and cross-attention, in NumPy",
-        "00",
-    ),
-    "multi_head_attention": (
-        "heads as a loop, at once, and as a PyTorch module that carries the weights of a real encoder",
-        "02",
-    ),
-    "positional_encoding": ("sinusoids, shifts as rotations, learned and rotary positions", "02"),
-    "transformer_pytorch": (
-        "the whole encoder-decoder, layer by layer, trained in minutes to translate French",
-        "02 to 04",
-    ),
-    "transformer_tensorflow": ("the same Transformer in Keras, and your PyTorch weights in it", "05"),
-    "named_entity_recognition": (
-        "a pretrained encoder, fine-tuned to find names, employers, degrees and skills in résumés",
-        "03",
-    ),
-    "question_answering_pytorch": (
-        "a pretrained encoder that points at answers: spans, windows, SQuAD's scores, on stories and on prose",
-        "03",
-    ),
-    "question_answering_tensorflow": (
-        "the same reader in Keras, with the same weights, batches and graphs",
-        "10",
-    ),
-}
-"""Lab -> what one builds in it, and which labs it needs."""
 
-_PARTS = (("Attention", range(0, 5)), ("The Transformer", range(5, 9)), ("At work", range(9, 13)))
+def stops(notebooks: Path) -> list[LabProgress]:
+    """The labs that are in a folder of notebooks, in order, and how far each is."""
+    return progress.progress_of(labs_in(notebooks))
 
 
-@dataclass(frozen=True)
-class Stop:
-    """A lab on the map."""
-
-    slug: str
-    folder: str
-    lab: progress.LabProgress
-
-    @property
-    def share(self) -> float:
-        """How much of the lab's exercises is solved."""
-        return self.lab.solved / len(self.lab.exercises)
-
-
-def stops(notebooks: Path) -> list[Stop]:
-    """The labs that are in a folder of notebooks, in order."""
-    found = []
-    for lab in progress.progress_of_labs():
-        for folder in notebooks.glob(f"{lab.number}_*" if lab.number else "?"):
-            found.append(Stop(folder.name.partition("_")[2], folder.name, lab))
-    return found
-
-
-def go_on(found: Sequence[Stop]) -> tuple[Stop, str] | None:
+def go_on(found: Sequence[LabProgress]) -> tuple[LabProgress, str] | None:
     """The lab and the exercise to go on with: in the lab of the last attempt, else in the one that comes next."""
     if not found:
         return None
     tried = [
         (entry.get("last") or entry.get("first") or "", place)
         for place, stop in enumerate(found)
-        for entry in stop.lab.exercises.values()
+        for entry in stop.exercises.values()
         if entry.get("attempts")
     ]
     start = max(tried)[1] if tried else 0
     for stop in (*found[start:], *found[:start]):
-        for name, entry in stop.lab.exercises.items():
+        for name, entry in stop.exercises.items():
             if entry.get("best", 0) != 1:
                 return stop, name
     return None
@@ -112,10 +58,10 @@ def refresh(notebooks: Path) -> None:
             write(notebooks)
 
 
-def as_markdown(found: Sequence[Stop]) -> str:
+def as_markdown(found: Sequence[LabProgress]) -> str:
     """The page's text."""
-    solved = sum(stop.lab.solved for stop in found)
-    count = sum(len(stop.lab.exercises) for stop in found)
+    solved = sum(stop.solved for stop in found)
+    count = sum(len(stop.exercises) for stop in found)
     lines = ["# Transformer labs", ""]
     following = go_on(found)
     if following is None:
@@ -125,8 +71,8 @@ def as_markdown(found: Sequence[Stop]) -> str:
         ]
     else:
         stop, name = following
-        word = "Continue with" if solved or stop.lab.exercises[name] else "Begin with"
-        lines += [f"## {word} [{stop.lab.number} {stop.lab.title}]({_link(stop)}): `{name}`", ""]
+        word = "Continue with" if solved or stop.exercises[name] else "Begin with"
+        lines += [f"## {word} [{stop.lab.number} {stop.lab.title}]({_link(stop.lab)}): `{name}`", ""]
     lines += [
         f"{solved} of {count} exercises solved.",
         "",
@@ -136,12 +82,12 @@ def as_markdown(found: Sequence[Stop]) -> str:
         "|---|---|---|---|---|",
     ]
     for stop in found:
-        what, needs = COURSE.get(stop.slug, ("", ""))
-        done = f"{stop.lab.solved} of {len(stop.lab.exercises)}"
-        if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.lab.exercises.values()):
+        lab = stop.lab
+        done = f"{stop.solved} of {len(stop.exercises)}"
+        if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.exercises.values()):
             done += f", {partly} in part"
         lines.append(
-            f"| [{stop.lab.number} {stop.lab.title}]({_link(stop)}) | {what} | {needs} | {stop.lab.minutes or ''} | {done} |"
+            f"| [{lab.number} {lab.title}]({_link(lab)}) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes} | {done} |"
         )
     lines += [
         "",
@@ -153,14 +99,13 @@ def as_markdown(found: Sequence[Stop]) -> str:
     return "\n".join(lines)
 
 
-def _link(stop: Stop) -> str:
-    return f"{stop.folder}/{stop.slug}.ipynb"
+def _link(lab: LabInfo) -> str:
+    return f"{lab.name}/{lab.slug}.ipynb"
 
 
-def _alt(found: Sequence[Stop]) -> str:
+def _alt(found: Sequence[LabProgress]) -> str:
     labs = "; ".join(
-        f"{stop.lab.number} {stop.lab.title}, {stop.lab.solved} of {len(stop.lab.exercises)}"
-        for stop in found
+        f"{stop.lab.number} {stop.lab.title}, {stop.solved} of {len(stop.exercises)}" for stop in found
     )
     return f"Map of the course with the exercises solved in each lab: {labs}"
 
@@ -170,12 +115,10 @@ def _alt(found: Sequence[Stop]) -> str:
 _WIDTH, _HEIGHT, _GAP, _LEFT, _TOP = 158, 88, 22, 20, 34
 
 
-def course_map(found: Sequence[Stop]) -> str:
+def course_map(found: Sequence[LabProgress]) -> str:
     """The labs as cards, a row for each part of the course, as SVG: light cards, readable on any theme."""
-    rows = [
-        (title, [stop for stop in found if int(stop.lab.number or 0) in numbers]) for title, numbers in _PARTS
-    ]
-    rows = [(title, row) for title, row in rows if row]
+    parts_of_course = dict.fromkeys(stop.lab.part for stop in found)
+    rows = [(title, [stop for stop in found if stop.lab.part == title]) for title in parts_of_course]
     longest = max((len(row) for _, row in rows), default=1)
     width = 2 * _LEFT + longest * _WIDTH + (longest - 1) * _GAP
     height = len(rows) * (_HEIGHT + _TOP) + 16
@@ -201,11 +144,11 @@ def course_map(found: Sequence[Stop]) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _card(stop: Stop, x: float, y: float, here: bool) -> str:
+def _card(stop: LabProgress, x: float, y: float, here: bool) -> str:
     done = stop.share == 1
     edge, wide = ("#1b7f5c", 2) if done else ("#c2410c", 2.5) if here else ("#b9c4cf", 1.2)
     bar = _WIDTH - 74
-    count = "solved" if done else f"{stop.lab.solved} of {len(stop.lab.exercises)}"
+    count = "solved" if done else f"{stop.solved} of {len(stop.exercises)}"
     title = "".join(
         f'<text x="{x + 11}" y="{y + 41 + 15 * line}" font-size="12.5" fill="#22303d">{escape(text)}</text>'
         for line, text in enumerate(textwrap.wrap(stop.lab.title, 21)[:2])

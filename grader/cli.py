@@ -15,6 +15,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from grader.author.build import build as build_labs
+from grader.author.new import new_lab
 from grader.course import Course, CourseError
 from grader.demo import run_demo
 from grader.grade import autograde as grading
@@ -72,6 +73,17 @@ def build(
 ) -> None:
     """Make notebooks/ from solutions/."""
     build_labs(Course.find(), labs or [], check=check)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its number and name, e.g. 13_my_lab.")],
+) -> None:
+    """Start a new lab: a small one that builds, in which you replace everything by your own."""
+    folder = new_lab(Course.find(), name)
+    typer.echo(
+        f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
+    )
 
 
 @app.command()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import linecache
 import re
+import tomllib
+import traceback
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +17,11 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from course_utils import exercises
 from course_utils.comparison import Expected, KnownMistake
 from course_utils.exercise import Exercise, exercises_of
+from course_utils.exercises import FILE_NAME as EXERCISES
+from course_utils.labs import LabInfo
 from course_utils.outcome import Outcome, try_exercise
 from grader.author.catalogue import Entry, load_entries
 from grader.course import Course, CourseError
@@ -28,11 +32,20 @@ SKIP_TAG = "skip-grading"
 ADDED_TAG = "added"
 """Tag of cells of a rebuilt submission that the learner added."""
 
-TIMINGS = "timings.json"
-"""In ``solutions/``: lab -> seconds of its solved notebook."""
+SETTINGS = "lab.toml"
+"""In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
 
 SECONDS = "{measured_seconds}"
-"""On a lab's first page, where they are put."""
+"""On a lab's first page, where the seconds are put that its solved notebook took."""
+
+_KINDS = {"title": str, "part": str, "builds": str, "needs": list, "minutes": int}
+
+_IN_WORDS = {str: "a text", list: "a list of lab numbers", int: "a whole number"}
+
+REGION = re.compile(
+    r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
+)
+"""What a learner writes, in a solution cell of the source: its indentation, and its text."""
 
 _CHECK = re.compile(r"""^check\(["']([\w.]+)["']\)$""", re.MULTILINE)
 
@@ -61,6 +74,22 @@ def is_learners(cell: NotebookNode) -> bool:
 
 def runs_in_grading(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and SKIP_TAG not in cell.metadata.get("tags", [])
+
+
+def line_of(file: Path, text: str) -> int:
+    """The number of the first line of a file that holds a text; 1 if none does."""
+    lines = file.read_text("utf-8").splitlines()
+    return next((number for number, line in enumerate(lines, 1) if text in line), 1)
+
+
+def place_of(error: BaseException, file: Path) -> str:
+    """``file:line`` where an error arose in a file, or was handed on."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return f"{file}:{error.lineno}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)
+    ]
+    return f"{file}:{lines[-1]}" if lines else str(file)
 
 
 @dataclass(frozen=True)
@@ -100,8 +129,26 @@ class Lab:
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
-        """Key -> exercise, in the order of the lab."""
-        return {f"{self.slug}.{name}": exercise for name, exercise in exercises_of(self.slug).items()}
+        """Key -> exercise, in the order of the lab.
+
+        Raises:
+            CourseError: ``exercises.py`` is missing, cannot be imported, or has no exercise.
+        """
+        file = self.folder / EXERCISES
+        try:
+            exercises.load(self.slug, file)
+        except FileNotFoundError:
+            raise CourseError(
+                f"{file} is missing: it says what is checked. `grader new` writes one to start from."
+            ) from None
+        except Exception as error:
+            raise CourseError(
+                f"{place_of(error, file)}: it cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        found = exercises_of(self.slug)
+        if not found:
+            raise CourseError(f"{file}:1: there is no Exercise in it.")
+        return {f"{self.slug}.{name}": exercise for name, exercise in found.items()}
 
     @cached_property
     def misconceptions(self) -> dict[str, list[Entry]]:
@@ -119,12 +166,46 @@ class Lab:
             )
         return {f"{self.slug}.{name}": found for name, found in entries.items()}
 
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What ``lab.toml`` says.
+
+        Raises:
+            CourseError: it is missing, is no TOML, or lacks something.
+        """
+        file = self.folder / SETTINGS
+        try:
+            values = tomllib.loads(file.read_text("utf-8"))
+        except FileNotFoundError:
+            raise CourseError(
+                f"{file} is missing: it names the lab. `grader new` writes one to start from."
+            ) from None
+        except ValueError as error:
+            raise CourseError(f"{file} is no TOML: {error}") from None
+        for name, kind in _KINDS.items():
+            if not isinstance(values.get(name), kind):
+                raise CourseError(f"{file}: it needs a line `{name} = ...` with {_IN_WORDS[kind]}.")
+        if more := sorted(set(values) - {*_KINDS, "measured_seconds"}):
+            raise CourseError(f"{file}:{line_of(file, more[0])}: there is no setting {more[0]!r}.")
+        return values
+
+    @property
+    def info(self) -> LabInfo:
+        """What the map of the course shows."""
+        values = {name: self.settings[name] for name in _KINDS}
+        names = tuple(exercise.name for exercise in self.exercises.values())
+        return LabInfo(self.name, **values | {"needs": tuple(values["needs"]), "exercises": names})
+
     @property
     def seconds(self) -> int | None:
         """How long the whole solved notebook ran on two cores (`make timings` measures it); None if not yet known."""
-        with contextlib.suppress(FileNotFoundError):
-            return json.loads((self.course.solutions / TIMINGS).read_text()).get(self.name)
-        return None
+        return self.settings.get("measured_seconds")
+
+    def keep_seconds(self, seconds: int) -> None:
+        """Writes down how long the whole solved notebook ran."""
+        file = self.folder / SETTINGS
+        text = re.sub(r"^measured_seconds = .*\n", "", file.read_text("utf-8"), flags=re.MULTILINE)
+        file.write_text(f"{text}measured_seconds = {seconds}\n", "utf-8")
 
     def source(self) -> NotebookNode:
         """The notebook with solutions, a fresh copy. Cell ids are stable from build to build."""

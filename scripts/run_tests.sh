@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=.venv/bin/python
-"$python" -m pytest -m "not alone" -n auto --maxprocesses 4 --dist loadfile "$@"
+"$python" -m pytest -m "not alone" -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder "$@"
 shared=$?
 "$python" -m pytest -m alone "$@"
 alone=$?

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -18,7 +17,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 from absl import logging as absl_logging
 
 from grader.course import Course
-from grader.lab import TIMINGS, Lab
+from grader.lab import Lab
 
 # TensorFlow's logging closes, when logging is set up anew, what was stderr when it was imported: pytest's, here.
 absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
@@ -54,11 +53,20 @@ def pytest_addoption(parser):
     parser.addoption(
         "--write-timings", action="store_true", help="put how long labs ran on their first pages"
     )
+    parser.addoption("--all", action="store_true", help="the full proof: slow tests, too")
     parser.addoption(
         "--every-lab",
         action="store_true",
         help="run all solved labs, also those that train for minutes, and grade the classes of all labs on a busy machine",
     )
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--all"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 @pytest.fixture
@@ -78,8 +86,5 @@ def pytest_terminal_summary(terminalreporter, config):
             f"{name}: {seconds:.0f} here, {Lab.load(Course(ROOT), name).seconds} on its first page"
         )
     if config.getoption("--write-timings"):
-        file = Course(ROOT).solutions / TIMINGS
-        known = json.loads(file.read_text()) | {
-            name: max(1, round(seconds)) for name, seconds in measured.items()
-        }
-        file.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n")
+        for name, seconds in measured.items():
+            Lab.load(Course(ROOT), name).keep_seconds(max(1, round(seconds)))

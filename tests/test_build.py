@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
-import types
 from pathlib import Path
 
 import nbformat
@@ -12,87 +10,30 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+from course_utils import exercises, start_page
 from course_utils.exercise import Case, Exercise
 from course_utils.expected import FILE_NAME, load_hints
+from course_utils.labs import labs_in
 from grader.author.build import SEEDS, BuildError, build
+from grader.author.new import new_lab
 from grader.course import STUB, Course, CourseError
 from grader.lab import Lab, checked_exercise, is_solution
-
-LAB = """# ---
-# jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3 (ipykernel)
-#     language: python
-#     name: python3
-# ---
-
-# %% [markdown]
-# # Doubling
-
-# %%
-import numpy as np
-
-# %% nbgrader={"grade": false, "grade_id": "double", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def double(x):
-    \"\"\"Doubles x.\"\"\"
-    ### BEGIN SOLUTION
-    twice_as_much = np.multiply(x, 2)
-    ### END SOLUTION
-    return twice_as_much
-
-
-# %% nbgrader={"grade": true, "grade_id": "check_double", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-from course_utils import check
-
-check("tiny.double")
-"""
-
-MISCONCEPTIONS = '''
-from grader.author.catalogue import misconception
-
-@misconception("double", "Adding two is not the same as taking it twice; try it with 5.")
-def added_two(x):
-    """Two is added."""
-    return x + 2
-'''
-
-VARIANTS = '''
-from grader.author.catalogue import variant
-
-@variant("double")
-def added_to_itself(x):
-    """Adds x to itself."""
-    return x + x
-'''
-
 
 ORDINARY = Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))})
 
 
 @pytest.fixture
-def tiny(tmp_path, monkeypatch) -> Path:
-    """A course with one tiny lab; returns the lab's source folder."""
-    module = types.ModuleType("course_utils.exercises.tiny")
-    module.double = Exercise("double", ("doubled",), (ORDINARY,))
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    folder = tmp_path / "solutions" / "00_tiny"
-    folder.mkdir(parents=True)
+def tiny(tmp_path) -> Path:
+    """A course with one tiny lab, as an author begins it; returns the lab's source folder."""
+    (tmp_path / "solutions").mkdir()
     (tmp_path / "notebooks").mkdir()
-    (folder / "00_tiny.py").write_text(LAB)
-    (folder / "misconceptions.py").write_text(MISCONCEPTIONS)
-    (folder / "variants.py").write_text(VARIANTS)
-    return folder
+    return new_lab(Course(tmp_path), "00_tiny")
 
 
-def with_cases(monkeypatch, *cases: Case) -> None:
+def with_cases(monkeypatch, folder: Path, *cases: Case, **more) -> None:
     """Gives the tiny lab's exercise other cases."""
-    module = sys.modules["course_utils.exercises.tiny"]
-    monkeypatch.setattr(module, "double", Exercise("double", ("doubled",), cases))
+    module = exercises.load("tiny", folder / "exercises.py")
+    monkeypatch.setattr(module, "double", Exercise("double", ("doubled",), cases, **more))
 
 
 def made(folder: Path) -> Path:
@@ -115,7 +56,13 @@ def refusal(folder: Path, file: str, old: str, new: str) -> str:
 
 def test_a_lab_becomes_a_release_with_stubs_checks_and_expected_values(tiny):
     release = made(tiny)
-    assert sorted(path.name for path in release.iterdir()) == [FILE_NAME, "tiny.ipynb"]
+    assert sorted(path.name for path in release.iterdir()) == [
+        "exercises.py",
+        FILE_NAME,
+        "lab.json",
+        "quiz.md",
+        "tiny.ipynb",
+    ]
     notebook = nbformat.read(release / "tiny.ipynb", as_version=4)
     nbformat.validate(notebook)
     (solution,) = filter(is_solution, notebook.cells)
@@ -151,7 +98,9 @@ def test_check_holds_right_after_a_build_and_fails_after_any_change(tiny):
     course = Course(tiny.parents[1])
     release = made(tiny)
     build(course, [], check=True, say=lambda line: None)
-    (release / "tiny.ipynb").write_text((release / "tiny.ipynb").read_text().replace("Doubling", "Trebling"))
+    (release / "tiny.ipynb").write_text(
+        (release / "tiny.ipynb").read_text().replace("Doubles numbers", "Trebles numbers")
+    )
     with pytest.raises(BuildError, match="tiny.ipynb is not what its source gives"):
         build(course, [], check=True, say=lambda line: None)
 
@@ -183,14 +132,14 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
     [
         (
             "00_tiny.py",
-            "# # Doubling",
-            "# # Doubling\n#\n#     twice_as_much = np.multiply(x, 2)",
+            "# ## 1. Twice as much",
+            "# ## 1. Twice as much\n#\n#     twice_as_much = np.multiply(x, 2)",
             "shows a line of the solution of double",
         ),
         (
             "misconceptions.py",
-            "Adding two is",
-            "Write\\n    twice_as_much = np.multiply(x, 2)\\n",
+            "Adding two is not",
+            "Write\\n    twice_as_much = np.multiply(x, 2)\\n and not",
             "expected.npz shows a line of the solution",
         ),
         ("00_tiny.py", "    ### BEGIN SOLUTION\n", "", "has no ### BEGIN SOLUTION"),
@@ -202,9 +151,9 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
             '"grade_id": "other"',
             "has no solution cell with grade_id 'double'",
         ),
-        ("misconceptions.py", "return x + 2", "return 2 * x", "the misconception added_two is not caught"),
+        ("misconceptions.py", "np.add(x, 2)", "np.add(x, x)", "the misconception added_two is not caught"),
         ("variants.py", "return x + x", "return x + x + 1", "the correct variant added_to_itself fails"),
-        ("misconceptions.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
+        ("variants.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
         ("misconceptions.py", "from grader", "from grades", "cannot be imported: ModuleNotFoundError"),
         ("00_tiny.py", "import numpy as np", "import numpy as mp", "the reference fails"),
         (
@@ -220,8 +169,8 @@ def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
 
 
 def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
-    again = MISCONCEPTIONS.replace("added_two", "another").split("import misconception\n")[1]
-    reason = refusal(tiny, "misconceptions.py", MISCONCEPTIONS, MISCONCEPTIONS + again)
+    slip = (tiny / "misconceptions.py").read_text().partition("import slip\n")[2]
+    reason = refusal(tiny, "misconceptions.py", slip, slip + slip.replace("added_two", "another"))
     assert "the misconception another is taken for ['added_two']" in reason
 
 
@@ -234,7 +183,7 @@ def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny
         return len(set(drawn)) == 2
 
     title = next(filter(differs, map(str, range(50))))
-    with_cases(monkeypatch, ORDINARY, Case(title, two_or_zero))
+    with_cases(monkeypatch, tiny, ORDINARY, Case(title, two_or_zero))
     with pytest.raises(BuildError, match="its score would depend on chance"):
         made(tiny)
 
@@ -256,17 +205,17 @@ def its_own_double(rng: np.random.Generator) -> dict:
     [(zeros, "nothing but 0"), (halves, "nothing but 7"), (its_own_double, "the input `x` as it is")],
 )
 def test_an_answer_without_any_work_must_not_earn_points(tiny, monkeypatch, inputs, answer):
-    with_cases(monkeypatch, ORDINARY, Case("a special one", inputs))
+    with_cases(monkeypatch, tiny, ORDINARY, Case("a special one", inputs))
     with pytest.raises(BuildError) as error:
         made(tiny)
     fault = f"tiny.double: {answer} earns 67% at seed {SEEDS[0]}, because it is right in: a special one."
     assert fault in str(error.value)
-    with_cases(monkeypatch, ORDINARY, Case("both", lambda rng: [inputs(rng), ORDINARY.inputs(rng)]))
+    with_cases(monkeypatch, tiny, ORDINARY, Case("both", lambda rng: [inputs(rng), ORDINARY.inputs(rng)]))
     made(tiny)
 
 
 def test_a_case_with_the_same_answer_at_another_seed_is_refused_as_it_could_be_copied(tiny, monkeypatch):
-    with_cases(monkeypatch, ORDINARY, Case("always 3", lambda rng: {"x": np.array([3.0, 1.0])}))
+    with_cases(monkeypatch, tiny, ORDINARY, Case("always 3", lambda rng: {"x": np.array([3.0, 1.0])}))
     with pytest.raises(BuildError) as error:
         made(tiny)
     faults = str(error.value).splitlines()
@@ -280,13 +229,11 @@ def test_a_case_with_the_same_answer_at_another_seed_is_refused_as_it_could_be_c
 def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, monkeypatch, who, name):
     with (tiny / "variants.py").open("a") as file:
         file.write(
-            VARIANTS.replace("added_to_itself", "added_up").replace("return x + x", "return np.add(x, x)")
+            '\n\nimport numpy as np\n\n\n@variant("double")\ndef added_up(x):\n    """Adds x to itself with NumPy."""\n'
+            "    return np.add(x, x)\n"
         )
-    (tiny / "variants.py").write_text("import numpy as np\n" + (tiny / "variants.py").read_text())
     made(tiny)
-    module = sys.modules["course_utils.exercises.tiny"]
-    declared = Exercise("double", ("doubled",), module.double.cases, bypasses=(name,))
-    monkeypatch.setattr(module, "double", declared)
+    with_cases(monkeypatch, tiny, ORDINARY, bypasses=(name,))
     with pytest.raises(BuildError) as error:
         made(tiny)
     (line,) = str(error.value).splitlines()
@@ -294,18 +241,26 @@ def test_a_reference_or_variant_that_uses_a_declared_bypass_is_refused(tiny, mon
 
 
 def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):
-    (tiny / "misconceptions.py").write_text(
-        MISCONCEPTIONS.replace("return x + 2", "wrong_by_two = x + 2\n    return wrong_by_two")
-    )
+    path = tiny / "misconceptions.py"
+    path.write_text(path.read_text().replace('"np.add(x, 2)"', '"2 + np.asarray(x) * 1"'))
     reason = refusal(
-        tiny, "00_tiny.py", "import numpy as np", "import numpy as np\nx = 1\nwrong_by_two = x + 2"
+        tiny,
+        "00_tiny.py",
+        "import numpy as np",
+        "import numpy as np\nx = 1\ntwice_as_much = 2 + np.asarray(x) * 1",
     )
     assert "shows a line of the misconception added_two" in reason
 
 
 def test_files_beside_the_source_never_reach_the_release(tiny):
     (tiny / "notes.txt").write_text("the solution is np.multiply")
-    assert sorted(path.name for path in made(tiny).iterdir()) == [FILE_NAME, "tiny.ipynb"]
+    assert sorted(path.name for path in made(tiny).iterdir()) == [
+        "exercises.py",
+        FILE_NAME,
+        "lab.json",
+        "quiz.md",
+        "tiny.ipynb",
+    ]
 
 
 def test_an_unknown_lab_is_answered_with_those_there_are(tiny):
@@ -330,3 +285,103 @@ def test_no_release_contains_a_solution_region_or_its_text(course, name):
     released = (lab.release_folder / lab.notebook_name).read_text("utf-8")
     assert "BEGIN SOLUTION" not in released
     assert released.count(STUB.splitlines()[0]) >= len(lab.exercises)
+
+
+# ---------------------------------------------------------------------------------- what every lab must have
+
+NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py"
+
+
+@pytest.mark.parametrize(
+    "file, old, new, place, reason",
+    [
+        ("lab.toml", "minutes = 20\n", "", "lab.toml", "it needs a line `minutes = ...` with a whole number."),
+        ("lab.toml", "minutes = 20", "minuten = 20\nminutes = 20", "lab.toml:5", "there is no setting 'minuten'"),
+        ("lab.toml", 'title = "Tiny"', "title = Tiny", "lab.toml", "is no TOML"),
+        ("lab.toml", "needs = []", 'needs = ["07"]', "lab.toml:4", "it needs lab '07', which the course does not have"),
+        ("lab.toml", "measured_seconds = 5\n", "", f"{NB}:24", "there is nothing to put in place of {measured_seconds}"),
+        ("lab.toml", "_seconds = 5", "_seconds = 300", "lab.toml:6", "the notebook runs for 300 seconds; a lab has 240"),
+        (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
+        (NB, "about 20 minutes", "20 minutes", f"{NB}:24", "must say 'about 20 minutes'"),
+        (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
+        (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
+        (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),
+        (NB, "## Common mistakes, by their symptom", "## 1. Twice as much\n# ### Common mistakes, by their symptom",
+         f"{NB}:", "'## Common mistakes, by their symptom' must be there once"),
+        (NB, "# Hand the lab in: press **Validate** above first.\n", "", f"{NB}:", "the last section must name the next lab"),
+        (NB, 'show_figure(figure, alt="', 'print("', f"{NB}:1", "the lab has no figure"),
+        (NB, ', alt="A straight line through the points (1, 2), (2, 4) and (3, 6)."', "", f"{NB}:", "every show_figure needs alt="),
+        (NB, '# %% tags=["skip-grading"]\nfrom matplotlib', "# %%\nfrom matplotlib", f"{NB}:", "needs the tag 'skip-grading'"),
+        (NB, "# ## 1. Twice as much", "# ## 1. Twice $x$", f"{NB}:", "a heading without formulas"),
+        (NB, "**Exercise 1.** Write", "**B-**Exercise. Write", f"{NB}:", "a mark of Markdown is left"),
+        (NB, "Hint 1: how", "Help: how", f"{NB}:", "double needs a hint before its check"),
+        (NB, "# NumPy computes with whole arrays: what you write for one number works for a table of them.\n", "# Try.\n",
+         f"{NB}:", "is too short to help"),
+        (NB, '"grade_id": "check_double"', '"grade_id": "double_check"', f"{NB}:", "must be followed by its check"),
+        (EX, '"""Lab 00: what', "# Lab 00: what", f"{EX}:", "cannot be imported: SyntaxError"),
+        (EX, '"""Half of the result is the input again."""', "", f"{EX}:", "needs a docstring: learners read it as its title"),
+        (EX, "a table of shape (2, 5)", "a row of 3 numbers", f"{EX}:", "two cases with the title 'a row of 3 numbers'"),
+        (EX, 'lambda rng: {"x": normal(rng, 2, 5)}', "lambda rng: normal(rng, 2, 5)", f"{EX}:", "gives ndarray; it must give a dict"),
+        (EX, "normal(rng, 2, 5)", "nothing(rng)", f"{EX}:", "cannot make its inputs: NameError"),
+        (EX, "double = Exercise(", "double = dict(", f"{EX}:1", "there is no Exercise in it"),
+        ("quiz.md", "## What does", "What does", "quiz.md:3", "this is no question"),
+        ("quiz.md", "- [x]", "- [ ]", "quiz.md:3", "Exactly one option of a question is right"),
+        ("quiz.md", "  Every number counts twice as much, and so does their sum.\n", "", "quiz.md:3", "does not say why"),
+        ("quiz.md", "It leaves the mean as it was.", "It doubles the mean.", "quiz.md:3", "two answers are the same"),
+        (VA, '@variant("double")\ndef less', "def less", f"{VA}:1", "needs 3 correct variants in other styles; it has 2"),
+        (MI, '"Two is added."', '"Two is added"', f"{MI}:", "must be a sentence that ends in a full stop"),
+        (MI, "Adding two is not the same as taking a number twice. Try both with 5.", "No.", f"{MI}:", "is too short"),
+    ],
+)  # fmt: skip
+def test_what_a_lab_lacks_is_said_in_a_sentence_with_its_place(tiny, file, old, new, place, reason):
+    said = refusal(tiny, file, old, new).splitlines()
+    assert any(f"solutions/00_tiny/{place}" in line and reason in line for line in said), said
+    assert not any("Traceback" in line for line in said)
+
+
+@pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA])
+def test_a_file_that_is_missing_is_named(tiny, file):
+    (tiny / file).unlink()
+    with pytest.raises(BuildError) as error:
+        made(tiny)
+    assert all(line.startswith("00_tiny: ") for line in str(error.value).splitlines())
+    assert file in str(error.value)
+
+
+def test_answers_that_are_always_in_the_same_place_are_refused(tiny):
+    text = (tiny / "quiz.md").read_text()
+    again = text.partition("\n\n")[2].replace("mean", "sum")
+    assert "quiz.md:1: the right answer of every question is in the same place" in refusal(
+        tiny, "quiz.md", text, f"{text}\n{again}"
+    )
+
+
+def test_the_readme_lists_the_labs(tiny):
+    readme = tiny.parents[1] / "README.md"
+    readme.write_text(
+        "Before\n<!-- labs: grader build writes this list -->\nold\n<!-- end of labs -->\nAfter\n"
+    )
+    with pytest.raises(BuildError, match=r"README\.md: its list of labs"):
+        build(Course(tiny.parents[1]), [], check=True, say=lambda line: None)
+    made(tiny)
+    text = readme.read_text()
+    assert "| [00 Tiny](notebooks/00_tiny/tiny.ipynb) | a function that doubles numbers | 20 |" in text
+    assert text.startswith("Before\n") and text.endswith("-->\nAfter\n") and "old" not in text
+
+
+@pytest.mark.parametrize(
+    "name", ["tiny", "7_tiny", "13-tiny", "13_Tiny", "13_tiny/..", "00_other", "13_tiny"]
+)
+def test_a_name_that_no_lab_can_have_is_refused_and_nothing_is_written(tiny, name):
+    before = sorted(path.name for path in tiny.parent.iterdir())
+    with pytest.raises(CourseError):
+        new_lab(Course(tiny.parents[1]), name)
+    assert sorted(path.name for path in tiny.parent.iterdir()) == before
+
+
+def test_a_second_lab_is_on_the_map(tiny):
+    made(new_lab(Course(tiny.parents[1]), "13_demo"))
+    notebooks = tiny.parents[1] / "notebooks"
+    assert [lab.name for lab in labs_in(notebooks)] == ["00_tiny", "13_demo"]
+    page = start_page.write(notebooks).read_text("utf-8")
+    assert "[13 Demo](13_demo/demo.ipynb) | a function that doubles numbers |" in page

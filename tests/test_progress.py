@@ -9,12 +9,22 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from course_utils import progress
-from course_utils.progress import LabProgress, as_html, as_text, progress_of_labs, tally
+from course_utils.labs import LabInfo, all_labs
+from course_utils.progress import LabProgress, as_html, as_text, tally
+
+
+def progress_of(name: str, title: str, exercises: dict[str, dict]) -> LabProgress:
+    return LabProgress(LabInfo(name, title, "Part", "things", (), 20, tuple(exercises)), exercises)
+
 
 LABS = [
-    LabProgress("00", "Start", 20, {"one": {"best": 1.0, "attempts": 1}}),
-    LabProgress("02", "More & more", None, {"two": {"best": 0.999, "attempts": 3}, "three": {}}),
+    progress_of("00_start", "Start", {"one": {"best": 1.0, "attempts": 1}}),
+    progress_of("02_more", "More & more", {"two": {"best": 0.999, "attempts": 3}, "three": {}}),
 ]
+
+
+def here() -> list[LabProgress]:
+    return progress.progress_of(all_labs())
 
 
 def test_an_attempt_keeps_the_best_score():
@@ -62,24 +72,24 @@ def test_the_time_to_solve_is_from_the_first_attempt_to_the_one_that_solved_it(m
 )
 def test_a_damaged_file_is_an_empty_one(own_progress, text):
     own_progress.write_text(text)
-    assert progress.load() == {} and progress_of_labs()[0].solved == 0
+    assert progress.load() == {} and here()[0].solved == 0
 
 
 def test_a_file_of_an_older_course_does_no_harm(own_progress):
     own_progress.write_text(json.dumps({"gone.exercise": {"best": 1, "attempts": 1}}))
-    assert sum(lab.solved for lab in progress_of_labs()) == 0
+    assert sum(lab.solved for lab in here()) == 0
 
 
 def test_the_overview_has_every_lab_with_exercises_in_the_courses_order(labs):
-    shown = progress_of_labs()
-    assert [lab.number for lab in shown] == [name.partition("_")[0] for name in labs]
+    shown = here()
+    assert [shown_lab.lab.name for shown_lab in shown] == list(labs)
     assert [list(lab.exercises) for lab in shown] == [
         [key.partition(".")[2] for key in lab.exercises] for lab in labs.values()
     ]
 
 
 def test_every_lab_has_a_title_and_its_minutes():
-    assert all(lab.title[0].isupper() and lab.minutes for lab in progress_of_labs())
+    assert all(lab.title[0].isupper() and lab.minutes for lab in all_labs())
 
 
 def test_a_solved_exercise_appears_in_the_overview(capsys):
@@ -109,7 +119,7 @@ def test_text_bars_are_full_only_when_solved():
 def test_only_labs_in_work_are_unfolded():
     done, tried, new = {"best": 1, "attempts": 1}, {"best": 0.5, "attempts": 1}, {}
     labs = [
-        LabProgress(str(n), "Lab", 5, entries)
+        progress_of(f"0{n}_lab", "Lab", entries)
         for n, entries in enumerate([{"a": done}, {"b": tried, "c": new}, {"d": new}])
     ]
     folded = re.findall(r"<details[^>]*?( open)?>.*?<code>(\w)</code>", as_html(labs))

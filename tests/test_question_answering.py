@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import plots
+from course_utils.cases.reading import PieceTokenizer
 from course_utils.data.paragraphs import load_paragraphs
 from course_utils.data.questions import QuestionExample, Span
 from course_utils.data.stories import UNSEEN_NAMES, make_stories
-from course_utils.exercises.question_answering_pytorch import PieceTokenizer, as_arrays
+from course_utils.exercises.question_answering_pytorch import as_arrays
 from course_utils.models import reader
 from course_utils.models.pretrained import load_tokenizer
 from course_utils.plots import spans as span_plots

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils.cases.reading import reader_batch, reader_weights
+from course_utils.cases.torch_modules import PlainDescent
 from course_utils.data.paragraphs import load_paragraphs
 from course_utils.data.stories import make_stories
-from course_utils.exercises.question_answering_pytorch import reader_batch, reader_weights
-from course_utils.exercises.transformer_pytorch import PlainDescent
 from course_utils.models import reader
 from course_utils.models.pretrained import load_encoder, load_tokenizer
 

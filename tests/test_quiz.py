@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-import types
 
 import ipywidgets
 import pytest
 
 from course_utils import plots, quiz
-from course_utils.quiz import Option, Question, _widget, as_html, as_text, questions_of
+from course_utils.labs import LabInfo
+from course_utils.quiz import Option, Question, _widget, as_html, as_text, read_questions
 
 QUESTIONS = (
     Question(
@@ -41,32 +40,45 @@ def test_every_option_says_why():
         Question("What?", (Option("this", True, "Because."), Option("that", False, " ")))
 
 
-def test_every_lab_has_a_quiz_whose_right_answers_are_not_always_in_the_same_place(labs):
-    for lab in labs.values():
-        places = {[option.right for option in each.options].index(True) for each in questions_of(lab.slug)}
-        assert len(places) > 1, lab.name
-
-
-def test_options_of_a_question_differ(labs):
-    for lab in labs.values():
-        for question in questions_of(lab.slug):
-            assert len({option.text for option in question.options}) == len(question.options), question.text
-
-
 @pytest.mark.parametrize("lab", ["properties", "no_such_lab"])
 def test_a_lab_without_questions_is_named(lab):
     with pytest.raises(LookupError, match=lab):
         quiz(lab)
 
 
-def test_a_fault_inside_a_labs_module_is_not_taken_for_a_missing_lab(monkeypatch):
-    def broken(name):
-        raise ModuleNotFoundError("No module named 'other'", name="other")
+def test_questions_are_read_from_markdown():
+    text = "# Review\n\n## What?\n\n- [ ] This.\n  No,\n  not this.\n- [x] That *one*.\n  Yes.\n"
+    expected = Question(
+        "What?", (Option("This.", False, "No, not this."), Option("That *one*.", True, "Yes."))
+    )
+    assert read_questions(text) == (expected,)
 
-    module = sys.modules["course_utils.quiz"]  # course_utils.quiz itself is the function
-    monkeypatch.setattr(module, "importlib", types.SimpleNamespace(import_module=broken))
-    with pytest.raises(ModuleNotFoundError):
-        questions_of("start_here")
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("- [x] Before all questions.\n", "1: an answer stands before the first question"),
+        ("## What?\nThis.\n", "2: this is no question"),
+        ("\n## What?\n- [x] This.\n", "2: The option 'This.' does not say why"),
+        ("## What?\n- [ ] This.\n  No.\n", "1: Exactly one option of a question is right"),
+        ("## What?\n  A reason without an answer.\n", "2: this is no question"),
+    ],
+)
+def test_what_is_no_quiz_is_refused_with_its_line(text, said):
+    with pytest.raises(ValueError, match=said):
+        read_questions(text)
+
+
+@pytest.mark.parametrize("text", ["", "## What?\n- [ ] This.\n"])
+def test_a_damaged_file_beside_the_notebook_is_told_so(tmp_path, monkeypatch, text):
+    folder = tmp_path / "05_mine"
+    folder.mkdir()
+    (folder / "lab.json").write_text(LabInfo("05_mine", "Mine", "Part", "things", (), 5, ()).as_json())
+    (folder / "quiz.md").write_text(text)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend("")
+    with pytest.raises(LookupError, match=r"no quiz\.md"):
+        quiz("mine")
 
 
 def test_text_has_all_questions_before_all_answers():

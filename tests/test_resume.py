@@ -234,7 +234,7 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
             ATTENTION,
             [
                 *("course_utils/comparison.py", "course_utils/bypass.py"),
-                *("course_utils/exercises/self_attention.py", "course_utils/exercises/properties.py"),
+                *("course_utils/cases/attention.py", "course_utils/cases/properties.py"),
                 "course_utils/report.py",  # what it says stands in the graded notebook
                 *("grader/grade/points.py", "grader/grade/judge.py", "grader/sandbox/inside/lockdown.py"),
             ],
@@ -242,7 +242,7 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
         (TRANSLATION, ["course_utils/data/vocabulary.py", "course_utils/weights/translator.safetensors"]),
         (
             QUESTIONS,  # with what it shares with labs 05 and 10, and what is imported inside functions
-            ["course_utils/exercises/transformer_pytorch.py", "course_utils/data/questions.py"],
+            ["course_utils/cases/keras_layers.py", "course_utils/data/questions.py"],
         ),
     ],
 )
@@ -258,10 +258,11 @@ def test_a_grade_depends_on_the_engine_and_on_the_lab_s_own_code(lab, code, name
 def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(lab, code):
     lab = Lab.load(lab.course, ATTENTION)
     before = version_of(lab)
-    others = [path for path in (code / "course_utils/exercises").glob("*.py") if path.stem[0] != "_"]
-    others = [path for path in others if path.stem not in ("self_attention", "properties")]
-    assert len(others) > 5
-    names = ("report", "gradebook", "export", "collect", "cli", "gradescope", "build", "late", "pool")
+    others = [path for path in (code / "course_utils/cases").glob("*.py") if path.stem[0] != "_"]
+    others = [path for path in others if path.stem not in ("attention", "properties")]
+    assert len(others) > 3
+    names = ("cli", "show/class_report", "show/export", "grade/gradebook", "grade/pool", "receive/collect", "author/build",
+             "handout/gradescope", "plugins/late")  # fmt: skip
     others += [code / "grader" / f"{name}.py" for name in names]
     others += [
         code / "course_utils/models/translator.py",
@@ -269,13 +270,13 @@ def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(la
     ]
     for path in others:
         changed(path)
-    (code / "course_utils/exercises/tomorrow.py").write_text('"""Lab 99: of the future."""\n')
+    (code / "course_utils/cases/tomorrow.py").write_text('"""For a lab of the future."""\n')
     assert version_of(lab) == before
 
 
 def test_a_new_lab_regrades_nothing_and_another_rule_for_points_everything(lab, runner, code):
     graded(lab, runner)
-    (code / "course_utils/exercises/tomorrow.py").write_text('"""Lab 99: of the future."""\n')
+    (code / "course_utils/cases/tomorrow.py").write_text('"""For a lab of the future."""\n')
     resume.version.cache_clear()
     assert again_done(lab, runner) == []
     changed(code / "grader/grade/points.py")

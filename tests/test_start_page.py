@@ -16,16 +16,18 @@ from hypothesis import strategies as st
 
 from course_utils import progress, start_page
 from course_utils.exercise import exercises_of
+from course_utils.labs import LabInfo, labs_in
 from course_utils.progress import LabProgress
-from course_utils.start_page import COURSE, Stop, as_markdown, course_map, go_on, stops
+from course_utils.start_page import as_markdown, course_map, go_on, stops
 
 
 @pytest.fixture
 def notebooks(tmp_path) -> Path:
-    for name in LABS:
-        folder = tmp_path / "notebooks" / name
+    for lab in labs_in(ROOT / "notebooks"):
+        folder = tmp_path / "notebooks" / lab.name
         folder.mkdir(parents=True)
-        (folder / f"{name.partition('_')[2]}.ipynb").touch()
+        (folder / f"{lab.slug}.ipynb").touch()
+        (folder / "lab.json").write_text(lab.as_json(), "utf-8")
     return tmp_path / "notebooks"
 
 
@@ -40,19 +42,20 @@ def solve(slug: str, *names: str, score: float = 1.0) -> None:
 
 def test_every_lab_is_on_it_with_what_one_builds_and_a_link_that_leads_there(notebooks):
     page = page_of(notebooks)
-    for name in LABS:
-        slug = name.partition("_")[2]
-        assert COURSE[slug][0] in page
-        assert f"({name}/{slug}.ipynb)" in page
+    found = labs_in(notebooks)
+    assert [lab.name for lab in found] == LABS
+    for lab in found:
+        assert (
+            f"({lab.name}/{lab.slug}.ipynb) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes} |" in page
+        )
     for link in re.findall(r"\]\(([^)]+\.ipynb)\)", page):
         assert (notebooks / link).is_file()
 
 
-def test_it_tells_of_the_labs_what_the_readme_tells(notebooks):
-    readme = (ROOT / "README.md").read_text("utf-8")
-    for name in LABS:
-        what, _ = COURSE[name.partition("_")[2]]
-        assert f"| {what} |" in readme, f"README.md and course_utils/start_page.py differ about {name}"
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": 5}', '{"needs": 3, "exercises": []}'])
+def test_a_lab_whose_file_is_damaged_is_left_out(notebooks, text):
+    (notebooks / LABS[0] / "lab.json").write_text(text)
+    assert [stop.lab.name for stop in stops(notebooks)] == LABS[1:]
 
 
 def test_a_newcomer_begins_with_lab_00(notebooks):
@@ -76,7 +79,7 @@ def test_after_a_lab_comes_the_next_that_is_not_finished(notebooks):
     solve("why_attention")
     solve("self_attention")
     following = go_on(stops(notebooks))
-    assert following[0].slug == "multi_head_attention"
+    assert following[0].lab.slug == "multi_head_attention"
 
 
 def test_with_everything_solved_it_says_so(notebooks):
@@ -125,7 +128,8 @@ def test_the_map_is_told_in_words(notebooks):
 def test_the_map_is_well_formed_whatever_a_lab_is_called(title, solved, count):
     title = "".join(char for char in title if char.isprintable())
     entries = {f"e{n}": {"best": 1 if n < solved else 0.5, "attempts": 1} for n in range(count)}
-    stop = Stop("x", "03_x", LabProgress("03", title, 5, entries))
+    lab = LabInfo("03_x", title, "Part", "things", ("02",), 5, tuple(entries))
+    stop = LabProgress(lab, entries)
     ElementTree.fromstring(course_map([stop]))
     assert as_markdown([stop]).count("](03_x/x.ipynb)") >= 1
 

@@ -14,15 +14,11 @@ from test_notebooks import executed, outputs
 from torch import nn
 
 from course_utils import plots
+from course_utils.cases.properties import trained_in_training_mode, weights_have_moved
+from course_utils.cases.torch_modules import WrongParameters, set_parameters
 from course_utils.data.batches import encode_batch
 from course_utils.data.vocabulary import Vocabulary
-from course_utils.exercises.properties import trained_in_training_mode, weights_have_moved
-from course_utils.exercises.transformer_pytorch import (
-    GARDEN_PATH,
-    ScriptedModel,
-    WrongParameters,
-    set_parameters,
-)
+from course_utils.exercises.transformer_pytorch import GARDEN_PATH, ScriptedModel
 from course_utils.models.recurrent import RecurrentTranslator
 from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
 from course_utils.models.translator import (

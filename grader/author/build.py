@@ -31,11 +31,15 @@ from traitlets.config import Config
 from course_utils.bypass import uses_of
 from course_utils.comparison import Expected, compare
 from course_utils.exercise import PUBLIC_SEED, Inputs
+from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.expected import FILE_NAME, Hint, save_expected
+from course_utils.labs import INFO_NAME
 from course_utils.outcome import Outcome
+from course_utils.quiz import FILE_NAME as QUIZ
+from grader.author import rules
 from grader.course import STUB, Course, CourseError, make_private
 from grader.grade.judge import code_before_check
-from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
+from grader.lab import REGION, Lab, checked_exercise, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """Seeds that the reference, the variants and the misconceptions are tried at."""
@@ -46,9 +50,6 @@ FOR_NOTHING = 0.1
 _ROUNDING = 1e-5
 """By how much numbers in 32 bits may differ from one processor to another, of their size and where they cancel out."""
 
-_REGION = re.compile(
-    r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
-)
 _HINT = re.compile(r"<details>\s*<summary>Hint\b[ \d]*:?(.*?)</summary>(.*?)</details>\n*", re.DOTALL)
 
 
@@ -75,12 +76,37 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
                         say(f"{name}: the notebook there had been worked in; it is kept as {kept}")
                     _replace(built, lab.release_folder)
                 say(f"{name}: {'checked' if check else 'built'}, {_census(lab)}")
-            except BuildError as error:
+            except CourseError as error:
                 faults += [f"{name}: {line}" for line in str(error).splitlines()]
+    if fault := bring_readme_up_to_date(course, check):
+        faults.append(fault)
     if check and (stray := _stray_folders(course)):
         faults.append(f"notebooks/ has folders without a source: {', '.join(stray)}")
     if faults:
         raise BuildError("\n".join(faults))
+
+
+_LIST = re.compile(r"(<!-- labs: grader build writes this list -->\n).*?(<!-- end of labs -->)", re.DOTALL)
+
+
+def bring_readme_up_to_date(course: Course, check: bool = False) -> str:
+    """Writes the list of labs into README.md, between its two marks. With ``check``, only says if it is another one."""
+    file = course.root / "README.md"
+    if not file.is_file():
+        return ""
+    rows = ["| lab | what you build | minutes |", "|---|---|---|"]
+    for name in course.labs():
+        settings, slug = Lab.load(course, name).settings, name.partition("_")[2]
+        link = f"[{name[:2]} {settings['title']}](notebooks/{name}/{slug}.ipynb)"
+        rows.append(f"| {link} | {settings['builds']} | {settings['minutes']} |")
+    old = file.read_text("utf-8")
+    new = _LIST.sub(lambda marks: marks[1] + "\n".join(rows) + "\n" + marks[2], old)
+    if new == old:
+        return ""
+    if check:
+        return "README.md: its list of labs is not what their lab.toml say. Run `grader build`."
+    file.write_text(new, "utf-8")
+    return ""
 
 
 def build_lab(lab: Lab, scratch: Path) -> Path:
@@ -90,8 +116,8 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
         BuildError: the lab is refused.
     """
     source = lab.source()
-    _refuse_if(_source_faults(lab, source))
     hints = take_hints(source)
+    _refuse_if([*_source_faults(lab, source), *rules.faults(lab, source, hints)])
     expected = {seed: lab.expected(seed) for seed in SEEDS}
     _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source), *answer_faults(lab, expected)])
 
@@ -100,6 +126,9 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     make_private(source_folder)
     nbformat.write(source, source_folder / lab.notebook_name)
     save_expected(source_folder / FILE_NAME, expected[PUBLIC_SEED], hints)
+    for name in (EXERCISES, QUIZ):
+        shutil.copyfile(lab.folder / name, source_folder / name)
+    (source_folder / INFO_NAME).write_text(lab.info.as_json(), "utf-8")
 
     config = lab.course.nbgrader_config()
     config.CourseDirectory.root = str(scratch)
@@ -171,7 +200,7 @@ def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
     defined = {nbgrader_of(cell)["grade_id"] for cell in solutions}
     checked = [key for cell in source.cells if (key := checked_exercise(cell))]
     for cell in solutions:
-        if not _REGION.search(cell.source):
+        if not REGION.search(cell.source):
             faults.append(f"solution cell {cell.id!r} has no ### BEGIN SOLUTION ... ### END SOLUTION region.")
     for key, exercise in lab.exercises.items():
         if checked.count(key) != 1:
@@ -347,7 +376,7 @@ def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
     faults = []
     for cell in source.cells:
         if is_solution(cell):
-            wanted = _REGION.sub(lambda region: _indented(STUB, region.group(1)), cell.source)
+            wanted = REGION.sub(lambda region: _indented(STUB, region.group(1)), cell.source)
             if released.get(cell.id) != wanted:
                 faults.append(f"the stub of {cell.id!r} is not its solution minus the blanks.")
     return faults
@@ -358,10 +387,10 @@ def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
     secret: dict[str, str] = {}
     for cell in source.cells:
         if is_solution(cell):
-            for region in _REGION.finditer(cell.source):
+            for region in REGION.finditer(cell.source):
                 secret |= {line: f"the solution of {cell.id}" for line in _telling_lines(region.group(2))}
     given = set(
-        _telling_lines("\n".join(_REGION.sub("", cell.source) for cell in source.cells if is_solution(cell)))
+        _telling_lines("\n".join(REGION.sub("", cell.source) for cell in source.cells if is_solution(cell)))
     )
     for key, entries in lab.misconceptions.items():
         for entry in entries:
@@ -402,7 +431,7 @@ def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
             with np.load(path, allow_pickle=False) as arrays:
                 yield FILE_NAME, json.dumps(json.loads(arrays["index"].tobytes())).replace("\\n", "\n")
         elif path.is_file():
-            yield f"the file {path.name}, which should not be there,", path.read_text("utf-8", "replace")
+            yield path.name, path.read_text("utf-8", "replace")
     for path in sorted((Path(__file__).parents[2] / "course_utils").rglob("*.py")):
         yield f"course_utils/{path.name}", path.read_text("utf-8")
 

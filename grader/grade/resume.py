@@ -7,24 +7,24 @@ and the next run goes on with the others.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import course_utils
-import grader
-from grader.lab import Lab, runs_in_grading
+from course_utils.labs import INFO_NAME
+from course_utils.quiz import FILE_NAME as QUIZ
+from grader.imports import PACKAGES, data_of, files_in, imported, reached
+from grader.lab import SETTINGS, Lab, runs_in_grading
 from grader.receive.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.run.notebook import Runner
 
-_PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(grader.__file__).parent}
+_FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab that no grade depends on
 _ENGINE = "grader.grade.work"  # all of grading but writing it down
 _READ = MAX_BYTES + 1
 
@@ -104,7 +104,9 @@ def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
     """SHA-256 of all else that a grade depends on: release, solution, known mistakes, checks, seed, limits,
     and the code that has a part in it. A limit that must not count is a field of the runner with ``repr=False``.
     """
-    release = _files(lab.release_folder, "*")
+    release = {
+        name: path for name, path in files_in(lab.release_folder, "*").items() if name not in _FOR_LEARNERS
+    }
     texts = {"seed": str(seed), "runner": repr(runner), "code": version(modules_of(lab))}
     return _combined(
         [
@@ -116,15 +118,18 @@ def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
 
 
 def _sources(lab: Lab) -> dict[str, Path]:
-    return {name: path for name, path in _files(lab.folder, "**/*").items() if name != "variants.py"}
+    files = files_in(lab.folder, "**/*")
+    return {
+        name: path for name, path in files.items() if name not in ("variants.py", SETTINGS, *_FOR_LEARNERS)
+    }
 
 
 # ---------------------------------------------------------------------------------- code
 
 
 def modules_of(lab: Lab) -> tuple[str, ...]:
-    """The modules of this project that grading a lab begins with: the engine, the lab's exercises, and what its
-    notebooks and known mistakes import. :func:`version` follows them further.
+    """The modules of this project that grading a lab begins with: the engine, and what the lab's notebooks, exercises
+    and known mistakes import. :func:`version` follows them further.
 
     Raises:
         CourseError: the lab has not been built.
@@ -134,8 +139,8 @@ def modules_of(lab: Lab) -> tuple[str, ...]:
     notebook = f"{lab.name}.py"  # its cells are there already, without those that grading leaves out
     files = (path for name, path in _sources(lab).items() if name.endswith(".py") and name != notebook)
     texts += [path.read_text("utf-8") for path in files]
-    found = {name for text in texts for name in _imported(text) if name.partition(".")[0] in _PACKAGES}
-    return (_ENGINE, f"course_utils.exercises.{lab.slug}", *sorted(found))
+    found = {name for text in texts for name in imported(text) if name.partition(".")[0] in PACKAGES}
+    return (_ENGINE, *sorted(found))
 
 
 @cache
@@ -145,62 +150,13 @@ def version(modules: tuple[str, ...]) -> str:
     Imports inside functions count. Those by a computed name do not: so a lab's grades depend on no other lab's
     exercises, unless its own import them. A module's data files are those in ``course_utils`` that it names.
     """
-    files = _reached(modules)
-    texts = [path.read_text("utf-8") for path in files.values()]
-    data = {
-        name: path
-        for name, path in _files(_PACKAGES["course_utils"], "**/*", prefix="course_utils/").items()
-        if path.suffix != ".py" and any(path.name in text for text in texts)
-    }
-    parts = [(name, _digest(path)) for name, path in sorted((files | data).items())]
+    inside = files_in(PACKAGES["grader"] / "sandbox/inside", "*.py", prefix="grader/sandbox/inside/")
+    texts = [
+        path.read_text("utf-8") for path in inside.values()
+    ]  # the sandbox starts them by their path, not by an import
+    files = inside | reached([*modules, *(name for text in texts for name in imported(text))])
+    parts = [(name, _digest(path)) for name, path in sorted((files | data_of(files)).items())]
     return f"{metadata.version('transformer-labs')}+{_combined(parts)[:12]}"
-
-
-def _reached(modules: Iterable[str]) -> dict[str, Path]:
-    """Relative name -> file, of modules of this project, the packages that they are in, and all that they import."""
-    inside = _files(_PACKAGES["grader"] / "sandbox/inside", "*.py", prefix="grader/sandbox/inside/")
-    found = dict(inside)  # the sandbox starts them by their path, not by an import
-    waiting = [*modules, *(name for path in inside.values() for name in _imported(path.read_text("utf-8")))]
-    seen = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        package, *parts = name.split(".")
-        if package not in _PACKAGES:
-            continue
-        if parts:
-            waiting.append(name.rpartition(".")[0])  # Python imports it first
-        place = _PACKAGES[package].joinpath(*parts)
-        if path := next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None):
-            found[f"{package}/{path.relative_to(_PACKAGES[package]).as_posix()}"] = path
-            waiting += _imported(path.read_text("utf-8"))
-    return found
-
-
-def _imported(source: str) -> Iterator[str]:
-    """The modules that a text may import, by their full names; of ``from a import b``, ``a`` and ``a.b``."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # whoever runs it will say so
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _files(folder: Path, pattern: str, prefix: str = "") -> dict[str, Path]:
-    """Relative name -> file; hidden ones and caches are left out."""
-    found = {path.relative_to(folder): path for path in folder.glob(pattern) if path.is_file()}
-    return {
-        f"{prefix}{name.as_posix()}": path
-        for name, path in found.items()
-        if not any(part.startswith((".", "__pycache__")) for part in name.parts)
-    }
 
 
 def _combined(parts: Iterable[tuple[str, str]]) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from grader.author.build import leaks
 from grader.course import CourseError
+from grader.handout.needed import files_for_learners, lock_for_learners
 from grader.lab import Lab
 
-_FILES = ("requirements.txt", "LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")
+_FILES = ("LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")
 
 _MAKEFILE = """\
 .PHONY: lab
@@ -70,14 +71,22 @@ def _fill(lab: Lab, folder: Path) -> None:
     root, names = lab.course.root, {"lab": lab.name, "notebook": lab.notebook_name}
     clutter = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(lab.release_folder, folder / "notebooks" / lab.name, ignore=clutter)
-    shutil.copytree(root / "course_utils", folder / "course_utils", ignore=clutter)
+    for name in files_for_learners(lab):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, folder / name)
+    (folder / "requirements.txt").write_text(
+        lock_for_learners((root / "requirements.txt").read_text("utf-8")), "utf-8"
+    )
     for name in _FILES:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)
     settings = (root / "pyproject.toml").read_text("utf-8")
-    # without the sections about the instructor's tool, which is not there
+    # without the sections about the instructor's tool, which is not there, and about the packages that it needs
     settings = re.sub(
-        r"^\[project\.(?:scripts|entry-points[^\]]*)\]\n(?:(?!\[).*\n)*", "", settings, flags=re.MULTILINE
+        r"^\[project\.(?:scripts|optional-dependencies|entry-points[^\]]*)\].*\n(?:(?!\[).*\n)*",
+        "",
+        settings,
+        flags=re.MULTILINE,
     )
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")

@@ -11,7 +11,6 @@ import ast
 import contextlib
 import copy
 import functools
-import importlib.util
 import itertools
 import logging
 import os
@@ -39,6 +38,7 @@ from nbformat.v4 import new_output
 
 from course_utils.check import SEED_VARIABLE
 from course_utils.exercise import find_exercise
+from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.expected import FILE_NAME
 from course_utils.outcome import OUTCOME_MIME
 from course_utils.time_limit import IDLE_FACTOR
@@ -232,8 +232,7 @@ def imported_modules(lab: Lab) -> tuple[str, ...]:
     has optimizers, that has happened too.
     """
     cells = [cell.source for cell in lab.release().cells if runs_in_grading(cell)]
-    exercises = importlib.util.find_spec(f"course_utils.exercises.{lab.slug}").origin
-    files = (lab.folder / "variants.py", lab.folder / "misconceptions.py", Path(exercises))
+    files = [lab.folder / name for name in ("variants.py", "misconceptions.py", EXERCISES)]
     texts = [*cells, *(file.read_text("utf-8") for file in files if file.is_file())]
     named = {name.partition(".")[0] for text in texts for name in _imports(text)}
     found = dict.fromkeys(name for cell in cells for name in _imports(cell))

@@ -1,7 +1,7 @@
 """Makes the weights that come with the course, by lab 05's own cells and its reference solution; see docs/translation.md.
 
-    .venv/bin/python solutions/05_transformer_pytorch/train_weights.py            # trains, saves, measures
-    .venv/bin/python solutions/05_transformer_pytorch/train_weights.py --seeds 1 2 3    # only measures, a run a seed
+.venv/bin/python solutions/05_transformer_pytorch/train_weights.py            # trains, saves, measures
+.venv/bin/python solutions/05_transformer_pytorch/train_weights.py --seeds 1 2 3    # only measures, a run a seed
 """
 
 from __future__ import annotations
@@ -45,8 +45,12 @@ def measure(names: dict[str, Any], model: Any) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[], help="measure runs with these seeds; save nothing")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[], help="measure runs with these seeds; save nothing"
+    )
     arguments = parser.parse_args()
     names = prepared()
     torch, config = names["torch"], names["CONFIG"]
@@ -59,7 +63,9 @@ def main() -> None:
         vocabularies = names["french"], names["english"]
         save_weights(model.state_dict(), SHIPPED, config, *vocabularies, half=True)
         model.load_state_dict(load_weights().tensors())
-        print(f"{SHIPPED.relative_to(ROOT)}: {SHIPPED.stat().st_size / 1e6:.1f} MB; as saved: {measure(names, model)}")
+        print(
+            f"{SHIPPED.relative_to(ROOT)}: {SHIPPED.stat().st_size / 1e6:.1f} MB; as saved: {measure(names, model)}"
+        )
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
-from course_utils.exercises.properties import (
+from course_utils.cases.attention import READY_MADE
+from course_utils.cases.properties import (
     blocked_weights_are_zero,
     normal,
     output_is_finite,
@@ -19,9 +19,7 @@ from course_utils.exercises.properties import (
     together,
     weights_are_probabilities,
 )
-from course_utils.quiz import Option, Question
-
-TITLE, MINUTES = "Self-attention", 75  # of the overview; the minutes are a learner's
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
 
 
 def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> Inputs:
@@ -33,18 +31,6 @@ def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> 
         "w_value": normal(rng, d_model, d_v, scale=scale),
     }
 
-
-READY_MADE = (  # what would do the work of the attention functions
-    "torch.nn.functional.scaled_dot_product_attention",
-    "torch.nn.functional.multi_head_attention_forward",
-    "torch.nn.MultiheadAttention",
-    "keras.layers.Attention",
-    "keras.layers.MultiHeadAttention",
-    "keras.layers.GroupQueryAttention",
-    "keras.ops.dot_product_attention",
-    "course_utils.maths.scaled_dot_product_attention",  # there for later labs
-    "course_utils.models.torch_attention.MultiHeadAttention",
-)
 
 # ---------------------------------------------------------------------------------- project_qkv
 
@@ -376,166 +362,4 @@ cross_attention = Exercise(
         Case("the words of x in reverse order", _words_permuted, outputs_follow_their_words),
     ),
     properties=(weights_are_probabilities,),
-)
-
-# ---------------------------------------------------------------------------------- review quiz
-
-QUIZ = (
-    Question(
-        "What is the softmax in attention taken over?",
-        (
-            Option(
-                "Over the keys, for each query separately.",
-                True,
-                "Each query shares out its attention: its row sums to 1.",
-            ),
-            Option(
-                "Over the queries, for each key separately.",
-                False,
-                "Then each key would be shared out among the queries, and a query could end up with no attention at all.",
-            ),
-            Option(
-                "Over the entries of the value vectors.",
-                False,
-                "The values are what is averaged; the softmax makes the weights of that average.",
-            ),
-            Option(
-                "Over the whole score matrix.",
-                False,
-                "Then all words of the sentence would have to share one single portion of attention.",
-            ),
-        ),
-    ),
-    Question(
-        "Why are the scores divided by √d_k?",
-        (
-            Option(
-                "It keeps gradients from exploding.",
-                False,
-                "Often repeated, but it is the other way round: large scores saturate the softmax, where gradients vanish.",
-            ),
-            Option(
-                "It keeps the softmax from saturating, where its gradient vanishes.",
-                True,
-                "A sum of d_k independent products spreads like √d_k; you measured it.",
-            ),
-            Option(
-                "It makes the weights sum to 1.",
-                False,
-                "The softmax does that, whatever the scale of the scores.",
-            ),
-            Option(
-                "It makes the result independent of the length of the sentence.",
-                False,
-                "d_k is the length of a query vector. The length of the sentence plays no part in the scale.",
-            ),
-        ),
-    ),
-    Question(
-        "A model's query has shape (2, 7, 64) and its key and value (2, 9, 64). What is the shape of the weights?",
-        (
-            Option(
-                "(2, 7, 9)",
-                True,
-                "A row for each of the 7 queries, a column for each of the 9 keys, in each of the 2 sentences.",
-            ),
-            Option("(2, 9, 7)", False, "That is the transpose: rows are queries, columns are keys."),
-            Option("(2, 7, 64)", False, "That is the shape of the output. The dot product sums over the 64."),
-            Option(
-                "(2, 64, 64)",
-                False,
-                "That would compare features with features. Attention compares words with words.",
-            ),
-        ),
-    ),
-    Question(
-        "Which of these is causal attention?",
-        (
-            Option(
-                "Attention in which the keys come from another sequence.", False, "That is cross-attention."
-            ),
-            Option(
-                "Another word for self-attention.",
-                False,
-                "Self says where query, key and value come from. Causal says which keys are allowed. BERT's self-attention is not causal.",
-            ),
-            Option(
-                "Attention with a mask that blocks all later positions.",
-                True,
-                "Causality is a mask, nothing else.",
-            ),
-            Option(
-                "Attention that shows what caused the model's decision.",
-                False,
-                "It shows where a layer looked, which is not the same as why the model decided.",
-            ),
-        ),
-    ),
-    Question(
-        "In a decoder's cross-attention, where do keys and values come from?",
-        (
-            Option(
-                "Keys from the encoder, values from the decoder.",
-                False,
-                "Then the scores would point at source words, but the words summed up would be the decoder's own.",
-            ),
-            Option(
-                "Both from the encoder's output, by different projections.",
-                True,
-                "The same source, two roles: the key is what a word is found by, the value what it says.",
-            ),
-            Option(
-                "Both from the decoder; the queries come from the encoder.",
-                False,
-                "Then there would be one output for each source word. The decoder's words ask.",
-            ),
-            Option(
-                "They are the same array.", False, "They come from the same words, but through W^K and W^V."
-            ),
-        ),
-    ),
-    Question(
-        "You set the weights of blocked keys to 0 after the softmax. What goes wrong?",
-        (
-            Option(
-                "Nothing: a blocked weight is 0, as it should be.",
-                False,
-                "It is 0, but look at the sum of the row.",
-            ),
-            Option(
-                "The row no longer sums to 1, and depends on what was in the blocked keys.",
-                True,
-                "The blocked keys took their share in the denominator before they were removed.",
-            ),
-            Option(
-                "The gradient is blocked for all keys.",
-                False,
-                "The allowed keys still have their gradient, though a scaled one.",
-            ),
-            Option(
-                "The weights become negative.", False, "Multiplying by 0 or 1 never makes a weight negative."
-            ),
-        ),
-    ),
-    Question(
-        "What happens to the outputs of self-attention (no mask, no positions) when you shuffle the words?",
-        (
-            Option(
-                "They stay the same, in the new order of the words.",
-                True,
-                "Attention sees a set of words. Lab 04 adds positions.",
-            ),
-            Option(
-                "Every output changes a little.",
-                False,
-                "Each output is a sum over all words, and a sum does not depend on the order of its terms.",
-            ),
-            Option(
-                "Only words that moved past *l'Afrique* change.",
-                False,
-                "Distance plays no part in the scores at all.",
-            ),
-            Option("It depends on W^Q.", False, "It holds for any weights."),
-        ),
-    ),
 )

@@ -21,22 +21,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import at_words, normal, together, weights_have_moved
-from course_utils.quiz import Option, Question
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.translation import (
+    BATCH,
+    BOS,
+    EOS,
+    INNER,
+    LAYER,
+    LENGTHS,
+    PAD,
+    SOURCE_LEN,
+    SOURCE_WORDS,
+    TARGET_LEN,
+    TARGET_LENGTHS,
+    TARGET_WORDS,
+    WIDTH,
+    feed_forward_weights,
+    linear,
+    norm,
+    real_words,
+    future_words_change_nothing,
+    outputs_follow_their_words,
+    padding_changes_no_loss,
+    padding_changes_no_real_word,
+    past_is_untouched,
+    source_padding_changes_nothing,
+    stops_when_all_have_ended,
+    target_mask,
+)
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import at_words, normal, together, weights_have_moved
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
-
-TITLE, MINUTES = "Transformer in TensorFlow", 90  # of the overview; the minutes are a learner's
-
-PAD, BOS, EOS = 0, 1, 2
-
-# WIDTH is embedding_dim, INNER is fully_connected_dim; a head has the size 5. No two sizes are equal.
-BATCH, HEADS, WIDTH, INNER = 3, 4, 20, 28
 SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS, MAX_LEN = 7, 6, 17, 13, 11
-LENGTHS = np.array([7, 4, 5])  # of the source sentences
-TARGET_LENGTHS = np.array([3, 6, 4])
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
 
 SECONDS = 30.0  # TensorFlow may have to be imported, and Keras makes a layer's variables at its first call
@@ -50,42 +69,10 @@ READY_MADE = (  # attention and LayerNormalization are building blocks here; who
 # ---------------------------------------------------------------------------------- calling a learner's code
 
 
-def tensors(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs with every array as a TensorFlow tensor."""
-    import tensorflow as tf
-
-    return {
-        name: tf.convert_to_tensor(value) if isinstance(value, np.ndarray) else value
-        for name, value in inputs.items()
-    }
-
-
 def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
     """Calls a function on tensors, by keyword, or in order if parameters were renamed."""
     with plain_errors():
         return call_function(learner, tensors(inputs))
-
-
-@contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Shortens what Keras and TensorFlow wrap around an error: the arguments, the operation, and colours."""
-    try:
-        yield
-    except Exception as error:
-        text = re.sub(r"\x1b\[\d+m", "", str(error))
-        text = re.sub(r"(?s)^in user code:.*\n\s+\w+: ", "", text)  # of a function that is traced
-        text = re.sub(r"(?s)^Exception encountered when calling \S+\.\s*", "", text)
-        text = re.sub(r"(?s)\s*Arguments received by .*", "", text)
-        text = re.sub(r"\{\{function_node [^}]*\}\} ?|\s*\[Op:.*", "", text)
-        text = re.sub(r"(?s)\[\[.*\]\]", "[[...]]", text)  # the values of a tensor
-        text = text.strip()
-        if text == str(error):
-            raise
-        try:
-            short = type(error)(text)
-        except Exception:  # TensorFlow's errors want more than a text
-            short = RuntimeError(text)
-        raise short.with_traceback(error.__traceback__) from None
 
 
 @dataclass
@@ -195,43 +182,16 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
 # ---------------------------------------------------------------------------------- inputs
 
 
-def f32(array: np.ndarray) -> np.ndarray:
-    """Single precision, as Keras computes."""
-    return np.asarray(array, dtype=np.float32)
-
-
 Weights = dict[str, np.ndarray]
 
 
-def _dense(rng: np.random.Generator, name: str, rows: int, columns: int) -> Weights:
-    return {
-        f"{name}.weight": f32(normal(rng, rows, columns, scale=columns**-0.5)),
-        f"{name}.bias": f32(normal(rng, rows, scale=0.3)),
-    }
-
-
-def _norm(rng: np.random.Generator, name: str) -> Weights:
-    """γ and β unlike those of any other LayerNormalization."""
-    return {
-        f"{name}.weight": f32(rng.uniform(0.4, 1.6, WIDTH)),
-        f"{name}.bias": f32(normal(rng, WIDTH, scale=0.5)),
-    }
-
-
-def _feed_forward(rng: np.random.Generator, name: str) -> Weights:
-    return {
-        **_dense(rng, f"{name}.linear1", INNER, WIDTH),
-        **_dense(rng, f"{name}.linear2", WIDTH, INNER),
-    }
-
-
 def _layer(rng: np.random.Generator, prefix: str, attentions: Sequence[str]) -> Weights:
-    weights = _feed_forward(rng, f"{prefix}feed_forward")
+    weights = feed_forward_weights(rng, f"{prefix}feed_forward")
     for name in attentions:
         for role in ("query", "key", "value", "output"):
-            weights |= _dense(rng, f"{prefix}{name}.w_{role}", WIDTH, WIDTH)
+            weights |= linear(rng, f"{prefix}{name}.w_{role}", WIDTH, WIDTH)
     for number in range(1, len(attentions) + 2):
-        weights |= _norm(rng, f"{prefix}norm{number}")
+        weights |= norm(rng, f"{prefix}norm{number}")
     return weights
 
 
@@ -249,35 +209,25 @@ def _stack(
     weights = {f"{prefix}embedding.weight": f32(normal(rng, words, WIDTH, scale=WIDTH**-0.5))}
     for number in range(num_layers):
         weights |= _layer(rng, f"{prefix}layers.{number}.", attentions)
-    return weights | (_norm(rng, f"{prefix}norm") if norm_first else {})
+    return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
 
 
 def _whole(rng: np.random.Generator, norm_first: bool) -> Weights:
     return {
         **_stack(rng, ENCODER, 1, SOURCE_WORDS, norm_first, "encoder."),
         **_stack(rng, DECODER, 1, TARGET_WORDS, norm_first, "decoder."),
-        **_dense(rng, "final_linear", TARGET_WORDS, WIDTH),
+        **linear(rng, "final_linear", TARGET_WORDS, WIDTH),
     }
-
-
-def _real(lengths: np.ndarray, longest: int) -> np.ndarray:
-    """True at the words of each sentence, (batch, longest)."""
-    return np.arange(longest) < lengths[:, None]
 
 
 def source_mask(lengths: np.ndarray = LENGTHS, longest: int = SOURCE_LEN) -> np.ndarray:
     """(batch, 1, 1, src_len), True at the source sentences' words."""
-    return _real(lengths, longest)[:, None, None, :].copy()
-
-
-def target_mask() -> np.ndarray:
-    """(batch, 1, tgt_len, tgt_len): the words up to each position that are no padding."""
-    return _real(TARGET_LENGTHS, TARGET_LEN)[:, None, None, :] & np.tri(TARGET_LEN, dtype=bool)
+    return real_words(lengths, longest)[:, None, None, :].copy()
 
 
 def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
     ids = rng.integers(4, words, (len(lengths), longest), dtype=np.int32)
-    return np.where(_real(lengths, longest), ids, np.int32(PAD))
+    return np.where(real_words(lengths, longest), ids, np.int32(PAD))
 
 
 def _states(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -293,7 +243,7 @@ def _feed_forward_inputs(*lead: int):
         return {
             "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
             "weights": {
-                name.removeprefix("ffn."): array for name, array in _feed_forward(rng, "ffn").items()
+                name.removeprefix("ffn."): array for name, array in feed_forward_weights(rng, "ffn").items()
             },
             "x": _states(rng, *lead),
         }
@@ -304,11 +254,6 @@ def _feed_forward_inputs(*lead: int):
 def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
     inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
     return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
-
-
-def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
-    """Reordering the words reorders the outputs in the same way, and changes nothing else."""
-    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
 
 
 def _call_fully_connected(learner: Callable, inputs: Inputs) -> Any:
@@ -339,9 +284,6 @@ fully_connected = Exercise(
 
 # ---------------------------------------------------------------------------------- EncoderLayer
 
-LAYER = {"embedding_dim": WIDTH, "num_heads": HEADS, "fully_connected_dim": INNER}
-LAYER |= {"dropout_rate": 1.0, "layernorm_eps": EPS}
-
 
 def _encoder_layer_inputs(masked: bool = False, training: bool = False, norm_first: bool = False):
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -360,11 +302,6 @@ def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder_layer_inputs(masked=True)(rng)
     more = np.concatenate([inputs["x"], _states(rng, BATCH, 2)], axis=1)
     return [inputs, {**inputs, "x": more, "mask": source_mask(LENGTHS, SOURCE_LEN + 2)}]
-
-
-def padding_changes_no_real_word(runs: list[Run]) -> np.ndarray:
-    """Two more words of padding change the output of no real word."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"][:, :SOURCE_LEN], atol=1e-4)
 
 
 encoder_layer = Exercise(
@@ -421,7 +358,7 @@ def _encoder_inputs(masked: bool = False, norm_first: bool = False, training: bo
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder_inputs(masked=True)(rng)
     other = _ids(rng, np.full(BATCH, SOURCE_LEN), SOURCE_LEN, SOURCE_WORDS)
-    return [inputs, {**inputs, "x": np.where(_real(LENGTHS, SOURCE_LEN), inputs["x"], other)}]
+    return [inputs, {**inputs, "x": np.where(real_words(LENGTHS, SOURCE_LEN), inputs["x"], other)}]
 
 
 def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
@@ -483,14 +420,9 @@ def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": x}]
 
 
-def past_is_untouched(runs: list[Run]) -> np.ndarray:
-    """Changing target words 4 and 5 changes no output at words 0 to 3."""
-    return np.isclose(runs[0][1]["output"][:, :4], runs[1][1]["output"][:, :4], atol=1e-4)
-
-
 def _source_padding_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _decoder_layer_inputs(masked=True, norm_first=True)(rng)
-    real = _real(LENGTHS, SOURCE_LEN)[..., None]
+    real = real_words(LENGTHS, SOURCE_LEN)[..., None]
     return [
         inputs,
         {**inputs, "enc_output": np.where(real, inputs["enc_output"], _states(rng, BATCH, SOURCE_LEN))},
@@ -658,21 +590,11 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
-def source_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
-    """Two more columns of padding in the source change no logits."""
-    return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"], atol=1e-4)
-
-
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
     ids[:, 4:] = 4 + (ids[:, 4:] - 3) % (TARGET_WORDS - 4)  # other words
     return [inputs, {**inputs, "target_ids": ids}]
-
-
-def future_words_change_nothing(runs: list[Run]) -> np.ndarray:
-    """Changing target words 4 and 5 changes no logits at words 0 to 3."""
-    return np.isclose(runs[0][1]["logits"][:, :4], runs[1][1]["logits"][:, :4], atol=1e-4)
 
 
 transformer = Exercise(
@@ -720,7 +642,7 @@ def _labelled(
         np.put_along_axis(logits, ids[..., None], best, axis=-1)
         logits[..., pad_id] = -4 - rng.random((len(lengths), longest))
         made = {
-            "labels": np.where(_real(np.array(lengths), longest), ids, np.int32(pad_id)),
+            "labels": np.where(real_words(np.array(lengths), longest), ids, np.int32(pad_id)),
             "logits": f32(scale * logits),
             **more,
         }
@@ -739,11 +661,6 @@ def _with_more_padding(inputs: Inputs, rng: np.random.Generator) -> Inputs:
 def _loss_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
     inputs = _labelled((2, 6, 5), 6, 11, smoothing=0.1)(rng)
     return [inputs, _with_more_padding(inputs, rng)]
-
-
-def padding_changes_no_loss(runs: list[Run]) -> np.ndarray:
-    """Four more columns of padding do not change the loss."""
-    return np.isclose(runs[0][1]["loss"], runs[1][1]["loss"], atol=1e-4)
 
 
 def loss_is_one_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -1092,11 +1009,6 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     }
 
 
-def stops_when_all_have_ended(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Once every sentence has its end, the model is not asked again."""
-    return outputs["stopped"]
-
-
 greedy_decode = Exercise(
     name="greedy_decode",
     returns=("ids", "stopped"),
@@ -1181,170 +1093,5 @@ savable_transformer = Exercise(
     cases=(
         Case("a model made from another one's configuration", _as_saved("from its configuration")),
         Case("a model that was saved and loaded again", _as_saved("through a file")),
-    ),
-)
-
-# ---------------------------------------------------------------------------------- review quiz
-
-QUIZ = (
-    Question(
-        "In a decoder layer, whose padding does the mask of block 2 (cross-attention) hide?",
-        (
-            Option(
-                "The source's.",
-                True,
-                "A mask hides keys, and the keys of block 2 are made from the encoder's output.",
-            ),
-            Option(
-                "The target's.",
-                False,
-                "The target's words are the queries there. If both sentences are of equal length, nobody tells you.",
-            ),
-            Option(
-                "Both.",
-                False,
-                "Rows are queries: what a query at padding looks at is never used. Only the columns matter.",
-            ),
-            Option(
-                "None: the encoder has hidden the padding already.",
-                False,
-                "In the encoder nobody looked *at* padding. But its output has rows for the padding all the same.",
-            ),
-        ),
-    ),
-    Question(
-        "You hand the trained model's weights from PyTorch to Keras, and all logits are off by about a hundredth. What do you look at first?",
-        (
-            Option(
-                "A matrix that was not turned over.",
-                False,
-                "Then the numbers would have nothing to do with each other.",
-            ),
-            Option(
-                "The epsilon of the LayerNormalizations.",
-                True,
-                "Keras's own is 1e-3, PyTorch's 1e-5. A difference that is small and everywhere is typical of it.",
-            ),
-            Option(
-                "float32: it cannot be more exact.",
-                False,
-                "Rounding gives differences of about a millionth.",
-            ),
-            Option(
-                "The padding mask.",
-                False,
-                "A wrong mask changes some sentences a lot and those without padding not at all.",
-            ),
-        ),
-    ),
-    Question(
-        "Why does the last layer give logits and no probabilities?",
-        (
-            Option(
-                "Because greedy decoding needs logits.",
-                False,
-                "The largest logit is the largest probability: decoding does not mind.",
-            ),
-            Option(
-                "Because the loss takes the softmax and its logarithm in one, which is exact for sure predictions too.",
-                True,
-                "The logarithm of a finished softmax is minus infinity where the softmax has been rounded to 0.",
-            ),
-            Option(
-                "Because a softmax over thousands of words is too slow.",
-                False,
-                "The loss computes it anyway.",
-            ),
-            Option(
-                "Because probabilities cannot be smoothed.",
-                False,
-                "It is the *wanted* distribution that is smoothed, not what the model gives.",
-            ),
-        ),
-    ),
-    Question(
-        "V = 1000 words, ε = 0.1, as in this lab. What share is wanted for a word that is not the label?",
-        (
-            Option("0.1", False, "That is the share of all the others together."),
-            Option(
-                "0.1 / 1000", False, "This is how Keras's own `label_smoothing` does it: everybody gets some."
-            ),
-            Option("0.1 / 999", False, "Then padding would get a share, and it is no word."),
-            Option(
-                "0.1 / 998", True, "Two of the 1000 get none of it: the label has its own part, padding none."
-            ),
-        ),
-    ),
-    Question(
-        "Your schedule uses Keras's step as it comes: 0, 1, 2, ... What happens?",
-        (
-            Option(
-                "Nothing: one step more or less does not matter.",
-                False,
-                "Later on it does not. Look at the very first step.",
-            ),
-            Option(
-                "The first update has a learning rate of 0.",
-                True,
-                "n · warmup^-1.5 is 0 for n = 0. A step is lost, and with another formula it would be a division by 0.",
-            ),
-            Option("The peak comes twice as late.", False, "It comes one step late."),
-            Option("The rate is negative.", False, "Neither of the two terms is ever negative."),
-        ),
-    ),
-    Question(
-        "A function with a `print('here')` in it is compiled by `tf.function` with a signature for any length, and called 100 times. How often do you read *here*?",
-        (
-            Option(
-                "100 times.",
-                False,
-                "Python is only there while the function is traced. `tf.print` would be in the graph.",
-            ),
-            Option("Once.", True, "Python wrote the graph down once; then the graph runs without Python."),
-            Option("Never.", False, "While it is traced, it is ordinary Python."),
-            Option("Once for each length.", False, "Without the signature it would be so."),
-        ),
-    ),
-    Question(
-        "You save a model of your own class and load it. There is a warning that it could not be built, and its answers are nonsense. Why?",
-        (
-            Option("The file is damaged.", False, "Then loading would have failed."),
-            Option(
-                "Its variables did not exist yet when the weights were read.",
-                True,
-                "Keras makes variables at the first call. `build_from_config` has to make them before the weights come.",
-            ),
-            Option("The optimizer was not saved with it.", False, "It is not needed for inference."),
-            Option(
-                "Dropout is on.",
-                False,
-                "Without training=True it is not. And dropout blurs answers; it does not turn them into nonsense.",
-            ),
-        ),
-    ),
-    Question(
-        "`MultiHeadAttention(num_heads=8, key_dim=embedding_dim)`: what is different from the paper?",
-        (
-            Option(
-                "Nothing: key_dim is d_model.",
-                False,
-                "`key_dim` is the size of *one* head; the paper has d_model / 8.",
-            ),
-            Option(
-                "Each head is as wide as the model: eight times as many weights, and as much work.",
-                True,
-                "The output has the right shape all the same, so that nobody notices.",
-            ),
-            Option(
-                "It raises an error, because 8 · embedding_dim is too wide.",
-                False,
-                "The last linear layer brings it back to embedding_dim, whatever the heads' width.",
-            ),
-            Option(
-                "The scores are divided by the wrong number.",
-                False,
-                "Keras divides by the root of key_dim, which is right for heads of that size.",
-            ),
-        ),
     ),
 )

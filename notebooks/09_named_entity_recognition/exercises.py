@@ -16,14 +16,11 @@ import numpy as np
 
 from course_utils.data.entities import Entity
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import normal, together
-from course_utils.quiz import Option, Question
+from course_utils.cases.properties import normal, together
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
-
-TITLE, MINUTES = "Named-entity recognition", 90  # of the overview; the minutes are a learner's
 
 KINDS = ("Name", "College", "Co-worker")
 """Labels of the entities in the checks. One has a hyphen in it, as labels of real data may have."""
@@ -890,158 +887,5 @@ entity_scores = Exercise(
         "seqeval.metrics.sequence_labeling.precision_recall_fscore_support",
         "seqeval.metrics.precision_score",
         "sklearn.metrics.precision_recall_fscore_support",
-    ),
-)
-
-# ---------------------------------------------------------------------------------- review quiz
-
-QUIZ = (
-    Question(
-        "A text has 100 words, 4 of them in entities. A model says O everywhere. What does it reach?",
-        (
-            Option(
-                "96 % token accuracy and an F1 of 0.",
-                True,
-                "It is right at every word outside of entities, and finds none of the entities.",
-            ),
-            Option(
-                "96 % token accuracy and an F1 of 0.96.",
-                False,
-                "F1 counts entities. O is not an entity, so words outside earn nothing.",
-            ),
-            Option("An accuracy of 4 %.", False, "It is wrong at 4 words, and right at the other 96."),
-            Option(
-                "An F1 of 0.5: precision is perfect, since it never claims anything wrong.",
-                False,
-                "With nothing predicted, precision is 0/0, taken as 0; and recall is 0 in any case.",
-            ),
-        ),
-    ),
-    Question(
-        "“Leeds,” is two words to the tokenizer. The entity Leeds covers characters 10 to 15 (exclusive). Where does the comma begin?",
-        (
-            Option(
-                "At 15, so it is outside.",
-                True,
-                "The end is the first character that does not belong to the entity.",
-            ),
-            Option(
-                "At 15, so it is inside.",
-                False,
-                "`15 < 15` is false. With `<=` each entity would draw in what is stuck to it.",
-            ),
-            Option("At 16, behind a blank.", False, "There is no blank in front of a comma."),
-            Option(
-                "It has no place: the tokenizer drops punctuation.",
-                False,
-                "Punctuation makes pieces of its own. What is dropped is white space.",
-            ),
-        ),
-    ),
-    Question(
-        "Why do the later pieces of a word get -100?",
-        (
-            Option(
-                "The encoder cannot read them.",
-                False,
-                "It reads them: their attention mask is 1. Only the loss and the metric leave them out.",
-            ),
-            Option(
-                "So that each word is decided, and counts, once.",
-                True,
-                "Otherwise rare words, which have many pieces, would weigh more, and a word could be half in an entity.",
-            ),
-            Option(
-                "Because -100 is the id of `[PAD]`.",
-                False,
-                "It is a label, not an id; it says: does not count.",
-            ),
-            Option("To make the model faster.", False, "All pieces are computed all the same."),
-        ),
-    ),
-    Question(
-        "Two skills stand side by side: SQL Tableau. Which tags keep them apart?",
-        (
-            Option("I-Skills I-Skills", False, "Read as one skill of two words."),
-            Option("B-Skills I-Skills", False, "That is one skill, too: I- continues."),
-            Option("B-Skills B-Skills", True, "Each B- begins an entity, whatever stands before it."),
-            Option("B-Skills O", False, "Then Tableau is no skill at all."),
-        ),
-    ),
-    Question(
-        "The same text gives slightly different logits alone and in a batch with a longer text. What is the likeliest fault?",
-        (
-            Option(
-                "The labels of padding are not -100.",
-                False,
-                "Labels have no influence on logits; they enter the loss only.",
-            ),
-            Option(
-                "The attention mask does not reach the encoder.",
-                True,
-                "Then the text's words look at the padding, of which there is more in a batch with longer texts.",
-            ),
-            Option("The learning rate is too large.", False, "Nothing is trained between the two calls."),
-            Option(
-                "Texts of a batch see each other.",
-                False,
-                "They do not: attention works within each row of the batch. What changes is the padding.",
-            ),
-        ),
-    ),
-    Question(
-        "On unseen documents F1 is 0.97, on unseen layouts 0.90. Which one do you tell somebody whose applicants send résumés in any layout?",
-        (
-            Option(
-                "0.97, as it is measured on documents that were not trained on.",
-                False,
-                "But all in layouts that were.",
-            ),
-            Option("The mean of both.", False, "It answers the question for a mixture that nobody has."),
-            Option(
-                "0.90, and from how many layouts it comes.",
-                True,
-                "It is nearest to what will happen; and eight layouts are a small sample.",
-            ),
-            Option(
-                "Neither, only the training F1 is free of chance.",
-                False,
-                "It says how well the model remembers, not how well it does on what is new.",
-            ),
-        ),
-    ),
-    Question(
-        "A model finds 8 of 10 frequent skills, and 0 of 2 degrees; nothing else is predicted. What is true of its recall?",
-        (
-            Option(
-                "Micro 8/12, macro 0.4.",
-                True,
-                "Micro adds up the counts first; macro averages 0.8 and 0, so the rare label weighs as much as the frequent one.",
-            ),
-            Option("Micro 0.4, macro 8/12.", False, "It is the other way round: micro goes by counts."),
-            Option("Both 0.8.", False, "The two degrees count as well, in both averages."),
-            Option(
-                "Micro and macro are always equal.",
-                False,
-                "Only if all labels are equally frequent, or equally well found.",
-            ),
-        ),
-    ),
-    Question(
-        "Why does fine-tuning begin with a small learning rate that rises (warm-up)?",
-        (
-            Option(
-                "The new layer is random, and its first gradients would shake the pretrained weights.",
-                True,
-                "Until it has calmed down, what it sends back says little about the encoder.",
-            ),
-            Option("The first batches are the hardest.", False, "They are drawn at random like all others."),
-            Option("It makes each step cheaper.", False, "A step costs the same at any rate."),
-            Option(
-                "Otherwise the attention mask is not learned.",
-                False,
-                "The mask is given, and has nothing to learn.",
-            ),
-        ),
     ),
 )

@@ -16,25 +16,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.exercises.properties import (
+from course_utils.cases.torch_modules import PlainDescent, built, call_with_tensors, one_thread, tensors
+from course_utils.cases.translation import (
+    BATCH,
+    BOS,
+    EOS,
+    INNER,
+    LAYER,
+    LAYERS,
+    LENGTHS,
+    PAD,
+    SOURCE_LEN,
+    SOURCE_WORDS,
+    TARGET_LEN,
+    TARGET_LENGTHS,
+    TARGET_WORDS,
+    WIDTH,
+    feed_forward_weights,
+    linear,
+    norm,
+    real_words,
+    future_words_change_nothing,
+    outputs_follow_their_words,
+    padding_changes_no_loss,
+    padding_changes_no_real_word,
+    past_is_untouched,
+    source_padding_changes_nothing,
+    stops_when_all_have_ended,
+    target_mask,
+)
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import (
     at_words,
     normal,
     together,
     trained_in_training_mode,
     weights_have_moved,
 )
-from course_utils.quiz import Option, Question
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
-
-TITLE, MINUTES = "Transformer in PyTorch", 90  # of the overview; the minutes are a learner's
-
-PAD, BOS, EOS = 0, 1, 2
-
-BATCH, LAYERS, HEADS, WIDTH, INNER = 3, 2, 4, 20, 28  # WIDTH = embedding_dim, INNER = fully_connected_dim
-SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS = 7, 6, 17, 13
 # The head size is 5. No two sizes are equal.
 
 READY_MADE = (  # what would do the work of the layers
@@ -46,78 +68,6 @@ READY_MADE = (  # what would do the work of the layers
 )
 
 # ---------------------------------------------------------------------------------- calling a learner's code
-
-
-def tensors(inputs: Inputs) -> dict[str, Any]:
-    """The inputs with every array as a torch tensor on the same memory, so that a change in place is seen."""
-    import torch
-
-    return {
-        name: torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-        for name, value in inputs.items()
-    }
-
-
-def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
-    """Calls a function on torch tensors, by keyword, or in order if parameters were renamed."""
-    with one_thread():
-        return call_function(learner, tensors(inputs))
-
-
-class WrongParameters(ValueError):
-    """A module's parameters are not those that its docstring asks for."""
-
-
-def set_parameters(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
-    """Sets every parameter of a module.
-
-    Args:
-        module: a learner's, just constructed.
-        weights: name -> array, for all of its parameters.
-
-    Raises:
-        WrongParameters: it is no module, or a parameter is missing, has another shape, or is one too many.
-    """
-    import torch
-
-    if not isinstance(module, torch.nn.Module):
-        raise WrongParameters(f"it is a {type(module).__name__}; expected a torch.nn.Module.")
-    found = dict(module.named_parameters(remove_duplicate=False))
-    for name, array in weights.items():
-        if name not in found:
-            raise WrongParameters(
-                f"there is no parameter `{name}`. It has: {', '.join(sorted(found)) or 'none'}. A part of a module "
-                "must be an attribute (self.name = ...) and a module itself; several of them go into an nn.ModuleList."
-            )
-        if tuple(found[name].shape) != array.shape:
-            raise WrongParameters(f"`{name}` has shape {tuple(found[name].shape)}; expected {array.shape}.")
-    if more := sorted(set(found) - set(weights)):
-        raise WrongParameters(
-            f"there is a parameter too many: `{more[0]}`. The docstring names those that belong."
-        )
-    with torch.no_grad():
-        for name, array in weights.items():
-            found[name].copy_(torch.from_numpy(array))
-
-
-def built(learner: Callable[..., nn.Module], inputs: Inputs) -> nn.Module:
-    """A learner's module: constructed with ``config``, its ``weights`` set, in training or evaluation mode."""
-    module = learner(**inputs["config"])
-    set_parameters(module, inputs["weights"])
-    return module.train(inputs.get("training", False))
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """For tensors this small, sharing the work between threads costs far more than it saves."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
@@ -141,46 +91,19 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
 # ---------------------------------------------------------------------------------- inputs
 
 
-def f32(array: np.ndarray) -> np.ndarray:
-    """Single precision, as PyTorch's own numbers are."""
-    return np.asarray(array, dtype=np.float32)
-
-
-def _linear(rng: np.random.Generator, name: str, rows: int, columns: int) -> dict[str, np.ndarray]:
-    return {
-        f"{name}.weight": f32(normal(rng, rows, columns, scale=columns**-0.5)),
-        f"{name}.bias": f32(normal(rng, rows, scale=0.3)),
-    }
-
-
-def _norm(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
-    """γ and β far enough from 1 and 0, and from those of any other LayerNorm, to tell them apart."""
-    return {
-        f"{name}.weight": f32(rng.uniform(0.4, 1.6, WIDTH)),
-        f"{name}.bias": f32(normal(rng, WIDTH, scale=0.5)),
-    }
-
-
 def _attention(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
     roles = ("w_query", "w_key", "w_value", "w_output")
     return {
-        key: array for role in roles for key, array in _linear(rng, f"{name}.{role}", WIDTH, WIDTH).items()
-    }
-
-
-def _feed_forward(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
-    return {
-        **_linear(rng, f"{name}.linear1", INNER, WIDTH),
-        **_linear(rng, f"{name}.linear2", WIDTH, INNER),
+        key: array for role in roles for key, array in linear(rng, f"{name}.{role}", WIDTH, WIDTH).items()
     }
 
 
 def _encoder_layer(rng: np.random.Generator, prefix: str = "") -> dict[str, np.ndarray]:
     return {
         **_attention(rng, f"{prefix}self_attention"),
-        **_feed_forward(rng, f"{prefix}feed_forward"),
-        **_norm(rng, f"{prefix}norm1"),
-        **_norm(rng, f"{prefix}norm2"),
+        **feed_forward_weights(rng, f"{prefix}feed_forward"),
+        **norm(rng, f"{prefix}norm1"),
+        **norm(rng, f"{prefix}norm2"),
     }
 
 
@@ -188,7 +111,7 @@ def _decoder_layer(rng: np.random.Generator, prefix: str = "") -> dict[str, np.n
     return {
         **_encoder_layer(rng, prefix),
         **_attention(rng, f"{prefix}cross_attention"),
-        **_norm(rng, f"{prefix}norm3"),
+        **norm(rng, f"{prefix}norm3"),
     }
 
 
@@ -202,31 +125,17 @@ def _stack(
     weights = {f"{prefix}embedding.weight": f32(normal(rng, words, WIDTH, scale=WIDTH**-0.5))}
     for number in range(LAYERS):
         weights |= layer(rng, f"{prefix}layers.{number}.")
-    return weights | (_norm(rng, f"{prefix}norm") if norm_first else {})
-
-
-LENGTHS = np.array([7, 4, 5])  # of the source sentences, of at most SOURCE_LEN
-TARGET_LENGTHS = np.array([3, 6, 4])  # of the target sentences, of at most TARGET_LEN
-
-
-def _real(lengths: np.ndarray, longest: int) -> np.ndarray:
-    """True at the words of each sentence, (batch, longest)."""
-    return np.arange(longest) < lengths[:, None]
+    return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
 
 
 def source_mask(source_len: int = SOURCE_LEN) -> np.ndarray:
     """(batch, 1, 1, src_len), True at the source sentences' words."""
-    return _real(LENGTHS, source_len)[:, None, None, :].copy()
-
-
-def target_mask() -> np.ndarray:
-    """(batch, 1, tgt_len, tgt_len): the words up to each position that are no padding."""
-    return _real(TARGET_LENGTHS, TARGET_LEN)[:, None, None, :] & np.tri(TARGET_LEN, dtype=bool)
+    return real_words(LENGTHS, source_len)[:, None, None, :].copy()
 
 
 def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
     ids = rng.integers(4, words, (len(lengths), longest))
-    return np.where(_real(lengths, longest), ids, PAD)
+    return np.where(real_words(lengths, longest), ids, PAD)
 
 
 # ---------------------------------------------------------------------------------- layer_norm
@@ -303,7 +212,7 @@ def _feed_forward_inputs(*lead: int):
             "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
             "weights": {
                 name.removeprefix("feed_forward."): array
-                for name, array in _feed_forward(rng, "feed_forward").items()
+                for name, array in feed_forward_weights(rng, "feed_forward").items()
             },
             "x": f32(normal(rng, *lead, WIDTH)),
         }
@@ -314,11 +223,6 @@ def _feed_forward_inputs(*lead: int):
 def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
     inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
     return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
-
-
-def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
-    """Reordering the words reorders the outputs in the same way, and changes nothing else."""
-    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
 
 
 feed_forward = Exercise(
@@ -333,8 +237,6 @@ feed_forward = Exercise(
 )
 
 # ---------------------------------------------------------------------------------- EncoderLayer
-
-LAYER = {"embedding_dim": WIDTH, "num_heads": HEADS, "fully_connected_dim": INNER}
 
 
 def _encoder_layer_inputs(
@@ -365,11 +267,6 @@ def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
         for n in (SOURCE_LEN, SOURCE_LEN + 2)
     ]
     return [{**inputs, "mask": masks[0]}, {**inputs, "x": more, "mask": masks[1]}]
-
-
-def padding_changes_no_real_word(runs: list[Run]) -> np.ndarray:
-    """Two more words of padding change the output of no real word."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"][:, :SOURCE_LEN], atol=1e-4)
 
 
 encoder_layer = Exercise(
@@ -433,13 +330,13 @@ def _single_sentence(rng: np.random.Generator) -> Inputs:
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder_inputs(masked=True)(rng)
     other = _ids(rng, np.full(BATCH, SOURCE_LEN), SOURCE_LEN, SOURCE_WORDS)
-    real = _real(LENGTHS, SOURCE_LEN)
+    real = real_words(LENGTHS, SOURCE_LEN)
     return [inputs, {**inputs, "source_ids": np.where(real, inputs["source_ids"], other)}]
 
 
 def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
     """What stands in the padding changes the memory of no real word."""
-    real = _real(LENGTHS, SOURCE_LEN)
+    real = real_words(LENGTHS, SOURCE_LEN)
     return np.isclose(runs[0][1]["memory"][real], runs[1][1]["memory"][real], atol=1e-4)
 
 
@@ -493,14 +390,9 @@ def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": x}]
 
 
-def past_is_untouched(runs: list[Run]) -> np.ndarray:
-    """Changing target words 4 and 5 changes no output at words 0 to 3."""
-    return np.isclose(runs[0][1]["output"][:, :4], runs[1][1]["output"][:, :4], atol=1e-4)
-
-
 def _source_padding_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _decoder_layer_inputs(masked=True)(rng)
-    real = _real(LENGTHS, SOURCE_LEN)[..., None]
+    real = real_words(LENGTHS, SOURCE_LEN)[..., None]
     other = f32(normal(rng, BATCH, SOURCE_LEN, WIDTH))
     return [inputs, {**inputs, "memory": np.where(real, inputs["memory"], other)}]
 
@@ -631,7 +523,7 @@ def _two_batches(
             lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
             lengths[rng.integers(pairs)] = longest
             ids = rng.integers(20, 50, (pairs, longest))
-            made[name] = np.where(_real(lengths, longest), ids, pad_id)
+            made[name] = np.where(real_words(lengths, longest), ids, pad_id)
         return made if pad_id == PAD else {**made, "pad_id": pad_id}
 
     return inputs
@@ -685,7 +577,7 @@ def _transformer_inputs(
             "weights": {
                 **_stack(rng, _encoder_layer, SOURCE_WORDS, norm_first, "encoder."),
                 **_stack(rng, _decoder_layer, TARGET_WORDS, norm_first, "decoder."),
-                **_linear(rng, "final_linear", TARGET_WORDS, WIDTH),
+                **linear(rng, "final_linear", TARGET_WORDS, WIDTH),
             },
             "source_ids": _ids(rng, lengths, source_len, SOURCE_WORDS),
             "target_ids": _ids(rng, target_lengths, TARGET_LEN, TARGET_WORDS),
@@ -711,21 +603,11 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
-def source_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
-    """Two more columns of padding in the source change no logits."""
-    return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"], atol=1e-4)
-
-
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
     ids[:, 4:] = 4 + (ids[:, 4:] - 3) % (TARGET_WORDS - 4)  # other words
     return [inputs, {**inputs, "target_ids": ids}]
-
-
-def future_words_change_nothing(runs: list[Run]) -> np.ndarray:
-    """Changing target words 4 and 5 changes no logits at words 0 to 3."""
-    return np.isclose(runs[0][1]["logits"][:, :4], runs[1][1]["logits"][:, :4], atol=1e-4)
 
 
 transformer = Exercise(
@@ -753,7 +635,7 @@ def _labels(lengths: Sequence[int], longest: int, bos_id: int | None = None):
 
     def inputs(rng: np.random.Generator) -> Inputs:
         words = rng.permuted(np.tile(np.arange(10, 40), (len(lengths), 1)), axis=1)[:, :longest]
-        labels = np.where(_real(np.array(lengths), longest), words, PAD)
+        labels = np.where(real_words(np.array(lengths), longest), words, PAD)
         labels[np.arange(len(lengths)), np.array(lengths) - 1] = EOS
         return {"labels": labels} if bos_id is None else {"labels": labels, "bos_id": bos_id}
 
@@ -787,7 +669,7 @@ def _loss(
     def inputs(rng: np.random.Generator) -> Inputs:
         ids = rng.integers(1, words, (len(lengths), longest))
         ids = np.where(ids == pad_id, words - 1 if pad_id != words - 1 else 1, ids)
-        labels = np.where(_real(np.array(lengths), longest), ids, pad_id)
+        labels = np.where(real_words(np.array(lengths), longest), ids, pad_id)
         logits = normal(rng, len(lengths), longest, words, scale=scale)
         # So that nothing wrong goes unnoticed by chance: the first sentence is easy, the last one hard,
         # and what is spent on the padding's column costs much.
@@ -821,11 +703,6 @@ def _loss_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
             "labels": np.pad(inputs["labels"], ((0, 0), (0, 4)), constant_values=PAD),
         },
     ]
-
-
-def padding_changes_no_loss(runs: list[Run]) -> np.ndarray:
-    """Four more columns of padding do not change the loss."""
-    return np.isclose(runs[0][1]["loss"], runs[1][1]["loss"], atol=1e-4)
 
 
 def loss_is_a_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -911,32 +788,6 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
             return hidden @ self.output_weight, None
 
     return TinyModel()
-
-
-class PlainDescent:
-    """What an optimizer is at least: w ← w - lr · gradient. (PyTorch's own takes a second to import.)"""
-
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
-        self.param_groups = [{"params": list(parameters), "lr": lr}]
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                parameter.grad = None
-
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        import torch
-
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        with torch.no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        parameter -= group["lr"] * parameter.grad
-        return loss
 
 
 def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1):
@@ -1111,11 +962,6 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     }
 
 
-def stops_when_all_have_ended(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Once every sentence has its end, the model is not asked again."""
-    return outputs["stopped"]
-
-
 greedy_decode = Exercise(
     name="greedy_decode",
     returns=("ids", "stopped"),
@@ -1233,206 +1079,4 @@ beam_search = Exercise(
         Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 5})),
     ),
     properties=(scores_are_of_probabilities,),
-)
-
-# ---------------------------------------------------------------------------------- review quiz
-
-QUIZ = (
-    Question(
-        "Your model was trained without the causal mask. What do you see?",
-        (
-            Option(
-                "The loss stays high: the decoder cannot learn.",
-                False,
-                "On the contrary: it can read off the next word, and the loss falls at once.",
-            ),
-            Option(
-                "A very low loss in training, and nonsense when it has to write by itself.",
-                True,
-                "In training the answer lay open. When it writes, there is nothing to copy from.",
-            ),
-            Option(
-                "Nothing: teacher forcing keeps the decoder honest.",
-                False,
-                "Teacher forcing puts the whole right sentence before the decoder. Only the mask hides the rest of it.",
-            ),
-            Option(
-                "Shapes that do not fit.",
-                False,
-                "Attention works with any mask, and without one. That is why this mistake is so quiet.",
-            ),
-        ),
-    ),
-    Question(
-        "Whose padding does the mask of the cross-attention mark?",
-        (
-            Option(
-                "The target's, because the decoder's words ask.",
-                False,
-                "They ask, but a mask says which *keys* may be looked at.",
-            ),
-            Option("The source's, because the keys are source words.", True, "A mask is about keys, always."),
-            Option(
-                "Both, combined.",
-                False,
-                "A padded query does no harm: nobody reads its output, and the loss does not count it.",
-            ),
-            Option(
-                "None: the encoder has masked its padding already.",
-                False,
-                "The encoder kept its real words from looking at padding. The padding's own vectors are still in the memory.",
-            ),
-        ),
-    ),
-    Question(
-        "Where do keys and values of the cross-attention come from?",
-        (
-            Option(
-                "Keys from the decoder, values from the memory.",
-                False,
-                "Keys and values belong together in pairs, so they have one source.",
-            ),
-            Option(
-                "Both from the memory; they are the same vectors.",
-                False,
-                "The same source, but two projections: what a word is found by, and what it says.",
-            ),
-            Option(
-                "Both from the memory, by different projections.", True, "The queries come from the decoder."
-            ),
-            Option(
-                "Both from the decoder.",
-                False,
-                "That would be self-attention: the source would never be read.",
-            ),
-        ),
-    ),
-    Question(
-        "Why does an encoder layer add its input to what a sub-layer gives?",
-        (
-            Option(
-                "So that the vectors keep their size.",
-                False,
-                "Sums grow. Keeping the size is LayerNorm's business.",
-            ),
-            Option(
-                "So that words stay different from each other, and gradients find a way through many layers.",
-                True,
-                "You measured it: without the sum all words are alike after a layer or two, and with no LayerNorm either, no gradient arrives.",
-            ),
-            Option("To save parameters.", False, "A sum has none, and saves none."),
-            Option(
-                "So that the order of the words is kept.",
-                False,
-                "Attention without positions has no order, with or without residual connections.",
-            ),
-        ),
-    ),
-    Question(
-        "Labels are [Jane, visits, Africa, <eos>]. What does the decoder read in training?",
-        (
-            Option(
-                "[Jane, visits, Africa, <eos>]",
-                False,
-                "Then it would read, at each position, the very word that it is to predict.",
-            ),
-            Option(
-                "[visits, Africa, <eos>, <pad>]",
-                False,
-                "That is shifted the wrong way: it would read the word after the next.",
-            ),
-            Option(
-                "Its own words of the step before.",
-                False,
-                "That is how it writes. In training it gets the right words, whatever it would have said: teacher forcing.",
-            ),
-            Option(
-                "[<bos>, Jane, visits, Africa]",
-                True,
-                "The previous word at each position, and at the first one the sign that a sentence begins.",
-            ),
-        ),
-    ),
-    Question(
-        "With label smoothing, the loss of a perfect model is",
-        (
-            Option("0.", False, "0 needs probability 1 for the label, and that is no longer what is wanted."),
-            Option(
-                "above 0: it is to keep a doubt.",
-                True,
-                "The least possible loss is the entropy of the wanted probabilities.",
-            ),
-            Option(
-                "below 0.",
-                False,
-                "A cross-entropy of probabilities is never negative: their logarithms are not above 0.",
-            ),
-            Option("ε.", False, "ε is a share of the probability, not a loss."),
-        ),
-    ),
-    Question(
-        "What does the final softmax of the decoder give?",
-        (
-            Option(
-                "Log-probabilities of the next word.",
-                False,
-                "Often said. A softmax gives probabilities; log-softmax gives their logarithms.",
-            ),
-            Option(
-                "A probability for each word of the target's vocabulary, at each position.",
-                True,
-                "And the model of this lab leaves it to the loss and to the search: it gives logits.",
-            ),
-            Option(
-                "A probability for each word of the source sentence.",
-                False,
-                "Those are the cross-attention's weights.",
-            ),
-            Option("The id of the next word.", False, "That is the argmax, which greedy search takes."),
-        ),
-    ),
-    Question(
-        "A beam search compares sums of log-probabilities. What is the trouble?",
-        (
-            Option(
-                "Sums of logarithms are not probabilities.",
-                False,
-                "They are the logarithm of one: of the product of the words' probabilities.",
-            ),
-            Option(
-                "Each further word lowers the sum, so it prefers short sentences.",
-                True,
-                "Dividing by a power of the length makes long and short comparable.",
-            ),
-            Option("All hypotheses become equal.", False, "They differ as much as their probabilities do."),
-            Option(
-                "It is slower than comparing means.", False, "A division more or less costs nothing here."
-            ),
-        ),
-    ),
-    Question(
-        "The cross-attention of *September* lies almost wholly on *septembre*. What follows?",
-        (
-            Option(
-                "The model translated the word because of *septembre*, and nothing else.",
-                False,
-                "It looked there. By then that position holds more than its own word, and other paths lead to the output, too.",
-            ),
-            Option(
-                "Somebody gave the model a dictionary.",
-                False,
-                "It had pairs of whole sentences, and no word was ever paired with another.",
-            ),
-            Option(
-                "At this place this layer looked there; it is a hint, not a proof of why.",
-                True,
-                "Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argue about how much of a hint.",
-            ),
-            Option(
-                "The causal mask left it no choice.",
-                False,
-                "Cross-attention has no causal mask: all of the source is known.",
-            ),
-        ),
-    ),
 )

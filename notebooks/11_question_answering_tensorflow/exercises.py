@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, call_function
-from course_utils.exercises.properties import normal, weights_have_moved
-from course_utils.exercises.question_answering_pytorch import (
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.properties import f32, normal, weights_have_moved
+from course_utils.cases.reading import (
     ANSWER_CASES,
     BATCH,
     IN_CONTEXT,
@@ -28,22 +28,20 @@ from course_utils.exercises.question_answering_pytorch import (
     allowed_places,
     asked,
     every_other_place_is_blocked,
-    f32,
+    gradients_sum_to_zero,
     new_words,
+    no_answer_is_nowhere,
     place_of,
     readable_answer,
     readable_logits,
     reader_batch,
     reader_weights,
 )
-from course_utils.exercises.transformer_tensorflow import plain_errors, tensors
-from course_utils.quiz import Option, Question
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, call_function
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
-
-TITLE, MINUTES = "Question answering in TensorFlow", 60  # of the overview; the minutes are a learner's
 
 SECONDS = 30.0  # TensorFlow may have to be imported
 
@@ -366,13 +364,6 @@ def _call_loss(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     return {"loss": np.array(float(loss)), "start_gradient": start, "end_gradient": end}
 
 
-def gradients_sum_to_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """In every window the gradient of the start logits sums to 0, and so does that of the end logits."""
-    return np.stack(
-        [np.isclose(outputs[f"{side}_gradient"].sum(axis=-1), 0, atol=1e-5) for side in ("start", "end")]
-    )
-
-
 span_loss = Exercise(
     name="span_loss",
     returns=("loss", "start_gradient", "end_gradient"),
@@ -587,11 +578,6 @@ def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["careful"]
 
 
-def no_answer_is_nowhere(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """There is an answer if and only if the margin is above the threshold."""
-    return (outputs["end"] > outputs["start"]) == (outputs["margin"] > inputs["threshold"])
-
-
 answer = Exercise(
     name="answer",
     returns=("start", "end", "margin", "careful"),
@@ -604,93 +590,4 @@ answer = Exercise(
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),
-)
-
-# ---------------------------------------------------------------------------------- review quiz
-
-QUIZ = (
-    Question(
-        "The same head weights give other logits in Keras than in PyTorch. What is the first suspect?",
-        (
-            Option("Rounding.", False, "That shows in the sixth digit, not in the first."),
-            Option(
-                "The kernel was not transposed.",
-                True,
-                "PyTorch keeps (out, in), Keras (in, out). Reshaping makes the shape fit and mixes all numbers.",
-            ),
-            Option("TensorFlow normalises the weights.", False, "It does nothing of the kind."),
-            Option("The order of bias and kernel.", False, "Their shapes differ, so Keras would refuse."),
-        ),
-    ),
-    Question(
-        "`SparseCategoricalCrossentropy()` without any argument, on your logits. What happens?",
-        (
-            Option("It works: it sees that these are logits.", False, "Nothing can be seen on a number."),
-            Option(
-                "It takes them for probabilities: the loss is wrong, and nothing complains.",
-                True,
-                "`from_logits` is False by default in Keras. PyTorch's cross_entropy always takes logits.",
-            ),
-            Option("An error about negative probabilities.", False, "Keras clips them quietly."),
-            Option("The loss is twice as large.", False, "It is simply another number."),
-        ),
-    ),
-    Question(
-        "Why does a compiled training step get an input signature with None in its shapes?",
-        (
-            Option(
-                "None switches the check of shapes off, which is faster.", False, "The speed is the same."
-            ),
-            Option(
-                "Otherwise TensorFlow makes a new graph for every new width of a batch.",
-                True,
-                "Each takes seconds. With None one graph serves all widths.",
-            ),
-            Option("So that the batch may hold None.", False, "A tensor cannot hold None."),
-            Option("Keras requires it.", False, "It does not; it would make graph after graph."),
-        ),
-    ),
-    Question(
-        "`tf.linalg.band_part(table, 0, 2)` keeps",
-        (
-            Option("the diagonal and two diagonals above it.", True, "So spans of one, two or three tokens."),
-            Option("two diagonals above the main one, without it.", False, "The main diagonal always stays."),
-            Option(
-                "the diagonal and two below it.", False, "The first number counts below, the second above."
-            ),
-            Option(
-                "spans of at most two tokens.", False, "From i to i + 2 are three tokens, both ends included."
-            ),
-        ),
-    ),
-    Question(
-        "band_part sets everything else to 0. Why is that not enough to forbid a span?",
-        (
-            Option("0 is not exact in float32.", False, "It is."),
-            Option(
-                "All sums of logits may be below 0, and then a forbidden 0 is the greatest.",
-                True,
-                "Use it as a mask, and put something far below all logits where it is 0.",
-            ),
-            Option("argmax ignores 0.", False, "It does not."),
-            Option("It is enough.", False, "Only as long as the best pair happens to be above 0."),
-        ),
-    ),
-    Question(
-        "Two runs, PyTorch and TensorFlow, same data, same recipe, random heads. Exact match .98 and .96. What follows?",
-        (
-            Option("PyTorch trains better.", False, "Another seed may turn it round."),
-            Option(
-                "Nothing yet: runs in one framework differ by as much.",
-                True,
-                "What must be equal are the outputs for equal weights. Those are, to five digits.",
-            ),
-            Option(
-                "There is a mistake in one of them.",
-                False,
-                "Order of sums, first weights: no two runs are the same.",
-            ),
-            Option("TensorFlow needs more steps.", False, "One run each cannot say that."),
-        ),
-    ),
 )

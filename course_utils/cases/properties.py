@@ -15,6 +15,11 @@ def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndar
     return rng.standard_normal(shape) * scale
 
 
+def f32(array: np.ndarray) -> np.ndarray:
+    """Single precision, as PyTorch and Keras compute."""
+    return np.asarray(array, dtype=np.float32)
+
+
 def random_mask(rng: np.random.Generator, *shape: int, allowed: float = 0.6) -> np.ndarray:
     """A boolean mask (True = may attend) in which every row allows at least one key and blocks at least one."""
     mask = rng.random(shape) < allowed

@@ -1,0 +1,290 @@
+"""What the checks of question answering share in both frameworks: texts whose tokens are known, a scripted reader, weights, batches."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.properties import f32, normal
+from course_utils.exercise import Inputs, Outputs
+
+BLOCKED = -1e4  # a logit that is not above this one stands for "never"
+
+_LETTERS = "barbokcasdoldumfenfirgimgolhulhevjatjorkaskiblemlurmonmignornuvpelpodquarusritsabseltivtokurmvopwexyadzanzib"
+
+_BEGINNINGS = [_LETTERS[place : place + 3] for place in range(0, len(_LETTERS), 3)]
+
+_ENDINGS = ("ast", "est", "ist", "ost", "ust")
+
+
+def new_words(rng: np.random.Generator, count: int) -> list[str]:
+    """Invented words of two pieces; three letters each, no two begin with the same."""
+    return [f"{beginning}{rng.choice(_ENDINGS)}" for beginning in rng.permutation(_BEGINNINGS)[:count]]
+
+
+class PieceTokenizer:
+    """``tokenize(text)`` gives (ids, offsets): a word's first three letters, the rest of it, and marks are tokens."""
+
+    def __call__(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """The tokens' ids, and where each stands: ``text[start:end]``."""
+        offsets = [found.span() for found in re.finditer(r"\b\w{1,3}|\w+|[^\w\s]", text)]
+        return [self.id_of(text[start:end]) for start, end in offsets], offsets
+
+    @staticmethod
+    def id_of(piece: str) -> int:
+        """The same piece has always the same id, from 1,000 on."""
+        return 1000 + zlib.crc32(piece.lower().encode()) % 30_000
+
+
+def place_of(context: str, words: str, mention: int = 0) -> tuple[int, int]:
+    """Where the words stand in the context, ``end`` exclusive; mentions are counted from 0."""
+    start = [found.start() for found in re.finditer(re.escape(words), context)][mention]
+    return start, start + len(words)
+
+
+BATCH, LENGTH, WIDTH = 3, 9, 5  # no two sizes are equal, and none is 2
+
+
+def allowed_places(batch: int = BATCH, length: int = LENGTH) -> np.ndarray:
+    """(batch, length): [CLS], and in each row another stretch of the text."""
+    place = np.arange(length)
+    begins, ends = 3 + np.arange(batch) % 3, length - 1 - np.arange(batch) % 2
+    return (place == 0) | ((place >= begins[:, None]) & (place < ends[:, None]))
+
+
+def readable_logits(found: Sequence[np.ndarray], allowed: np.ndarray) -> dict[str, np.ndarray]:
+    """Logits with 0 where no answer may be; and apart from them what stands there, where -10,000 is low enough.
+
+    Raises:
+        TypeError: they have another shape than the mask.
+    """
+    for name, logits in zip(("start_logits", "end_logits"), found, strict=True):
+        if logits.shape != allowed.shape:
+            raise TypeError(f"{name} has shape {logits.shape}; expected (batch, seq_len) = {allowed.shape}.")
+    start, end = found
+    return {
+        "start_logits": np.where(allowed, start, 0),
+        "end_logits": np.where(allowed, end, 0),
+        "elsewhere": np.stack([np.where(allowed, BLOCKED, np.fmax(logits, BLOCKED)) for logits in found]),
+    }
+
+
+def every_other_place_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """A logit is -10,000 or less at every place that is not allowed."""
+    return outputs["elsewhere"] <= BLOCKED
+
+
+def gradients_sum_to_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """In every window the gradient of the start logits sums to 0, and so does that of the end logits."""
+    return np.stack(
+        [np.isclose(outputs[f"{side}_gradient"].sum(axis=-1), 0, atol=1e-5) for side in ("start", "end")]
+    )
+
+
+WINDOW = 12  # [CLS], three tokens of the question, [SEP], six of the context (5 to 10), [SEP]
+
+IN_CONTEXT = (np.arange(WINDOW) >= 5) & (np.arange(WINDOW) <= 10)
+
+Planted = Mapping[int, float]
+
+SPANS: dict[str, tuple[Planted, Planted, int, float]] = {  # title: starts, ends, max_answer_length, shift
+    "the best start and the best end fit together": ({6: 5}, {8: 5}, 6, 0.0),
+    "the best start stands behind the best end": ({9: 6, 5: 3}, {6: 6, 10: 4.5}, 6, 0.0),
+    "the best start has no good end": ({9: 6, 6: 5}, {7: 6, 10: 2}, 6, 0.0),
+    "the best pair is longer than allowed": ({5: 7, 7: 5}, {10: 7, 8: 5}, 3, 0.0),
+    "four tokens are one too many, three are not": ({5: 7, 6: 5}, {8: 7}, 3, 0.0),
+    "the question looks better than the context": ({2: 9, 7: 5}, {3: 9, 8: 5}, 5, 0.0),
+    "[CLS] looks better than the context": ({0: 9, 6: 5}, {0: 9, 7: 5}, 5, 0.0),
+    "a single token": ({8: 6}, {8: 6, 9: 2}, 4, 0.0),
+    "the last token of the context; [SEP] looks better": ({10: 6, 11: 9}, {10: 6, 11: 9}, 4, 0.0),
+    "all logits are far below 0": ({7: 5}, {9: 5}, 5, -40.0),
+}
+
+VOCABULARY, FEATURES = 17, 4
+
+
+def reader_weights(rng: np.random.Generator, scale: float) -> dict[str, np.ndarray]:
+    """Of the tiny reader: embeddings of tokens and of the two segments, and the head."""
+    return {
+        "embedding": f32(normal(rng, VOCABULARY, FEATURES, scale=0.5)),
+        "kind": f32(normal(rng, 2, FEATURES)),
+        "output": f32(normal(rng, FEATURES, 2, scale=scale)),
+    }
+
+
+def reader_batch(rng: np.random.Generator, batch: int, length: int) -> dict[str, np.ndarray]:
+    """Made windows with a question of 2 tokens, a context, and padding at different places."""
+    ends = length - 1 - np.arange(batch) % 3  # of each row's context: there stands [SEP]
+    place = np.arange(length)
+    context = (place >= 4) & (place < ends[:, None])
+    start = 4 + np.arange(batch) % 2
+    return {
+        "input_ids": rng.integers(1, VOCABULARY, (batch, length)) * (place <= ends[:, None]),
+        "attention_mask": (place <= ends[:, None]).astype(np.int64),
+        "token_type_ids": ((place >= 4) & (place <= ends[:, None])).astype(np.int64),
+        "allowed": context | (place == 0),
+        "start_positions": start,
+        "end_positions": start + 1,
+    }
+
+
+class ScriptedReader:
+    """Called like the lab's reader. What it thinks of a token is written down, by the token and the one before it.
+
+    Attributes:
+        starts, ends: (id before, id) -> logit; for all others about 0, a little different for every id.
+        nothing: id -> what the logits of [CLS] gain if this token is in the window.
+    """
+
+    def __init__(self) -> None:
+        self.starts: dict[tuple[int, int], float] = {}
+        self.ends: dict[tuple[int, int], float] = {}
+        self.nothing: dict[int, float] = {}
+        self.training = True
+        self.careless = False  # it was asked in training mode, or with gradients
+        self.rows = 0
+
+    def train(self, mode: bool = True) -> ScriptedReader:
+        self.training = mode
+        return self
+
+    def eval(self) -> ScriptedReader:
+        return self.train(False)
+
+    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+        """(2, batch, seq_len)."""
+        before = np.concatenate([np.zeros_like(ids[:, :1]), ids[:, :-1]], axis=1)
+        found = np.zeros((2, *ids.shape))
+        for row, column in np.ndindex(*ids.shape):
+            pair = int(before[row, column]), int(ids[row, column])
+            small = 0.2 * np.sin(np.array([3.0, 5.0]) * pair[1] + pair[0])
+            found[:, row, column] = small + np.array([self.starts.get(pair, 0), self.ends.get(pair, 0)])
+        for row, tokens in enumerate(ids.tolist()):
+            found[:, row, 0] = 0.5 + sum(self.nothing.get(token, 0) for token in set(tokens)) / 2
+        if allowed is not None:
+            found = np.where(np.asarray(allowed, dtype=bool), found, -1e9)
+        return f32(found)
+
+    def __call__(
+        self, input_ids: Any, attention_mask: Any = None, token_type_ids: Any = None, allowed: Any = None
+    ):
+        import torch
+
+        self.careless |= self.training or torch.is_grad_enabled()
+        for name, given in {"input_ids": input_ids, "allowed": allowed}.items():
+            if given is not None and (not isinstance(given, torch.Tensor) or given.ndim != 2):
+                raise TypeError(f"`{name}` must be a tensor (batch, seq_len).")
+        self.rows += len(input_ids)
+        found = self.logits(input_ids.numpy(), None if allowed is None else allowed.numpy())
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
+
+
+def asked(
+    words: int,
+    says: tuple[int, int],
+    mention: int = 0,
+    space: str = "",
+    strength: float = 4.0,
+    nothing: Mapping[int, float] | None = None,
+    twice: bool = False,
+    threshold: float = 0.0,
+    decoy: int | None = None,
+    new_reader: Callable[[], ScriptedReader] = ScriptedReader,
+) -> Callable[[np.random.Generator], Inputs]:
+    """A text of so many words, and a reader that finds those from one word to before another in it.
+
+    ``nothing``: number of a word -> how much it speaks for no answer. ``decoy``: a word of the text that the reader
+    finds, too, but less. ``twice``: the answer's words stand at the beginning of the text as well. ``new_reader`` makes
+    the reader.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        known = new_words(rng, words + 3)
+        text, question = known[:words], known[words:]
+        if twice:
+            text[1 : 1 + says[1] - says[0]] = text[slice(*says)]
+            before = text[says[0] - 1][
+                3:
+            ]  # the piece in front of the mentions tells the reader which is which
+            text[0] = text[0][:3] + next(ending for ending in _ENDINGS if ending != before)
+        tokenize, reader = PieceTokenizer(), new_reader()
+        context = space + " ".join(text) + "."
+        ids, offsets = tokenize(context)
+        starts = [start for start, _ in offsets]
+
+        def plant(first_word: int, last_word: int, logit: float, occurrence: int) -> None:
+            first = starts.index(place_of(context, text[first_word], occurrence)[0])
+            last = (
+                starts.index(place_of(context, text[last_word], occurrence)[0]) + 1
+            )  # a word has two pieces
+            reader.starts[ids[first - 1], ids[first]] = logit
+            reader.ends[ids[last - 1], ids[last]] = logit
+
+        plant(says[0], says[1] - 1, strength, int(twice))
+        if decoy is not None:
+            plant(decoy, decoy, strength - 1.5, 0)
+        for word, weight in (nothing or {}).items():
+            reader.nothing[tokenize.id_of(text[word][:3])] = weight
+        return {
+            "question": " ".join(question) + "?",
+            "context": context,
+            "model": reader,
+            "tokenize": tokenize,
+            "max_length": 26,
+            "overlap": 6,
+            "max_answer_length": 8,
+            "threshold": threshold,
+        }
+
+    return inputs
+
+
+def readable_answer(found: Any, reader: ScriptedReader) -> dict[str, np.ndarray]:
+    """What ``answer`` returned, as arrays.
+
+    Raises:
+        TypeError: it is no (start, end, margin).
+    """
+    if not isinstance(found, (tuple, list)) or len(found) != 3 or any(part is None for part in found):
+        raise TypeError(f"it returned {found!r}; expected (start, end, margin).")
+    if any(isinstance(part, str) for part in found):
+        raise TypeError(f"it returned {found!r}; expected numbers: where the answer stands, not its text.")
+    start, end, margin = (float(part) for part in found)
+    return {
+        "start": np.array(int(start)),
+        "end": np.array(int(end)),
+        "margin": np.array(margin),
+        "careful": np.array(reader.rows > 0 and not reader.careless),
+    }
+
+
+def no_answer_is_nowhere(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """There is an answer if and only if the margin is above the threshold."""
+    return (outputs["end"] > outputs["start"]) == (outputs["margin"] > inputs["threshold"])
+
+
+ANSWER_CASES = {  # title -> what `asked` is called with; lab 11 has the same
+    "a short context": {"words": 6, "says": (2, 4)},
+    "one word, the last one of the context": {"words": 6, "says": (5, 6)},
+    "white space in front of the context": {"words": 6, "says": (1, 3), "space": " \n  "},
+    "the answer's words stand there twice": {"words": 7, "says": (4, 6), "twice": True},
+    "a context of several windows, the answer in the last": {"words": 21, "says": (18, 20)},
+    "the answer in the first window, something like it in the last": {
+        "words": 21,
+        "says": (2, 4),
+        "decoy": 19,
+    },
+    "no answer: [CLS] has the best score": {"words": 6, "says": (2, 4), "nothing": {4: 15.0}},
+    "no answer in the first window, one in the last": {"words": 21, "says": (18, 20), "nothing": {1: 15.0}},
+    "a threshold of 9, a margin below": {"words": 6, "says": (2, 4), "threshold": 9.0},
+    "a threshold of -9, a margin above": {
+        "words": 6,
+        "says": (2, 4),
+        "nothing": {4: 9.0},
+        "threshold": -9.0,
+    },
+}

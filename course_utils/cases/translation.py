@@ -1,0 +1,89 @@
+"""What the checks of the Transformer share in both frameworks: sizes, sentences, masks, weights, and what must hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_utils.cases.properties import f32, normal
+from course_utils.exercise import Inputs, Outputs, Run
+
+PAD, BOS, EOS = 0, 1, 2
+
+BATCH, LAYERS, HEADS, WIDTH, INNER = 3, 2, 4, 20, 28  # WIDTH = embedding_dim, INNER = fully_connected_dim
+
+SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS = 7, 6, 17, 13
+
+
+def linear(rng: np.random.Generator, name: str, rows: int, columns: int) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.weight": f32(normal(rng, rows, columns, scale=columns**-0.5)),
+        f"{name}.bias": f32(normal(rng, rows, scale=0.3)),
+    }
+
+
+def norm(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
+    """γ and β far enough from 1 and 0, and from those of any other LayerNorm, to tell them apart."""
+    return {
+        f"{name}.weight": f32(rng.uniform(0.4, 1.6, WIDTH)),
+        f"{name}.bias": f32(normal(rng, WIDTH, scale=0.5)),
+    }
+
+
+def feed_forward_weights(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
+    return {
+        **linear(rng, f"{name}.linear1", INNER, WIDTH),
+        **linear(rng, f"{name}.linear2", WIDTH, INNER),
+    }
+
+
+LENGTHS = np.array([7, 4, 5])  # of the source sentences, of at most SOURCE_LEN
+
+TARGET_LENGTHS = np.array([3, 6, 4])  # of the target sentences, of at most TARGET_LEN
+
+
+def real_words(lengths: np.ndarray, longest: int) -> np.ndarray:
+    """True at the words of each sentence, (batch, longest)."""
+    return np.arange(longest) < lengths[:, None]
+
+
+def target_mask() -> np.ndarray:
+    """(batch, 1, tgt_len, tgt_len): the words up to each position that are no padding."""
+    return real_words(TARGET_LENGTHS, TARGET_LEN)[:, None, None, :] & np.tri(TARGET_LEN, dtype=bool)
+
+
+def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
+    """Reordering the words reorders the outputs in the same way, and changes nothing else."""
+    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
+
+
+LAYER = {"embedding_dim": WIDTH, "num_heads": HEADS, "fully_connected_dim": INNER}
+
+
+def padding_changes_no_real_word(runs: list[Run]) -> np.ndarray:
+    """Two more words of padding change the output of no real word."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"][:, :SOURCE_LEN], atol=1e-4)
+
+
+def past_is_untouched(runs: list[Run]) -> np.ndarray:
+    """Changing target words 4 and 5 changes no output at words 0 to 3."""
+    return np.isclose(runs[0][1]["output"][:, :4], runs[1][1]["output"][:, :4], atol=1e-4)
+
+
+def source_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """Two more columns of padding in the source change no logits."""
+    return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"], atol=1e-4)
+
+
+def future_words_change_nothing(runs: list[Run]) -> np.ndarray:
+    """Changing target words 4 and 5 changes no logits at words 0 to 3."""
+    return np.isclose(runs[0][1]["logits"][:, :4], runs[1][1]["logits"][:, :4], atol=1e-4)
+
+
+def padding_changes_no_loss(runs: list[Run]) -> np.ndarray:
+    """Four more columns of padding do not change the loss."""
+    return np.isclose(runs[0][1]["loss"], runs[1][1]["loss"], atol=1e-4)
+
+
+def stops_when_all_have_ended(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Once every sentence has its end, the model is not asked again."""
+    return outputs["stopped"]

@@ -1,0 +1,274 @@
+"""What every lab must have, apart from being judged rightly: each missing thing in one sentence, with file and line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from markdown_it import MarkdownIt
+from nbformat import NotebookNode
+
+from course_utils.exercise import PUBLIC_SEED
+from course_utils.exercises import FILE_NAME as EXERCISES
+from course_utils.expected import Hint
+from course_utils.quiz import FILE_NAME as QUIZ
+from course_utils.quiz import read_questions
+from grader.lab import (
+    REGION,
+    SECONDS,
+    SETTINGS,
+    SKIP_TAG,
+    Lab,
+    checked_exercise,
+    is_solution,
+    line_of,
+    nbgrader_of,
+    place_of,
+)
+
+PARTS = ("**After this lab you can**", "**Time:**", "## Common mistakes, by their symptom", "## Review quiz", "quiz(",
+         "## Going further")  # fmt: skip
+"""What a learner finds in every lab, once each, in this order."""
+
+MAX_SECONDS = 240
+MAX_LINES = 30
+MIN_VARIANTS = 3
+MIN_HINT = 20
+"""Characters of a hint."""
+MIN_MISCONCEPTION_HINT = 40
+MIN_SECRET = 12
+"""Characters of a piece of a solution that a hint must not have."""
+
+_ROW = re.compile(r"^\| *\d+ *\| *`(\w+)` *\|(?:[^|\n]*\|){2} *(\d+) *\| *(\d+) *\|$", re.MULTILINE)
+
+
+def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) -> list[str]:
+    """What is missing in a lab, or not as in every other one.
+
+    Args:
+        source: from :meth:`grader.lab.Lab.source`.
+        hints: exercise -> the hints that were taken out of it, in order.
+    """
+    return [
+        *_settings(lab),
+        *_exercises(lab),
+        *_inputs(lab),
+        *_first_page(lab, source),
+        *_order(lab, source),
+        *_cells(lab, source),
+        *_hints(lab, hints),
+        *_quiz(lab),
+        *_catalogue(lab, source),
+    ]
+
+
+def _at(lab: Lab, name: str, text: str = "") -> str:
+    """``file:line`` of a text in a file of the lab, relative to the course."""
+    file = lab.folder / name
+    return f"{file.relative_to(lab.course.root)}:{line_of(file, text) if text else 1}"
+
+
+def _in_notebook(lab: Lab, text: str) -> str:
+    return _at(lab, f"{lab.name}.py", text)
+
+
+def _settings(lab: Lab) -> Iterator[str]:
+    number = lab.name.partition("_")[0]
+    if not re.fullmatch(r"\d\d", number):
+        yield f"{_at(lab, SETTINGS)}: the folder's name must begin with two digits and an underscore, as in 13_my_lab."
+    for needed in lab.settings["needs"]:
+        if not isinstance(needed, str) or not any(
+            name.startswith(f"{needed}_") for name in lab.course.labs()
+        ):
+            yield f"{_at(lab, SETTINGS, 'needs')}: it needs lab {needed!r}, which the course does not have."
+
+
+def _exercises(lab: Lab) -> Iterator[str]:
+    tree = ast.parse((lab.folder / EXERCISES).read_text("utf-8"))
+    if not ast.get_docstring(tree):
+        yield f"{_at(lab, EXERCISES)}: it needs a docstring that says how the lab's exercises are tried."
+    for exercise in lab.exercises.values():
+        place = _at(lab, EXERCISES, f'"{exercise.name}"')
+        functions = [*exercise.properties, *(case.relation for case in exercise.cases if case.relation)]
+        for function in functions:
+            if not (function.__doc__ or "").strip():
+                yield f"{place}: the property {function.__name__} of {exercise.name} needs a docstring: learners read it as its title."
+        titles = [case.title for case in exercise.cases]
+        for title in sorted({title for title in titles if titles.count(title) > 1}):
+            yield f"{place}: {exercise.name} has two cases with the title {title!r}."
+
+
+def _inputs(lab: Lab) -> Iterator[str]:
+    for key, exercise in lab.exercises.items():
+        for case in exercise.cases:
+            place = _at(lab, EXERCISES, case.title)
+            try:
+                runs = case.runs(key, PUBLIC_SEED)
+            except Exception as error:
+                yield f"{place_of(error, lab.folder / EXERCISES)}: the case {case.title!r} of {exercise.name} cannot make its inputs: {type(error).__name__}: {error}"
+                continue
+            for inputs in runs:
+                if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
+                    yield (
+                        f"{place}: the case {case.title!r} of {exercise.name} gives {type(inputs).__name__}; it must give a dict of "
+                        "keyword arguments, or a list of such dicts."
+                    )
+
+
+def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    page, number = source.cells[0].source, lab.name.partition("_")[0]
+    heading = page.splitlines()[0] if page else ""
+    if not heading.startswith(f"# Lab {number}: "):
+        yield f"{_in_notebook(lab, heading)}: the first cell must begin with the heading '# Lab {number}: ...'."
+    if SECONDS in page:
+        yield (
+            f"{_in_notebook(lab, SECONDS)}: there is nothing to put in place of {SECONDS}: {SETTINGS} has no measured_seconds. "
+            f"Guess it, build, and let `make timings` measure it."
+        )
+    elif lab.seconds is None or f"needs {lab.seconds} seconds" not in " ".join(page.split()):
+        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
+    if (lab.seconds or 0) >= MAX_SECONDS:
+        yield f"{_at(lab, SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
+    if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
+        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
+    rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
+    wanted = [
+        (key.partition(".")[2], float(nbgrader_of(cell).get("points") or 0))
+        for cell in source.cells
+        if (key := checked_exercise(cell))
+    ]
+    if rows != wanted:
+        table = ", ".join(f"{name} {points:g}" for name, points in wanted)
+        yield (
+            f"{_in_notebook(lab, '| # |')}: the first cell's table must have a row "
+            f"'| 1 | `name` | difficulty | importance | minutes | points |' for each exercise, in order, with the points of its check: {table}."
+        )
+
+
+def _order(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    text = "\n".join(cell.source for cell in source.cells)
+    for part in PARTS:
+        if text.count(part) != 1:
+            yield f"{_in_notebook(lab, part)}: {part!r} must be there once; it is there {text.count(part)} times."
+    places = [text.find(part) for part in PARTS]
+    if -1 not in places and places != sorted(places):
+        first = next(n for n in range(1, len(places)) if places[n] < places[n - 1])
+        yield f"{_in_notebook(lab, PARTS[first])}: {PARTS[first]!r} must come after {PARTS[first - 1]!r}."
+    end = text.partition(PARTS[-1])[2]
+    if "Validate" not in end and "Next: " not in end:
+        yield f"{_in_notebook(lab, PARTS[-1])}: the last section must name the next lab ('Next: ...') or nbgrader's Validate."
+    managed = [cell for cell in source.cells if nbgrader_of(cell).get("grade_id")]
+    for cell in managed:
+        grade_id, points = nbgrader_of(cell)["grade_id"], nbgrader_of(cell).get("points")
+        if nbgrader_of(cell).get("grade") and not (isinstance(points, int | float) and points > 0):
+            yield f"{_in_notebook(lab, grade_id)}: the check cell {grade_id!r} has no points."
+    ids = [nbgrader_of(cell)["grade_id"] for cell in managed if cell.cell_type == "code"]
+    for solution, check in zip(ids[::2], [*ids[1::2], ""], strict=False):
+        if check != f"check_{solution}":
+            yield (
+                f"{_in_notebook(lab, solution)}: the cell {solution!r} must be followed by its check, with the grade_id "
+                f"'check_{solution}'."
+            )
+            break
+    if not any("show_figure(" in cell.source or "show_live(" in cell.source for cell in source.cells):
+        yield f"{_in_notebook(lab, '# %%')}: the lab has no figure: draw its mechanism with show_figure(figure, alt=...)."
+
+
+def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    read = MarkdownIt("commonmark").enable("table")
+    for cell in source.cells:
+        first = cell.source.splitlines()[0] if cell.source else ""
+        if cell.cell_type == "markdown":
+            if found := re.search(r"^#+ .*\$.*", cell.source, re.MULTILINE):
+                yield f"{_in_notebook(lab, found[0])}: a heading without formulas, please: the table of contents shows them as TeX."
+            page = read.render(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "formula", cell.source, flags=re.DOTALL))
+            shown = re.sub("<[^>]*>", "", re.sub("<code>.*?</code>", "", page, flags=re.DOTALL))
+            for line in shown.splitlines():
+                if re.search(r"\*\S|\S\*|`|\]\(", line):
+                    yield f"{_in_notebook(lab, first)}: a mark of Markdown is left when this is shown: {line.strip()}"
+        if cell.cell_type != "code":
+            continue
+        if "show_" in cell.source and not is_solution(cell):
+            if SKIP_TAG not in cell.metadata.get("tags", []):
+                yield f"{_in_notebook(lab, first)}: a cell that shows something needs the tag {SKIP_TAG!r}."
+            if cell.source.count("show_figure(") != cell.source.count("alt="):
+                yield f"{_in_notebook(lab, 'show_figure(')}: every show_figure needs alt='...', the figure in words."
+        if is_solution(cell):
+            continue
+        try:
+            tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.MULTILINE))
+        except SyntaxError as error:
+            yield f"{_in_notebook(lab, first)}: this cell is no Python: {error.msg}."
+            continue
+        prose = sum(len((ast.get_docstring(node, clean=False) or "").splitlines()) for node in ast.walk(tree)
+                    if isinstance(node, ast.FunctionDef | ast.ClassDef))  # fmt: skip
+        if (lines := len(cell.source.splitlines()) - prose) > MAX_LINES:
+            yield f"{_in_notebook(lab, first)}: a cell of {lines} lines of code is more than a learner reads; {MAX_LINES} are the limit."
+
+
+def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:
+    for key, exercise in lab.exercises.items():
+        if not hints.get(key):
+            yield (
+                f"{_in_notebook(lab, f'check_{exercise.name}')}: {exercise.name} needs a hint before its check: "
+                "<details><summary>Hint 1: ...</summary>, a blank line, the text, </details>."
+            )
+        for hint in hints.get(key, []):
+            if len(hint.text) <= MIN_HINT:
+                yield f"{_in_notebook(lab, hint.title)}: the hint {hint.title!r} of {exercise.name} is too short to help."
+
+
+def _quiz(lab: Lab) -> Iterator[str]:
+    file = lab.folder / QUIZ
+    if not file.is_file():
+        yield f"{_at(lab, SETTINGS)}: the lab has no {QUIZ} with its review questions."
+        return
+    relative = file.relative_to(lab.course.root)
+    try:
+        questions = read_questions(file.read_text("utf-8"))
+    except ValueError as error:
+        yield f"{relative}:{error}"
+        return
+    if not questions:
+        yield f"{relative}:1: there is no question; one begins with '## '."
+    places = {[option.right for option in question.options].index(True) for question in questions}
+    if len(questions) > 1 and len(places) == 1:
+        yield f"{relative}:1: the right answer of every question is in the same place, number {places.pop() + 1}: move some."
+    for question in questions:
+        texts = [option.text for option in question.options]
+        if len(set(texts)) < len(texts):
+            yield f"{relative}:{line_of(file, question.text)}: two answers are the same."
+
+
+def _secret(lab: Lab, source: NotebookNode) -> set[str]:
+    """Lines of the solutions, and what stands right of an equals sign in them, that the release does not show."""
+    given, lines = [], []
+    for cell in source.cells:
+        given.append(REGION.sub("", cell.source) if is_solution(cell) else cell.source)
+        lines += [line for region in REGION.finditer(cell.source) for line in region[2].splitlines()]
+    parts = {part.strip() for line in lines for part in (line, line.partition(" = ")[2])}
+    shown = "\n".join(given)
+    return {part for part in parts if len(part) >= MIN_SECRET and part not in shown}
+
+
+def _catalogue(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    secret = _secret(lab, source)
+    for key, exercise in lab.exercises.items():
+        count = len(lab.variants.get(key, []))
+        if count < MIN_VARIANTS:
+            yield (
+                f"{_at(lab, 'variants.py') if (lab.folder / 'variants.py').is_file() else f'{lab.folder.relative_to(lab.course.root)}/variants.py:1'}: "
+                f"{exercise.name} needs {MIN_VARIANTS} correct variants in other styles; it has {count}."
+            )
+        entries = lab.misconceptions.get(key, [])
+        if not entries:
+            yield f"{lab.folder.relative_to(lab.course.root)}/misconceptions.py:1: {exercise.name} needs a misconception: what do learners get wrong?"
+        for entry in entries:
+            place = _at(lab, "misconceptions.py", entry.name)
+            if not entry.title.endswith("."):
+                yield f"{place}: the title of {entry.name} must be a sentence that ends in a full stop."
+            if len(entry.hint) <= MIN_MISCONCEPTION_HINT:
+                yield f"{place}: the hint of {entry.name} is too short to explain anything."
+            if "`return" in entry.hint or any(part in entry.hint for part in secret):
+                yield f"{place}: the hint of {entry.name} gives the code."

@@ -1,0 +1,51 @@
+"""What a lab needs of the course: which of its packages, and which files of ``course_utils``."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from course_utils.exercises import FILE_NAME as EXERCISES
+from grader.imports import data_of, imported, reached
+from grader.lab import Lab
+
+PROJECT = "transformer-labs"
+
+
+def lock_for_learners(lock: str) -> str:
+    """The lines of a lock file that learners need: the course's packages without its extras, and what these need in turn."""
+    needed, waiting = {"setuptools"}, [Requirement(PROJECT)]  # setuptools links the course's own code
+    seen = set()
+    while waiting:
+        wanted = waiting.pop()
+        needed.add(canonicalize_name(wanted.name))
+        for extra in ("", *wanted.extras):
+            if (wanted.name, extra) not in seen:
+                seen.add((wanted.name, extra))
+                waiting += _required(wanted.name, extra)
+    lines = [line for line in lock.splitlines() if canonicalize_name(line.partition("==")[0]) in needed]
+    return "\n".join(["# The packages that this lab needs, exactly.", *lines, ""])
+
+
+def _required(name: str, extra: str) -> list[Requirement]:
+    try:
+        found = map(Requirement, metadata.requires(name) or [])
+    except metadata.PackageNotFoundError:  # of another system
+        return []
+    return [each for each in found if not each.marker or each.marker.evaluate({"extra": extra})]
+
+
+def files_for_learners(lab: Lab) -> list[Path]:
+    """The files of ``course_utils``, relative to the course, that a lab's notebook and its checks may use."""
+    texts = [cell.source for cell in lab.release().cells if cell.cell_type == "code"]
+    texts.append((lab.release_folder / EXERCISES).read_text("utf-8"))
+    modules = {name for text in texts for name in imported(text)} | {
+        "course_utils.__main__",
+        "course_utils.exercises",
+    }
+    files = reached(modules)
+    files |= data_of(files)
+    return sorted(Path(name) for name in files if name.startswith("course_utils/"))

@@ -1,0 +1,370 @@
+"""Lab 04: sinusoidal, learned and rotary positions, in NumPy and PyTorch.
+
+All sizes of a case differ from each other (batch, heads, positions, features, rows of a table), so that no
+mistake hides behind two axes of equal length.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.properties import normal, together
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+
+FLOAT32 = 1e-4
+"""What sines and cosines of large angles may be off, so that nobody loses by computing in float32."""
+
+# ---------------------------------------------------------------------------------- get_angles
+
+
+def _even(rng: np.random.Generator, low: int, high: int, *others: int) -> int:
+    """An even number from low to high that is none of the others."""
+    return int(rng.choice([number for number in range(low, high + 1, 2) if number not in others]))
+
+
+def _from_zero(few: int, many: int, low: int, high: int):
+    """All features of so many positions, counted from 0."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        count = int(rng.integers(few, many + 1))
+        d_model = _even(rng, low, high, count)
+        return {
+            "positions": np.arange(count)[:, None], "features": np.arange(d_model)[None, :], "d_model": d_model
+        }  # fmt: skip
+
+    return inputs
+
+
+def _from_elsewhere(rng: np.random.Generator) -> Inputs:
+    d_model = _even(rng, 6, 12)
+    positions = rng.permutation(np.arange(2, 90))[:3]
+    return {"positions": positions[:, None], "features": np.arange(d_model)[None, :], "d_model": d_model}
+
+
+def _some_features(rng: np.random.Generator) -> Inputs:
+    d_model = _even(rng, 8, 16)
+    odd, even = 3 + 2 * rng.integers(d_model // 2 - 1), 4 + 2 * rng.integers(d_model // 2 - 2)
+    positions = rng.permutation(np.arange(1, 40))[:4]
+    return {"positions": positions[:, None], "features": np.array([[odd, 0, even]]), "d_model": d_model}
+
+
+def _drawn_grid(rng: np.random.Generator) -> Inputs:
+    positions, features = rng.integers(100, 2000, 5), rng.permutation(12)[:7]
+    features[0] = 11  # one of the slowest pair and one of the fastest are always among them
+    features[1:3] = 0, 7
+    return {"positions": positions[:, None], "features": features[None, :], "d_model": 12}
+
+
+def pairs_share_an_angle(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Features 2i and 2i + 1 have the same angle at every position."""
+    features, angles = inputs["features"][0], outputs["angles"]
+    couples = [
+        (a, b)
+        for a, even in enumerate(features)
+        for b, odd in enumerate(features)
+        if even % 2 == 0 and odd == even + 1
+    ]
+    return np.array([np.isclose(angles[:, a], angles[:, b]) for a, b in couples]) if couples else None
+
+
+get_angles = Exercise(
+    name="get_angles",
+    returns=("angles",),
+    cases=(
+        Case("a few positions, counted from 0, and all features", _from_zero(4, 19, 6, 40)),
+        Case("many positions, counted from 0, and all features", _from_zero(20, 60, 24, 40)),
+        Case("positions that do not begin at 0", _from_elsewhere),
+        Case("only some of the features, in another order", _some_features),
+        Case("far positions and 7 features of 12, drawn at random", _drawn_grid),
+    ),
+    properties=(pairs_share_an_angle,),
+)
+
+# ---------------------------------------------------------------------------------- positional_encoding
+
+
+def _table(shortest: int, longest: int, low: int, high: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        max_len = int(rng.integers(shortest, longest + 1))
+        return {"max_len": max_len, "d_model": _even(rng, low, high, max_len)}
+
+    return inputs
+
+
+def _short_and_long(rng: np.random.Generator) -> list[Inputs]:
+    short = _table(3, 9, 22, 44)(rng)  # wider than even the longer one is long
+    return [short, {**short, "max_len": short["max_len"] + int(rng.integers(4, 12))}]
+
+
+def every_pair_is_on_the_unit_circle(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The squares of features 2i and 2i + 1 sum to 1 at every position."""
+    encoding = outputs["encoding"]
+    return np.isclose(encoding[:, 0::2] ** 2 + encoding[:, 1::2] ** 2, 1, atol=1e-4)
+
+
+def a_position_does_not_know_the_length(runs: list[Run]) -> np.ndarray:
+    """The longer table begins with the shorter one: a position's encoding does not depend on max_len."""
+    short, long = runs[0][1]["encoding"], runs[1][1]["encoding"]
+    return np.isclose(long[: len(short)], short, atol=1e-4)
+
+
+positional_encoding = Exercise(
+    name="positional_encoding",
+    returns=("encoding",),
+    uses=("get_angles",),
+    cases=(
+        Case("a small table", _table(4, 20, 4, 40)),
+        Case("one position only: position 0", _table(1, 1, 4, 400)),
+        Case("two features: a single pair", _table(4, 90, 2, 2)),
+        Case("a large table", _table(100, 160, 10, 40)),
+        Case("a table, then a longer one", _short_and_long, a_position_does_not_know_the_length),
+    ),
+    properties=(every_pair_is_on_the_unit_circle,),
+    bypasses=(  # there for later labs
+        "course_utils.models.torch_attention.sinusoidal_positions",
+        "course_utils.models.keras_translator.positional_encoding",
+    ),
+    atol=FLOAT32,
+)
+
+# ---------------------------------------------------------------------------------- shift_matrix
+
+
+def _shift(least: int, most: int, low: int, high: int):
+    return lambda rng: {"offset": int(rng.integers(least, most + 1)), "d_model": _even(rng, low, high)}
+
+
+def _two_steps_and_their_sum(rng: np.random.Generator) -> list[Inputs]:
+    first, second, d_model = int(rng.integers(2, 9)), int(rng.integers(10, 19)), _even(rng, 4, 10)
+    return [{"offset": offset, "d_model": d_model} for offset in (first, second, first + second)]
+
+
+def rotations_compose(runs: list[Run]) -> np.ndarray:
+    """A shift by a after a shift by b is a shift by a + b."""
+    by_a, by_b, by_both = (outputs["matrix"] for _, outputs in runs)
+    return np.isclose(by_a @ by_b, by_both, atol=1e-4)
+
+
+def lengths_and_angles_are_kept(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The matrix is orthogonal: its columns have length 1 and stand at right angles to each other."""
+    matrix = outputs["matrix"]
+    return np.isclose(matrix.T @ matrix, np.eye(inputs["d_model"]), atol=1e-4)
+
+
+def pairs_are_kept_apart(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Outside the 2 by 2 blocks on the diagonal, one block a pair, every entry is 0."""
+    pair = np.arange(inputs["d_model"]) // 2
+    return (pair[:, None] == pair) | np.isclose(outputs["matrix"], 0, atol=1e-6)
+
+
+shift_matrix = Exercise(
+    name="shift_matrix",
+    returns=("matrix",),
+    uses=("get_angles",),
+    cases=(
+        Case("one step ahead, for two sizes", together(_shift(1, 1, 4, 40), _shift(1, 1, 42, 60))),
+        Case("a few steps ahead", _shift(2, 9, 6, 60)),
+        Case("a few steps back: the offset is negative", _shift(-9, -2, 6, 60)),
+        Case(
+            "no step, by which nothing moves, then some steps",
+            together(_shift(0, 0, 4, 8), _shift(2, 19, 6, 40)),
+        ),
+        Case("many steps ahead", _shift(24, 90, 8, 40)),
+        Case("two offsets and their sum", _two_steps_and_their_sum, rotations_compose),
+    ),
+    properties=(lengths_and_angles_are_kept, pairs_are_kept_apart),
+    atol=FLOAT32,
+)
+
+# ---------------------------------------------------------------------------------- embed_tokens
+
+
+def _tokens(*shape: int, vocab_size: int, d_model: int):
+    """Ids that no position of the sentence has: a mix-up of the two never looks right."""
+    return lambda rng: {
+        "token_ids": rng.integers(shape[-1], vocab_size, shape),
+        "table": normal(rng, vocab_size, d_model, scale=0.5),
+    }
+
+
+def _same_sentence_three_times(rng: np.random.Generator) -> Inputs:
+    inputs = _tokens(1, 5, vocab_size=11, d_model=8)(rng)
+    return {**inputs, "token_ids": np.repeat(inputs["token_ids"], 3, axis=0)}
+
+
+def _zero_table(rng: np.random.Generator) -> Inputs:
+    seq_len = int(rng.integers(5, 30))
+    table = np.zeros((seq_len + 4, _even(rng, 4, 40, seq_len, seq_len + 4)))
+    return {"token_ids": rng.integers(seq_len, seq_len + 4, (2, seq_len)), "table": table}
+
+
+def equal_sentences_are_equal(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Equal sentences of a batch become equal vectors: positions are counted along the sentence."""
+    ids, x = inputs["token_ids"], outputs["x"]
+    if ids.ndim != 2 or not (ids == ids[:1]).all():
+        return None
+    return np.isclose(x, x[:1], atol=1e-5)
+
+
+embed_tokens = Exercise(
+    name="embed_tokens",
+    returns=("x",),
+    uses=("positional_encoding",),
+    cases=(
+        Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
+        Case("a batch of 3 sentences of 4 tokens", _tokens(3, 4, vocab_size=13, d_model=10)),
+        Case("two leading axes: (2, 3, 7)", _tokens(2, 3, 7, vocab_size=15, d_model=4)),
+        Case("the same sentence three times", _same_sentence_three_times),
+        Case("a table of zeros: what is left is the positions", _zero_table),
+    ),
+    properties=(equal_sentences_are_equal,),
+)
+
+# ---------------------------------------------------------------------------------- LearnedPositionalEmbedding
+
+
+def _sentences(batch: int, seq_len: int, d_model: int, max_len: int):
+    return lambda rng: {
+        "x": normal(rng, batch, seq_len, d_model).astype(np.float32),
+        "table": normal(rng, max_len, d_model).astype(np.float32),
+        "weigh": normal(rng, batch, seq_len, d_model).astype(np.float32),
+    }
+
+
+def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
+    """Makes the module, fills its table, and tries it: what it gives, and the gradient that reaches the table.
+
+    The gradient is that of the output's entries, each times its entry of ``weigh``, summed up.
+    """
+    import torch
+    from torch import nn
+
+    max_len, d_model = inputs["table"].shape
+    module = learner(max_len, d_model)
+    if not isinstance(module, nn.Module):
+        raise TypeError("the class is no nn.Module: write `class LearnedPositionalEmbedding(nn.Module)`.")
+    module.eval()
+    table = getattr(module, "table", None)
+    weights = table.weight if isinstance(table, nn.Embedding) else table
+    if not isinstance(weights, nn.Parameter):
+        raise TypeError(
+            f"`self.table` is {_called(table)}. It must be an nn.Parameter or an nn.Embedding: "
+            "nothing else is found by an optimizer and saved with the model."
+        )
+    if tuple(weights.shape) != (max_len, d_model):
+        raise ValueError(
+            f"`self.table` has shape {tuple(weights.shape)}; for max_len {max_len} and d_model {d_model} "
+            f"it must be ({max_len}, {d_model})."
+        )
+    with torch.no_grad():
+        weights.copy_(torch.as_tensor(inputs["table"]))
+    x = torch.from_numpy(inputs["x"])  # shares its memory: a change in place is seen
+    try:
+        output = module(x)
+    except ValueError:
+        return {"refused": True, "output": np.zeros(x.shape), "gradient": np.zeros(weights.shape)}
+    if output is None:
+        raise TypeError("`forward` returned None: is the `return` line there, and is it reached?")
+    if not isinstance(output, torch.Tensor):
+        raise TypeError(f"`forward` returned a {type(output).__name__}; it must return a tensor like x.")
+    if output.shape == x.shape and output.requires_grad:
+        (output * torch.from_numpy(inputs["weigh"])).sum().backward()
+    gradient = torch.zeros_like(weights) if weights.grad is None else weights.grad
+    return {"refused": False, "output": output, "gradient": gradient}
+
+
+def _called(thing: Any) -> str:
+    if thing is None:
+        return "missing"
+    return (
+        f"a plain {type(thing).__name__}" if type(thing).__name__ == "Tensor" else f"a {type(thing).__name__}"
+    )
+
+
+def all_sentences_get_the_same_rows(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """What is added depends on the position only: it is the same for every sentence of the batch."""
+    if outputs["refused"]:
+        return None
+    added = outputs["output"] - inputs["x"]
+    return np.isclose(added, added[:1], atol=1e-4)
+
+
+learned_positional_embedding = Exercise(
+    name="LearnedPositionalEmbedding",
+    returns=("refused", "output", "gradient"),
+    call=_try_learned,
+    cases=(
+        Case("3 sentences of 4 tokens, a table for 7 positions", _sentences(3, 4, 6, 7)),
+        Case("2 sentences of 5 tokens, a table for just 5 positions", _sentences(2, 5, 8, 5)),
+        Case("4 sentences of a single token, a table for 6 positions", _sentences(4, 1, 3, 6)),
+        Case(
+            "4 tokens and 7, and a table for 5 positions: the 7 are refused with a ValueError",
+            together(_sentences(2, 4, 6, 5), _sentences(2, 7, 4, 5)),
+        ),
+    ),
+    properties=(all_sentences_get_the_same_rows,),
+)
+
+# ---------------------------------------------------------------------------------- rotary_embedding
+
+
+def _vectors(*shape: int, positions: str = ""):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made: dict[str, Any] = {"x": normal(rng, *shape)}
+        if positions == "drawn at random":
+            made["positions"] = rng.integers(5, 90, shape[-2])
+        elif positions == "all 0":
+            made["positions"] = np.zeros(shape[-2], dtype=int)
+        return made
+
+    return inputs
+
+
+def _both_moved(rng: np.random.Generator) -> list[Inputs]:
+    """Queries and keys at some positions, then both a few positions later."""
+    query, key = normal(rng, 2, 4, 6), normal(rng, 2, 5, 6)
+    at, to, offset = rng.integers(0, 20, 4), rng.integers(0, 20, 5), int(rng.integers(20, 40))
+    return [
+        {"x": query, "positions": at},
+        {"x": key, "positions": to},
+        {"x": query, "positions": at + offset},
+        {"x": key, "positions": to + offset},
+    ]
+
+
+def only_the_distance_counts(runs: list[Run]) -> np.ndarray:
+    """Moving queries and keys by the same offset changes no score."""
+    query, key, later_query, later_key = (outputs["rotated"] for _, outputs in runs)
+    scores, later = query @ key.swapaxes(-1, -2), later_query @ later_key.swapaxes(-1, -2)
+    return np.isclose(scores, later, atol=1e-3)
+
+
+def pairs_keep_their_length(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each pair (2i, 2i + 1) is turned, not stretched: the sum of its squares stays."""
+    before, after = (
+        array[..., 0::2] ** 2 + array[..., 1::2] ** 2 for array in (inputs["x"], outputs["rotated"])
+    )
+    return np.isclose(before, after, rtol=1e-3, atol=1e-4)
+
+
+rotary_embedding = Exercise(
+    name="rotary_embedding",
+    returns=("rotated",),
+    uses=("get_angles",),
+    cases=(
+        Case("5 vectors with 6 features, at positions 0 to 4", _vectors(5, 6)),
+        Case("a batch: (3, 7, 8)", _vectors(3, 7, 8)),
+        Case("batch and heads: (2, 3, 5, 10)", _vectors(2, 3, 5, 10)),
+        Case("positions drawn at random", _vectors(4, 6, positions="drawn at random")),
+        Case("a batch at positions drawn at random", _vectors(3, 5, 8, positions="drawn at random")),
+        Case(
+            "everything at position 0, where nothing turns, then elsewhere",
+            together(_vectors(2, 3, 4, positions="all 0"), _vectors(2, 3, 4, positions="drawn at random")),
+        ),
+        Case("queries and keys, then both moved by the same offset", _both_moved, only_the_distance_counts),
+    ),
+    properties=(pairs_keep_their_length,),
+    atol=FLOAT32,
+)

@@ -1,0 +1,71 @@
+"""Lab 00: the softmax, and with it how a check works."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.cases.properties import normal
+
+
+def rows_sum_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Along the chosen axis the results sum to 1."""
+    return np.isclose(outputs["probabilities"].sum(axis=inputs.get("axis", -1)), 1, atol=1e-4)
+
+
+def never_negative(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No result is negative."""
+    return ~(outputs["probabilities"] < 0)  # NaN is the business of the values' own check
+
+
+def shift_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """Adding the same number to all scores changes nothing."""
+    (_, plain), (_, shifted) = runs
+    return np.isclose(plain["probabilities"], shifted["probabilities"], atol=1e-4)
+
+
+def _shifted(rng: np.random.Generator) -> list[Inputs]:
+    scores = normal(rng, 3, 4)
+    return [{"scores": scores}, {"scores": scores + 7.5}]
+
+
+def _sixteenths(rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(-80, 81, (2, 4)) / 16  # exact in float32 too, so that nobody loses by its rounding
+
+
+softmax = Exercise(
+    name="softmax",
+    returns=("probabilities",),
+    cases=(
+        Case("a single row of 5 scores", lambda rng: {"scores": normal(rng, 5, scale=2)}),
+        Case("a table of shape (3, 4)", lambda rng: {"scores": normal(rng, 3, 4, scale=2)}),
+        Case("the same with axis=0: over the columns", lambda rng: {"scores": normal(rng, 3, 4), "axis": 0}),
+        Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
+        Case(
+            "that batch with axis=1: over the middle axis",
+            lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
+        ),
+        Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng)}),
+        Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng)}),
+        Case(
+            "one row around 1000, another around -1000",
+            lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng)},
+        ),
+        Case("a row, and the same row plus 7.5", _shifted, shift_changes_nothing),
+    ),
+    properties=(rows_sum_to_one, never_negative),
+    bypasses=(
+        "course_utils.maths.softmax",  # there for later labs
+        "course_utils.plots.attention.softmax",
+        "keras.activations.softmax",
+        "keras.layers.Softmax",
+        "keras.ops.softmax",
+        "scipy.special.softmax",
+        "tensorflow.math.softmax",
+        "tensorflow.nn.softmax",
+        "torch.nn.Softmax",
+        "torch.nn.functional.softmax",
+        "torch.softmax",
+        "torch.special.softmax",
+    ),
+)

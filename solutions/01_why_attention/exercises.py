@@ -1,0 +1,378 @@
+"""Lab 01: from recurrent networks to attention, in NumPy, and what each costs.
+
+All sizes of a case differ from each other (batch, query length, key length, every feature size), so that no
+mistake hides behind two axes of equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.properties import normal, output_is_finite, together
+from course_utils.cases.attention import READY_MADE
+
+# ---------------------------------------------------------------------------------- rnn_forward
+
+
+def _recurrent(lead: Sequence[int], seq_len: int, d_input: int, d_hidden: int, state: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {
+            "x": normal(rng, *lead, seq_len, d_input),
+            "w_input": normal(rng, d_input, d_hidden, scale=0.8 / np.sqrt(d_input)),
+            "w_hidden": normal(rng, d_hidden, d_hidden, scale=1.0 / np.sqrt(d_hidden)),
+            "bias": normal(rng, d_hidden, scale=0.4),
+        }
+        return {**made, "state": rng.uniform(-0.9, 0.9, (*lead, d_hidden))} if state else made
+
+    return inputs
+
+
+def _one_word_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _recurrent((2,), 6, 3, 4)(rng)
+    x = inputs["x"].copy()
+    x[:, 3] = -x[:, 3]
+    return [inputs, {**inputs, "x": x}]
+
+
+def only_later_states_change(runs: list[Run]) -> np.ndarray:
+    """Changing word 3 changes no state before it, and every state from there on."""
+    before, after = (run[1]["states"] for run in runs)
+    same = np.isclose(before, after, atol=1e-7).all(axis=-1)
+    return np.where(np.arange(same.shape[-1]) < 3, same, ~same)
+
+
+def states_are_bounded(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every number of a state lies between -1 and 1."""
+    return np.abs(outputs["states"]) <= 1
+
+
+rnn_forward = Exercise(
+    name="rnn_forward",
+    returns=("states",),
+    cases=(
+        Case("one sentence of 6 words: x of shape (6, 3), 4 hidden features", _recurrent((), 6, 3, 4)),
+        Case("a batch of 2: x of shape (2, 5, 3)", _recurrent((2,), 5, 3, 4)),
+        Case("two leading axes: x of shape (2, 3, 6, 4)", _recurrent((2, 3), 6, 4, 5)),
+        Case("a first state is given, one for each sentence", _recurrent((2,), 5, 4, 3, state=True)),
+        Case("word 3 of 6 changed", _one_word_changed, only_later_states_change),
+    ),
+    properties=(states_are_bounded,),
+    bypasses=(
+        "torch.nn.RNN",
+        "torch.nn.RNNCell",
+        "torch.rnn_tanh",
+        "keras.layers.SimpleRNN",
+        "keras.layers.SimpleRNNCell",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- scores
+
+
+def _additive(lead: Sequence[int], q_len: int, k_len: int, d_query: int, d_key: int, d_align: int):
+    return lambda rng: {
+        "query": normal(rng, *lead, q_len, d_query),
+        "key": normal(rng, *lead, k_len, d_key),
+        "w_query": normal(rng, d_query, d_align, scale=1.0 / np.sqrt(d_query)),
+        "w_key": normal(rng, d_key, d_align, scale=1.0 / np.sqrt(d_key)),
+        "v": normal(rng, d_align, scale=0.5),
+    }
+
+
+def asking_has_an_effect(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Another query prefers other keys: its scores are not the same ones plus a constant."""
+    scores = outputs["scores"]
+    if scores.shape[-2] == 1:
+        return None
+    difference = scores[..., 1:, :] - scores[..., :1, :]
+    return np.ptp(difference, axis=-1) > 1e-5
+
+
+def _one_query_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _additive((2,), 4, 6, 3, 5, 7)(rng)
+    query = inputs["query"].copy()
+    query[:, 1] = -query[:, 1]
+    return [inputs, {**inputs, "query": query}]
+
+
+def only_its_scores_change(runs: list[Run]) -> np.ndarray:
+    """Changing query 1 changes the scores of query 1, and no others."""
+    before, after = (run[1]["scores"] for run in runs)
+    same = np.isclose(before, after, atol=1e-7).all(axis=-1)
+    return np.where(np.arange(same.shape[-1]) == 1, ~same, same)
+
+
+additive_scores = Exercise(
+    name="additive_scores",
+    returns=("scores",),
+    cases=(
+        Case("4 queries (4, 3) and 6 keys (6, 5), 7 features to compare in", _additive((), 4, 6, 3, 5, 7)),
+        Case("one query (1, 4) and 5 keys (5, 3)", _additive((), 1, 5, 4, 3, 6)),
+        Case("a batch of 2: query (2, 3, 6), key (2, 5, 4)", _additive((2,), 3, 5, 6, 4, 7)),
+        Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _additive((2, 3), 4, 7, 5, 6, 8)),
+        Case("query 1 of 4 changed", _one_query_changed, only_its_scores_change),
+    ),
+    properties=(asking_has_an_effect,),
+    bypasses=("keras.layers.AdditiveAttention",),
+)
+
+
+def _dot(lead: Sequence[int], q_len: int, k_len: int, d_query: int, d_key: int | None = None):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {
+            "query": normal(rng, *lead, q_len, d_query),
+            "key": normal(rng, *lead, k_len, d_key or d_query),
+        }
+        if d_key:
+            made["w"] = normal(rng, d_query, d_key, scale=1.0 / np.sqrt(d_query))
+        return made
+
+    return inputs
+
+
+def _twice_as_long(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _dot((2,), 3, 5, 4)(rng)
+    return [inputs, {**inputs, "query": 2 * inputs["query"]}]
+
+
+def scores_double(runs: list[Run]) -> np.ndarray:
+    """Queries twice as long have scores twice as large."""
+    return np.isclose(2 * runs[0][1]["scores"], runs[1][1]["scores"], atol=1e-4)
+
+
+def _with_and_without_identity(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _dot((2,), 3, 5, 4)(rng)
+    return [inputs, {**inputs, "w": np.eye(4)}]
+
+
+def identity_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """With the identity matrix as w, *general* gives the scores of *dot*."""
+    return np.isclose(runs[0][1]["scores"], runs[1][1]["scores"], atol=1e-4)
+
+
+dot_product_scores = Exercise(
+    name="dot_product_scores",
+    returns=("scores",),
+    cases=(
+        Case("dot: query (4, 3), key (6, 3)", _dot((), 4, 6, 3)),
+        Case("dot, a batch of 2: query (2, 4, 3), key (2, 5, 3)", _dot((2,), 4, 5, 3)),
+        Case("general: query (4, 3), key (6, 5), w (3, 5)", _dot((), 4, 6, 3, 5)),
+        Case(
+            "general, query and key of one length: query (4, 3), key (6, 3), w (3, 3)", _dot((), 4, 6, 3, 3)
+        ),
+        Case("general, a batch of 2: query (2, 4, 6), key (2, 5, 3), w (6, 3)", _dot((2,), 4, 5, 6, 3)),
+        Case("general, two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _dot((2, 3), 4, 7, 5, 6)),
+        Case("dot, then every query twice as long", _twice_as_long, scores_double),
+        Case("dot, then general with the identity", _with_and_without_identity, identity_changes_nothing),
+    ),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- attend
+
+
+def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: int):
+    """Scores are not scaled in this lab, so short vectors keep the softmax from saturating.
+
+    The last feature of every value is 1. So it is in every average, and in nothing else.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        value = normal(rng, *lead, k_len, d_value)
+        value[..., -1] = 1
+        return {
+            "query": normal(rng, *lead, q_len, d_key, scale=0.8),
+            "key": normal(rng, *lead, k_len, d_key, scale=0.8),
+            "value": value,
+        }
+
+    return inputs
+
+
+def _large_scores(rng: np.random.Generator) -> Inputs:
+    """Scores around 784 that differ by ordinary amounts: exp() overflows, yet no softmax is saturated.
+
+    In sixteenths they are exact in float32 too, so that nobody loses by its rounding.
+    """
+    inputs = _attend((), 2, 3, 4, 5)(rng)
+    large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
+    for array in large.values():
+        array[..., -1] = 28
+    return {**inputs, **large}
+
+
+def _permuted(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _attend((2,), 3, 5, 4, 6)(rng)
+    order = np.roll(np.arange(5), rng.integers(1, 5))
+    return [inputs, {**inputs, "key": inputs["key"][:, order], "value": inputs["value"][:, order]}]
+
+
+def order_of_keys_is_free(runs: list[Run]) -> np.ndarray:
+    """Keys and values in another order, the same contexts: attention has no sense of order."""
+    return np.isclose(runs[0][1]["context"], runs[1][1]["context"], atol=1e-4)
+
+
+def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each row of the weights sums to 1, and no weight is negative."""
+    weights = outputs["weights"]
+    return np.isclose(weights.sum(axis=-1), 1, atol=1e-4) & (weights >= 0).all(axis=-1)
+
+
+def contexts_are_averages(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each context lies between the smallest and the largest value, feature by feature."""
+    value, context = inputs["value"], outputs["context"]
+    low, high = value.min(axis=-2, keepdims=True), value.max(axis=-2, keepdims=True)
+    return (context >= low - 1e-4) & (context <= high + 1e-4)
+
+
+attend = Exercise(
+    name="attend",
+    returns=("context", "weights"),
+    uses=("dot_product_scores",),
+    cases=(
+        Case("one query (1, 3), 5 keys (5, 3), 5 values (5, 4)", _attend((), 1, 5, 3, 4)),
+        Case("4 queries (4, 3), 6 keys (6, 3), 6 values (6, 5)", _attend((), 4, 6, 3, 5)),
+        Case("a batch of 2: query (2, 4, 3), key (2, 6, 3), value (2, 6, 5)", _attend((2,), 4, 6, 3, 5)),
+        Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 5)", _attend((2, 3), 4, 7, 5, 6)),
+        Case("very large scores", _large_scores),
+        Case("keys and values in another order", _permuted, order_of_keys_is_free),
+    ),
+    properties=(rows_are_shares, contexts_are_averages, output_is_finite),
+    bypasses=(*READY_MADE, "keras.layers.AdditiveAttention"),
+)
+
+# ---------------------------------------------------------------------------------- reweight
+
+
+def _words(*shape: int) -> Callable[[np.random.Generator], Inputs]:
+    """The last feature of every word is 1. So it is in every average, and in nothing else."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        x = normal(rng, *shape, scale=0.7)
+        x[..., -1] = 1
+        return {"x": x}
+
+    return inputs
+
+
+def _shuffled_words(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _words(2, 5, 4)(rng)
+    return [inputs, {"x": np.roll(inputs["x"], rng.integers(1, 5), axis=1)[:, ::-1].copy()}]
+
+
+def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
+    """Words in another order: each word's output is the same as before."""
+    (before, was), (after, now) = runs
+    places = [
+        [int(np.flatnonzero((x == word).all(axis=-1))[0]) for word in other]
+        for x, other in zip(before["x"], after["x"], strict=True)
+    ]
+    moved = np.stack([y[place] for y, place in zip(was["y"], places, strict=True)])
+    return np.isclose(moved, now["y"], atol=1e-4)
+
+
+def _said_twice(rng: np.random.Generator) -> list[Inputs]:
+    x = _words(2, 4, 3)(rng)["x"]
+    return [{"x": x}, {"x": np.concatenate([x, x], axis=1)}]
+
+
+def saying_it_twice_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """A sentence said twice: each word's output is the same as before."""
+    once, twice = (run[1]["y"] for run in runs)
+    return np.isclose(np.concatenate([once, once], axis=1), twice, atol=1e-4)
+
+
+def outputs_are_averages(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each output lies between the smallest and the largest word, feature by feature."""
+    return contexts_are_averages({"value": inputs["x"]}, {"context": outputs["y"]})
+
+
+reweight = Exercise(
+    name="reweight",
+    returns=("y", "weights"),
+    uses=("attend",),
+    cases=(
+        Case("5 words of 4 features", _words(5, 4)),
+        Case("3 words of 6 features", _words(3, 6)),
+        Case("a batch of 2: x of shape (2, 6, 4)", _words(2, 6, 4)),
+        Case("two leading axes: x of shape (2, 3, 5, 4)", _words(2, 3, 5, 4)),
+        Case("the words in another order", _shuffled_words, outputs_follow_their_words),
+        Case("the sentence said twice", _said_twice, saying_it_twice_changes_nothing),
+    ),
+    properties=(rows_are_shares, outputs_are_averages),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- layer_cost
+
+KINDS = ("self-attention", "recurrent", "convolutional", "dilated")
+
+
+def _layer(kind: str, n: Callable[[np.random.Generator], int], **more: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {"kind": kind, "n": int(n(rng)), "d": int(rng.integers(100, 600)), **more}
+
+    return inputs
+
+
+def _even(low: int, high: int) -> Callable[[np.random.Generator], int]:
+    return lambda rng: 2 * rng.integers(low // 2, high // 2 + 1)
+
+
+def _one_position(rng: np.random.Generator) -> list[Inputs]:
+    return [{"kind": kind, "n": 1, "d": int(rng.integers(5, 9))} for kind in KINDS]
+
+
+def _doubled(rng: np.random.Generator) -> list[Inputs]:
+    n, d = int(rng.integers(10, 20)), int(rng.integers(100, 140))
+    return [{"kind": kind, "n": length, "d": d} for kind in KINDS for length in (n, 2 * n)]
+
+
+def doubling(runs: list[Run]) -> np.ndarray:
+    """Twice the length: four times the operations for self-attention, twice for the others."""
+    growth = [
+        long[1]["operations"] == (4 if short[0]["kind"] == "self-attention" else 2) * short[1]["operations"]
+        for short, long in zip(runs[::2], runs[1::2], strict=True)
+    ]
+    return np.array(growth)
+
+
+def _cost_or_refusal(learner: Any, inputs: Inputs) -> Any:
+    """Of an unknown kind, that it is refused by a ValueError that names it; (0, 0, 0) stands for that."""
+    if inputs["kind"] in KINDS:
+        return call_function(learner, inputs)
+    try:
+        answer = call_function(learner, inputs)
+    except ValueError as error:
+        if inputs["kind"] in str(error):
+            return 0, 0, 0
+        raise AssertionError(
+            f"a ValueError, as it should be; but its message does not name the kind {inputs['kind']!r}: {error}"
+        ) from None
+    raise AssertionError(f"no ValueError for the unknown kind {inputs['kind']!r}; it returned {answer}")
+
+
+layer_cost = Exercise(
+    name="layer_cost",
+    returns=("operations", "sequential_steps", "path_length"),
+    call=_cost_or_refusal,
+    cases=(
+        Case("self-attention", _layer("self-attention", _even(20, 60))),
+        Case("recurrent", _layer("recurrent", _even(20, 60))),
+        Case("convolutional, kernel 3", _layer("convolutional", _even(20, 60))),
+        Case("convolutional, kernel 5, 21 positions", _layer("convolutional", lambda rng: 21, kernel=5)),
+        Case("dilated, kernel 3", _layer("dilated", _even(30, 80))),
+        Case("dilated, kernel 3, 27 positions", _layer("dilated", lambda rng: 27)),
+        Case("dilated, kernel 2", _layer("dilated", lambda rng: rng.integers(70, 120), kernel=2)),
+        Case("a single position, every kind", _one_position),
+        Case("n, then twice n, every kind", _doubled, doubling),
+        Case(
+            "an unknown kind, 'pooling', after a known one",
+            together(_layer("recurrent", _even(20, 60)), _layer("pooling", lambda rng: 8)),
+        ),
+    ),
+)

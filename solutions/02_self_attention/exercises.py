@@ -1,0 +1,365 @@
+"""Lab 02: scaled dot-product attention in NumPy, its masks, and its three kinds.
+
+All sizes of a case differ from each other (batch, heads, query length, key length, d_k, d_v, d_model), so
+that no mistake hides behind two axes of equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.cases.attention import READY_MADE
+from course_utils.cases.properties import (
+    blocked_weights_are_zero,
+    normal,
+    output_is_finite,
+    random_mask,
+    together,
+    weights_are_probabilities,
+)
+
+
+def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> Inputs:
+    """Projections that give queries and keys with a spread near 1, so that no softmax saturates."""
+    scale = 1.2 / np.sqrt(d_model)
+    return {
+        "w_query": normal(rng, d_model, d_k, scale=scale),
+        "w_key": normal(rng, d_model, d_k, scale=scale),
+        "w_value": normal(rng, d_model, d_v, scale=scale),
+    }
+
+
+# ---------------------------------------------------------------------------------- project_qkv
+
+project_qkv = Exercise(
+    name="project_qkv",
+    returns=("query", "key", "value"),
+    cases=(
+        Case(
+            "one sentence: x of shape (5, 6)",
+            lambda rng: {"x": normal(rng, 5, 6), **_projections(rng, 6, 3, 4)},
+        ),
+        Case(
+            "a batch: x of shape (2, 5, 7)",
+            lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 3, 4)},
+        ),
+        Case(
+            "two leading axes: (2, 3, 4, 6)",
+            lambda rng: {"x": normal(rng, 2, 3, 4, 6), **_projections(rng, 6, 5, 7)},
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- attend_one_word
+
+
+def _one_word(position: int, seq_len: int, d_model: int, d_k: int, d_v: int):
+    return lambda rng: {
+        "x": normal(rng, seq_len, d_model), "position": position, **_projections(rng, d_model, d_k, d_v)
+    }  # fmt: skip
+
+
+def one_distribution(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The weights are a probability distribution over the words: nothing negative, sum 1."""
+    weights = outputs["weights"]
+    return np.isclose(weights.sum(), 1, atol=1e-4) & (weights >= 0)
+
+
+attend_one_word = Exercise(
+    name="attend_one_word",
+    returns=("output", "weights"),
+    cases=(
+        Case("word 2 of 5 words", _one_word(2, 5, 6, 3, 4)),
+        Case("the first word of 4", _one_word(0, 4, 7, 5, 3)),
+        Case("the last word of 7", _one_word(6, 7, 5, 4, 2)),
+    ),
+    properties=(one_distribution,),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- scaled_dot_product_attention
+
+
+def _attention(
+    lead: Sequence[int], q_len: int, k_len: int, d_k: int, d_v: int, mask: Sequence[int] | None = None
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {
+            "query": normal(rng, *lead, q_len, d_k),
+            "key": normal(rng, *lead, k_len, d_k),
+            "value": normal(rng, *lead, k_len, d_v),
+        }
+        return made if mask is None else {**made, "mask": random_mask(rng, *mask)}
+
+    return inputs
+
+
+def _fully_blocked_row(rng: np.random.Generator) -> Inputs:
+    inputs = _attention((2,), 4, 6, 3, 5, mask=(2, 4, 6))(rng)
+    inputs["mask"][1, 2] = False
+    return inputs
+
+
+def _large_scores(rng: np.random.Generator) -> Inputs:
+    """Scores around 800 that differ by ordinary amounts: exp() overflows, yet no softmax is saturated.
+
+    In sixteenths and with d_k = 4 they are exact in float32 too, so that nobody loses by its rounding.
+    """
+    inputs = _attention((2,), 3, 5, 4, 6)(rng)
+    large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
+    for array in large.values():
+        array[..., -1] = 40
+    return {**inputs, **large}
+
+
+def _blocked_key_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6))(rng)
+    blocked = ~inputs["mask"][:, 0, :, None]
+    changed = {
+        **inputs,
+        "key": np.where(blocked, normal(rng, 2, 6, 3), inputs["key"]),
+        "value": np.where(blocked, normal(rng, 2, 6, 5), inputs["value"]),
+    }
+    return [inputs, changed]
+
+
+def _keys_permuted(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _attention((2,), 3, 5, 4, 6)(rng)
+    order = rng.permutation(5)
+    while (order == np.arange(5)).any():
+        order = rng.permutation(5)
+    return [inputs, {**inputs, "key": inputs["key"][:, order], "value": inputs["value"][:, order]}]
+
+
+def _equal_outputs(runs: list[Run]) -> np.ndarray:
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def same_output(runs: list[Run]) -> np.ndarray:
+    """Changing a blocked key or value changes no output."""
+    return _equal_outputs(runs)
+
+
+def order_of_keys_is_free(runs: list[Run]) -> np.ndarray:
+    """Reordering keys and values together changes no output: attention has no sense of order."""
+    return _equal_outputs(runs)
+
+
+scaled_dot_product_attention = Exercise(
+    name="scaled_dot_product_attention",
+    returns=("output", "weights"),
+    cases=(
+        Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
+        Case("a batch of 2, no mask: query (2, 4, 3), key (2, 6, 3)", _attention((2,), 4, 6, 3, 5)),
+        Case("batch and heads: query (2, 3, 4, 6), key (2, 3, 5, 6)", _attention((2, 3), 4, 5, 6, 7)),
+        Case("a mask with another pattern in every row, (4, 6)", _attention((), 4, 6, 3, 5, mask=(4, 6))),
+        Case(
+            "one mask row for each sentence of the batch, (2, 1, 6)",
+            _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
+        ),
+        Case(
+            "a mask per sentence shared by 3 heads, (2, 1, 4, 5)",
+            _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
+        ),
+        Case("a mask row that blocks every key", _fully_blocked_row),
+        Case("very large scores", _large_scores),
+        Case("blocked keys and values changed", _blocked_key_changed, same_output),
+        Case("keys and values in another order", _keys_permuted, order_of_keys_is_free),
+    ),
+    properties=(weights_are_probabilities, blocked_weights_are_zero, output_is_finite),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- masks
+
+
+def _token_ids(sentences: int, padded: bool = True, pad_id: int = 0):
+    """Sentences of lengths drawn at random, padded to the longest of them; or all of one length."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        seq_len = int(rng.integers(7, 20))
+        lengths = rng.integers(2, seq_len, sentences) if padded else np.full(sentences, seq_len)
+        lengths[rng.integers(sentences)] = seq_len
+        ids = rng.integers(1, 50, (sentences, seq_len))
+        ids[ids == pad_id] = 51
+        ids[np.arange(seq_len) >= lengths[:, None]] = pad_id
+        return {"token_ids": ids} if pad_id == 0 else {"token_ids": ids, "pad_id": pad_id}
+
+    return inputs
+
+
+def _single_sentence(rng: np.random.Generator) -> Inputs:
+    ids = rng.integers(1, 50, rng.integers(24, 60))
+    ids[-rng.integers(2, 20) :] = 0
+    return {"token_ids": ids}
+
+
+padding_mask = Exercise(
+    name="padding_mask",
+    returns=("mask",),
+    cases=(
+        Case("three sentences, padded to the longest of them", _token_ids(3)),
+        Case("one sentence, as a vector of ids", _single_sentence),
+        Case("padded with another id: pad_id=3", _token_ids(2, pad_id=3)),
+        Case(
+            "a batch without any padding, then one with", together(_token_ids(5, padded=False), _token_ids(4))
+        ),
+    ),
+)
+
+
+def _sequence(shortest: int, longest: int):
+    return lambda rng: {"seq_len": int(rng.integers(shortest, longest + 1))}
+
+
+causal_mask = Exercise(
+    name="causal_mask",
+    returns=("mask",),
+    cases=(
+        Case("two short sequences, one after the other", together(_sequence(2, 19), _sequence(20, 49))),
+        Case("a long sequence", _sequence(50, 300)),
+        Case(
+            "a sequence of 1, which sees itself, then a longer one",
+            together(_sequence(1, 1), _sequence(2, 300)),
+        ),
+    ),
+)
+
+combine_masks = Exercise(
+    name="combine_masks",
+    returns=("mask",),
+    cases=(
+        Case(
+            "two masks of shape (4, 5)",
+            lambda rng: {"first": random_mask(rng, 4, 5), "second": random_mask(rng, 4, 5)},
+        ),
+        Case(
+            "padding (2, 1, 5) with causal (5, 5): every sentence gets its own (5, 5)",
+            lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
+        ),
+        Case(
+            "one of the two masks is None: it allows everything",
+            together(
+                lambda rng: {"first": None, "second": random_mask(rng, 3, 4)},
+                lambda rng: {"first": random_mask(rng, 3, 5), "second": None},
+            ),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- the kinds of attention
+
+
+def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int, padded: str = ""):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {"x": normal(rng, *lead, seq_len, d_model), **_projections(rng, d_model, d_k, d_v)}
+        lengths = rng.integers(2, seq_len, lead)[..., None]
+        if padded == "at the end":  # hidden from every real word by the causal mask already
+            made["token_mask"] = (np.arange(seq_len) < lengths)[..., None, :]
+        elif padded == "in front":  # where only the padding mask hides it
+            made["token_mask"] = (np.arange(seq_len) >= seq_len - lengths)[..., None, :]
+        return made
+
+    return inputs
+
+
+def _future_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _causal((2,), 6, 5, 3, 4)(rng)
+    x = inputs["x"].copy()
+    x[:, 4:] = normal(rng, 2, 2, 5)
+    return [inputs, {**inputs, "x": x}]
+
+
+def past_is_untouched(runs: list[Run]) -> np.ndarray:
+    """Changing words 4 and 5 changes no output at words 0 to 3."""
+    return np.isclose(runs[0][1]["output"][:, :4], runs[1][1]["output"][:, :4], atol=1e-4)
+
+
+def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Each row of the weights sums to 1 (0 where every key is blocked), and nothing is negative."""
+    mask = np.tri(inputs["x"].shape[-2], dtype=bool)
+    if inputs.get("token_mask") is not None:
+        mask = mask & inputs["token_mask"]
+    return weights_are_probabilities({"mask": mask}, outputs)
+
+
+def future_weights_are_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No word gives any weight to a later word."""
+    return np.triu(outputs["weights"], 1) == 0
+
+
+causal_self_attention = Exercise(
+    name="causal_self_attention",
+    returns=("output", "weights"),
+    uses=("project_qkv", "scaled_dot_product_attention", "causal_mask", "combine_masks"),
+    bypasses=READY_MADE,
+    cases=(
+        Case("one sentence of 5 words", _causal((), 5, 6, 3, 4)),
+        Case("a batch of 2 sentences", _causal((2,), 6, 5, 3, 4)),
+        Case("a batch of 3 with padding at the end", _causal((3,), 5, 6, 4, 2, padded="at the end")),
+        Case("a batch of 3 with padding in front", _causal((3,), 7, 6, 4, 2, padded="in front")),
+        Case("the last two words changed", _future_changed, past_is_untouched),
+    ),
+    properties=(rows_are_shares, future_weights_are_zero),
+)
+
+
+def _cross(
+    lead: Sequence[int], q_len: int, k_len: int, d_model: int, d_k: int, d_v: int, masked: bool = False
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {
+            "x": normal(rng, *lead, q_len, d_model),
+            "memory": normal(rng, *lead, k_len, d_model),
+            **_projections(rng, d_model, d_k, d_v),
+        }
+        if masked:
+            lengths = rng.integers(2, k_len, lead)
+            made["memory_mask"] = (np.arange(k_len) < lengths[..., None])[..., None, :]
+        return made
+
+    return inputs
+
+
+def _words_permuted(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
+    return [inputs, {**inputs, "x": inputs["x"][:, ::-1]}]
+
+
+def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
+    """Reordering the words of x reorders the outputs in the same way."""
+    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
+
+
+def _padding_added(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
+    longer = np.concatenate([inputs["memory"], normal(rng, 2, 3, 6)], axis=1)
+    real = np.broadcast_to(np.arange(8) < 5, (2, 1, 8))
+    return [
+        {**inputs, "memory_mask": real[..., :5].copy()},
+        {**inputs, "memory": longer, "memory_mask": real.copy()},
+    ]
+
+
+def extra_padding_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """Three more words of padding in memory change no output."""
+    return _equal_outputs(runs)
+
+
+cross_attention = Exercise(
+    name="cross_attention",
+    returns=("output", "weights"),
+    uses=("scaled_dot_product_attention",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("4 words ask 6 words of memory", _cross((), 4, 6, 5, 3, 7)),
+        Case("a batch of 2: more words than memory", _cross((2,), 6, 4, 5, 3, 7)),
+        Case("memory with padding", _cross((2,), 4, 5, 6, 3, 7, masked=True)),
+        Case("three words of padding added to memory", _padding_added, extra_padding_changes_nothing),
+        Case("the words of x in reverse order", _words_permuted, outputs_follow_their_words),
+    ),
+    properties=(weights_are_probabilities,),
+)

@@ -1,0 +1,424 @@
+"""Lab 03: multi-head attention, as a loop, all heads at once, and as a PyTorch module.
+
+Batch, heads, query length, key length, d_k, d_v and d_model all differ in a case, so that no mistake hides
+behind two axes of equal length; the cases that give up one of these differences say so in their title.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.cases.properties import normal, random_mask
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+READY_MADE = (  # the whole of it; attention itself (torch's scaled_dot_product_attention, say) is a building block
+    "torch.nn.MultiheadAttention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "keras.layers.MultiHeadAttention",
+    "keras.layers.GroupQueryAttention",
+    "course_utils.models.torch_attention.MultiHeadAttention",  # there for later labs
+)
+
+# ---------------------------------------------------------------------------------- the two NumPy functions
+
+
+def _projections(rng: np.random.Generator, d_model: int, num_heads: int, d_k: int, d_v: int) -> Inputs:
+    """Queries and keys get a spread near 1, so that no softmax saturates."""
+    scale = 1.2 / np.sqrt(d_model)
+    return {
+        "w_query": normal(rng, d_model, num_heads * d_k, scale=scale),
+        "w_key": normal(rng, d_model, num_heads * d_k, scale=scale),
+        "w_value": normal(rng, d_model, num_heads * d_v, scale=scale),
+        "w_output": normal(rng, num_heads * d_v, d_model, scale=1 / np.sqrt(num_heads * d_v)),
+        "num_heads": num_heads,
+    }
+
+
+def _heads(
+    lead: Sequence[int],
+    q_len: int,
+    k_len: int,
+    d_model: int,
+    num_heads: int,
+    d_k: int,
+    d_v: int,
+    mask: Sequence[int] | None = None,
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = {
+            "x": normal(rng, *lead, q_len, d_model),
+            "memory": normal(rng, *lead, k_len, d_model),
+            **_projections(rng, d_model, num_heads, d_k, d_v),
+        }
+        return made if mask is None else {**made, "mask": random_mask(rng, *mask)}
+
+    return inputs
+
+
+def _blocked_query(rng: np.random.Generator) -> Inputs:
+    inputs = _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 5, 7))(rng)
+    inputs["mask"][1, 3] = False
+    return inputs
+
+
+def _blocked_words_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7))(rng)
+    blocked = ~inputs["mask"][:, 0, :, None]
+    return [inputs, {**inputs, "memory": np.where(blocked, normal(rng, 2, 7, 8), inputs["memory"])}]
+
+
+def _sentences_exchanged(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _heads((3,), 5, 7, 8, 2, 4, 6)(rng)
+    return [inputs, {**inputs, "x": inputs["x"][::-1].copy(), "memory": inputs["memory"][::-1].copy()}]
+
+
+def blocked_words_count_for_nothing(runs: list[Run]) -> np.ndarray:
+    """Changing a blocked word of memory changes no output."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def sentences_are_separate(runs: list[Run]) -> np.ndarray:
+    """Sentences in another order give the same outputs in that order: none looks into another."""
+    return np.isclose(runs[0][1]["output"][::-1], runs[1][1]["output"], atol=1e-4)
+
+
+def _mask_over_heads(inputs: Inputs, weights: np.ndarray) -> np.ndarray | None:
+    """The mask, the same for each head, in the shape of the weights (..., num_heads, q_len, k_len)."""
+    mask = inputs.get("forward", inputs).get("mask")
+    return None if mask is None else np.broadcast_to(np.expand_dims(mask, -3), weights.shape)
+
+
+def each_head_shares_out(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """In each head, each row of the weights is a distribution: nothing negative, sum 1 (0 if all is blocked)."""
+    weights = outputs["weights"]
+    mask = _mask_over_heads(inputs, weights)
+    wanted = 1.0 if mask is None else mask.any(axis=-1)
+    return np.isclose(weights.sum(axis=-1), wanted, atol=1e-4) & (weights >= 0).all(axis=-1)
+
+
+def blocked_in_every_head(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """What the mask blocks has weight exactly 0, in every head."""
+    mask = _mask_over_heads(inputs, outputs["weights"])
+    return None if mask is None else mask | (outputs["weights"] == 0)
+
+
+_CASES = (
+    Case("one sentence: x (4, 7), memory (6, 7), 2 heads", _heads((), 4, 6, 7, 2, 3, 5)),
+    Case("a batch: x (2, 5, 8), memory (2, 4, 8), 3 heads", _heads((2,), 5, 4, 8, 3, 6, 7)),
+    Case("d_k = d_v = d_model / num_heads, as in the paper", _heads((2,), 5, 7, 12, 3, 4, 4)),
+    Case("a mask row for each query, (5, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7))),
+    Case("a mask for each sentence, (2, 1, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7))),
+    Case(
+        "as many sentences as heads, 3, with a mask for each sentence",
+        _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),
+    ),
+    Case("a query that may look at nothing", _blocked_query),
+    Case("a single head", _heads((2,), 5, 7, 8, 1, 4, 6)),
+    Case("blocked words of memory changed", _blocked_words_changed, blocked_words_count_for_nothing),
+    Case("the sentences of the batch in reverse order", _sentences_exchanged, sentences_are_separate),
+)
+
+multi_head_attention_loop = Exercise(
+    name="multi_head_attention_loop",
+    returns=("output", "weights"),
+    cases=_CASES,
+    properties=(each_head_shares_out, blocked_in_every_head),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- split and merge
+
+
+def words_keep_their_features(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The heads of a word hold that word's own features, none of another word or sentence."""
+    heads, x = outputs["heads"], inputs["x"]
+    of_word = [np.sort(heads[..., word, :].reshape(*x.shape[:-2], -1)) for word in range(x.shape[-2])]
+    return np.isclose(np.stack(of_word, axis=-2), np.sort(x), atol=1e-6)
+
+
+split_heads = Exercise(
+    name="split_heads",
+    returns=("heads",),
+    cases=(
+        Case("one sentence: x (5, 6), 2 heads", lambda rng: {"x": normal(rng, 5, 6), "num_heads": 2}),
+        Case("a batch: x (2, 5, 12), 3 heads", lambda rng: {"x": normal(rng, 2, 5, 12), "num_heads": 3}),
+        Case(
+            "a long sentence: x (3, 7, 8), 4 heads",
+            lambda rng: {"x": normal(rng, 3, 7, 8), "num_heads": 4},
+        ),
+        Case(
+            "two axes in front: x (3, 2, 5, 28), 4 heads",
+            lambda rng: {"x": normal(rng, 3, 2, 5, 28), "num_heads": 4},
+        ),
+        Case("a single head: x (2, 4, 3)", lambda rng: {"x": normal(rng, 2, 4, 3), "num_heads": 1}),
+    ),
+    properties=(words_keep_their_features,),
+)
+
+
+def words_stay_together(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The row of a word holds what the heads found for that word, nothing of another word or sentence."""
+    heads, merged = inputs["heads"], outputs["merged"]
+    lead = merged.shape[:-2]
+    of_word = [np.sort(heads[..., word, :].reshape(*lead, -1)) for word in range(heads.shape[-2])]
+    return np.isclose(np.stack(of_word, axis=-2), np.sort(merged), atol=1e-6)
+
+
+merge_heads = Exercise(
+    name="merge_heads",
+    returns=("merged",),
+    cases=(
+        Case("one sentence: (2, 5, 3)", lambda rng: {"heads": normal(rng, 2, 5, 3)}),
+        Case("a batch: (2, 3, 5, 4)", lambda rng: {"heads": normal(rng, 2, 3, 5, 4)}),
+        Case("more heads than words: (2, 6, 3, 5)", lambda rng: {"heads": normal(rng, 2, 6, 3, 5)}),
+        Case("two axes in front: (2, 3, 4, 6, 5)", lambda rng: {"heads": normal(rng, 2, 3, 4, 6, 5)}),
+        Case("a single head: (2, 1, 4, 3)", lambda rng: {"heads": normal(rng, 2, 1, 4, 3)}),
+    ),
+    properties=(words_stay_together,),
+)
+
+multi_head_attention = Exercise(
+    name="multi_head_attention",
+    returns=("output", "weights"),
+    cases=_CASES,
+    properties=(each_head_shares_out, blocked_in_every_head),
+    uses=("split_heads", "merge_heads"),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- the module
+
+
+class WrongModule(Exception):
+    """The learner's module is not built as its docstring says; the message says what to change."""
+
+
+def _module(
+    batch: int,
+    q_len: int,
+    k_len: int,
+    d_model: int,
+    num_heads: int,
+    mask: Sequence[int] | None = None,
+    bias: bool = True,
+    **more: Any,
+):
+    """Inputs of a run: what the module is constructed with, its weights as nn.Linear keeps them, and what
+    ``forward`` gets. All in float32, as modules compute."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        parameters = {}
+        for name in ("w_query", "w_key", "w_value", "w_output"):
+            weight = normal(rng, d_model, d_model, scale=1.2 / np.sqrt(d_model))
+            parameters[f"{name}.weight"] = weight.astype(np.float32)
+            if bias:
+                parameters[f"{name}.bias"] = normal(rng, d_model, scale=0.5).astype(np.float32)
+        forward = {"query": normal(rng, batch, q_len, d_model).astype(np.float32)}
+        for name in ("key", "value"):
+            forward[name] = normal(rng, batch, k_len, d_model).astype(np.float32)
+        if mask:
+            forward["mask"] = random_mask(rng, *mask)
+        construct = {"d_model": d_model, "num_heads": num_heads, "bias": bias}
+        return {"construct": construct, "parameters": parameters, "forward": forward, **more}
+
+    return inputs
+
+
+def _self_attention(rng: np.random.Generator) -> Inputs:
+    inputs = _module(2, 5, 5, 12, 3)(rng)
+    return {**inputs, "forward": dict.fromkeys(("query", "key", "value"), inputs["forward"]["query"])}
+
+
+def _module_blocked_query(rng: np.random.Generator) -> Inputs:
+    inputs = _module(2, 5, 7, 12, 3, mask=(2, 5, 7))(rng)
+    inputs["forward"]["mask"][1, 3] = False
+    return inputs
+
+
+def _module_blocked_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _module(2, 5, 7, 12, 3, mask=(2, 1, 7))(rng)
+    forward = inputs["forward"]
+    blocked = ~forward["mask"][:, 0, :, None]
+    changed = {
+        name: np.where(blocked, normal(rng, 2, 7, 12), forward[name]).astype(np.float32)
+        for name in ("key", "value")
+    }
+    return [inputs, {**inputs, "forward": {**forward, **changed}}]
+
+
+def _call_module(learner: Any, inputs: Inputs) -> tuple:
+    """Constructs the module, sets its weights, and calls it; with ``trained``, after a step of gradient descent.
+
+    Raises:
+        WrongModule: it has not the parameters that its docstring names, or it cannot be trained, or it is random.
+    """
+    import torch
+
+    construct = inputs["construct"]
+    module = learner(construct["d_model"], construct["num_heads"], bias=construct["bias"])
+    if not isinstance(module, torch.nn.Module):
+        raise WrongModule(f"{type(module).__name__} is no nn.Module: the class line must be left as it is.")
+    parameters = _set(module, inputs["parameters"])
+    module.eval()
+    forward = [_tensor(inputs["forward"][name], parameters[0]) for name in ("query", "key", "value")]
+    if "mask" in inputs["forward"]:
+        forward.append(torch.from_numpy(inputs["forward"]["mask"]))
+    with torch.enable_grad():
+        found = module(*forward)
+        if inputs.get("trained"):
+            _step(dict(zip(inputs["parameters"], parameters, strict=True)), found)
+            found = module(*forward)
+        if _differ(found, module(*forward)):
+            raise WrongModule(
+                "Two calls with the same input give two different outputs, so `forward` is random. A layer that is "
+                "made in `forward` gets new random weights at every call: `forward` must use those of `__init__`."
+            )
+    return found
+
+
+def _tensor(array: np.ndarray, like: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(array).to(like.dtype)  # shares the array's memory: a change in place is noticed
+
+
+def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> list:
+    """Gives the module the wanted parameters, and returns them in that order."""
+    import torch
+
+    there = dict(module.named_parameters())
+    has = ", ".join(f"`{name}`" for name in there) or "none"
+    for name, array in wanted.items():
+        if name not in there:
+            raise WrongModule(
+                f"After `__init__` the module has no parameter `{name}` (it has: {has}). Make the four nn.Linear there, "
+                "under the names in the docstring; one that is made in `forward` is new and random at every call."
+            )
+        if there[name].shape != array.shape:
+            shape, expected = tuple(there[name].shape), array.shape
+            raise WrongModule(
+                f"`{name}` has shape {shape}; expected {expected}: from d_model numbers, all heads at once."
+            )
+    linear = [name.partition(".")[0] for name in wanted]
+    if extra := [name for name in there if name.partition(".")[0] in linear and name not in wanted]:
+        raise WrongModule(
+            f"With bias=False there must be no `{extra[0]}`: hand `bias` on to every nn.Linear."
+        )
+    with torch.no_grad():
+        for name, array in wanted.items():
+            there[name].copy_(torch.from_numpy(array))
+    return [there[name] for name in wanted]
+
+
+def _step(parameters: Mapping[str, torch.Tensor], found: Any) -> None:
+    """A step of gradient descent on the mean square of the output."""
+    import torch
+
+    if not (tensors := _tensors(found)):
+        return  # not of the right form: the report says so
+    output = tensors[0]
+    if not output.requires_grad:
+        raise WrongModule(
+            "The output has no gradient, so the module cannot be trained. `detach`, `no_grad` and a way through "
+            "NumPy cut it off: compute with tensors from beginning to end."
+        )
+    output.square().mean().backward()
+    if without := [name for name, parameter in parameters.items() if parameter.grad is None]:
+        raise WrongModule(
+            f"No gradient reaches `{without[0]}`: the output does not depend on it, or not through tensors. Follow the "
+            "way from this layer to the output."
+        )
+    with torch.no_grad():
+        for parameter in parameters.values():
+            parameter -= 0.5 * parameter.grad
+
+
+def _differ(found: Any, again: Any) -> bool:
+    import torch
+
+    return any(
+        not torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
+        for one, other in zip(_tensors(found), _tensors(again), strict=False)
+    )
+
+
+def _tensors(found: Any) -> list[torch.Tensor]:
+    """Those of output and weights that are tensors. What is not of the right form is left to the report."""
+    import torch
+
+    if isinstance(found, Mapping):
+        found = [found.get(name) for name in ("output", "weights")]
+    return (
+        [part for part in found if isinstance(part, torch.Tensor)] if isinstance(found, (tuple, list)) else []
+    )
+
+
+MultiHeadAttention = Exercise(
+    name="MultiHeadAttention",
+    returns=("output", "weights"),
+    cases=(
+        Case("self-attention: query = key = value of shape (2, 5, 12), 3 heads", _self_attention),
+        Case("query (2, 5, 12); key and value (2, 7, 12) differ from each other", _module(2, 5, 7, 12, 3)),
+        Case("padding: a mask for each sentence, (2, 1, 7)", _module(2, 5, 7, 12, 3, mask=(2, 1, 7))),
+        Case("a mask row for each query, (5, 7)", _module(2, 5, 7, 12, 3, mask=(5, 7))),
+        Case(
+            "as many sentences as heads, 3, with a mask for each sentence",
+            _module(3, 5, 7, 12, 3, mask=(3, 5, 7)),
+        ),
+        Case("a query that may look at nothing", _module_blocked_query),
+        Case("without biases: bias=False, 2 heads", _module(3, 4, 6, 10, 2, bias=False)),
+        Case("a single head", _module(2, 4, 5, 6, 1)),
+        Case("after one step of gradient descent", _module(2, 5, 7, 12, 3, trained=True)),
+        Case("blocked keys and values changed", _module_blocked_changed, blocked_words_count_for_nothing),
+    ),
+    properties=(each_head_shares_out, blocked_in_every_head),
+    call=_call_module,
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- count_parameters
+
+
+def _sizes(bias: bool):
+    """Sizes from ranges that do not overlap: none can be taken for another."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "d_model": int(rng.integers(40, 80)),
+            "num_heads": int(rng.integers(2, 5)),
+            "d_k": int(rng.integers(5, 10)),
+            "d_v": int(rng.integers(11, 20)),
+            "bias": bias,
+        }
+
+    return inputs
+
+
+def _as_in_the_paper(**more: bool):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        num_heads, d_k = int(rng.integers(3, 13)), int(rng.integers(16, 65))
+        return {"d_model": num_heads * d_k, "num_heads": num_heads, "d_k": d_k, "d_v": d_k, **more}
+
+    return inputs
+
+
+count_parameters = Exercise(
+    name="count_parameters",
+    returns=("parameters",),
+    cases=(
+        Case(
+            "d_k = d_v = d_model / num_heads, as in the paper, without biases", _as_in_the_paper(bias=False)
+        ),
+        Case("the same, with biases, as they are by default", _as_in_the_paper()),
+        Case("other sizes, without biases", _sizes(False)),
+        Case("other sizes, with biases", _sizes(True)),
+        Case("a single head of other sizes", lambda rng: {**_sizes(True)(rng), "num_heads": 1}),
+    ),
+)

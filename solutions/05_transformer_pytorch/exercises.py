@@ -1,0 +1,1082 @@
+"""Lab 05: the encoder-decoder Transformer of Vaswani et al. (2017) in PyTorch, trained to translate.
+
+A check constructs the learner's class with small sizes that all differ, and sets every parameter by its name, so
+that nothing depends on a framework's seed. Dropout is tried at rate 1: then a sub-layer's output is dropped as a
+whole in training, and not at all in evaluation, and both are exact. What decodes is given a scripted model, whose
+best sentence is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.torch_modules import PlainDescent, built, call_with_tensors, one_thread, tensors
+from course_utils.cases.translation import (
+    BATCH,
+    BOS,
+    EOS,
+    INNER,
+    LAYER,
+    LAYERS,
+    LENGTHS,
+    PAD,
+    SOURCE_LEN,
+    SOURCE_WORDS,
+    TARGET_LEN,
+    TARGET_LENGTHS,
+    TARGET_WORDS,
+    WIDTH,
+    feed_forward_weights,
+    linear,
+    norm,
+    real_words,
+    future_words_change_nothing,
+    outputs_follow_their_words,
+    padding_changes_no_loss,
+    padding_changes_no_real_word,
+    past_is_untouched,
+    source_padding_changes_nothing,
+    stops_when_all_have_ended,
+    target_mask,
+)
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import (
+    at_words,
+    normal,
+    together,
+    trained_in_training_mode,
+    weights_have_moved,
+)
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+# The head size is 5. No two sizes are equal.
+
+READY_MADE = (  # what would do the work of the layers
+    "torch.nn.Transformer",
+    "torch.nn.TransformerEncoder",
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerDecoder",
+    "torch.nn.TransformerDecoderLayer",
+)
+
+# ---------------------------------------------------------------------------------- calling a learner's code
+
+
+def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
+    """A call that constructs a module and runs it, without gradients, on the named inputs."""
+
+    def call(learner: Callable, inputs: Inputs) -> Any:
+        import torch
+
+        given = {name: value for name, value in tensors(inputs).items() if name in names}
+        with torch.no_grad(), one_thread():
+            module = built(learner, inputs)
+            try:
+                inspect.signature(module.forward).bind(**given)
+            except TypeError:  # renamed parameters; the forward of an nn.Sequential
+                return module(*given.values())
+            return module(**given)
+
+    return call
+
+
+# ---------------------------------------------------------------------------------- inputs
+
+
+def _attention(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
+    roles = ("w_query", "w_key", "w_value", "w_output")
+    return {
+        key: array for role in roles for key, array in linear(rng, f"{name}.{role}", WIDTH, WIDTH).items()
+    }
+
+
+def _encoder_layer(rng: np.random.Generator, prefix: str = "") -> dict[str, np.ndarray]:
+    return {
+        **_attention(rng, f"{prefix}self_attention"),
+        **feed_forward_weights(rng, f"{prefix}feed_forward"),
+        **norm(rng, f"{prefix}norm1"),
+        **norm(rng, f"{prefix}norm2"),
+    }
+
+
+def _decoder_layer(rng: np.random.Generator, prefix: str = "") -> dict[str, np.ndarray]:
+    return {
+        **_encoder_layer(rng, prefix),
+        **_attention(rng, f"{prefix}cross_attention"),
+        **norm(rng, f"{prefix}norm3"),
+    }
+
+
+def _stack(
+    rng: np.random.Generator,
+    layer: Callable[..., dict[str, np.ndarray]],
+    words: int,
+    norm_first: bool,
+    prefix: str = "",
+) -> dict[str, np.ndarray]:
+    weights = {f"{prefix}embedding.weight": f32(normal(rng, words, WIDTH, scale=WIDTH**-0.5))}
+    for number in range(LAYERS):
+        weights |= layer(rng, f"{prefix}layers.{number}.")
+    return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
+
+
+def source_mask(source_len: int = SOURCE_LEN) -> np.ndarray:
+    """(batch, 1, 1, src_len), True at the source sentences' words."""
+    return real_words(LENGTHS, source_len)[:, None, None, :].copy()
+
+
+def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
+    ids = rng.integers(4, words, (len(lengths), longest))
+    return np.where(real_words(lengths, longest), ids, PAD)
+
+
+# ---------------------------------------------------------------------------------- layer_norm
+
+
+def _layer_norm(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1e-6):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "x": f32(normal(rng, *shape, scale=scale) + shift),
+            "gamma": f32(rng.uniform(0.4, 1.6, shape[-1])),
+            "beta": f32(normal(rng, shape[-1], scale=0.5)),
+            "eps": eps,
+        }
+
+    return inputs
+
+
+def _constant_rows(rng: np.random.Generator) -> Inputs:
+    """Eight features: whichever way a mean of eight equal numbers is computed, nothing is rounded."""
+    inputs = _layer_norm(3, 4, 8)(rng)
+    x = inputs["x"].copy()
+    x[0] = 0.5
+    return {**inputs, "x": x}
+
+
+def _others_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _layer_norm(4, 5, 6)(rng)  # of two numbers only their order would count
+    x = f32(normal(rng, 4, 5, 6))
+    x[1, 0] = inputs["x"][1, 0]
+    return [inputs, {**inputs, "x": x}]
+
+
+def every_word_by_itself(runs: list[Run]) -> np.ndarray:
+    """Changing all other words, in this sentence and in the others, does not change a word's own result."""
+    return np.isclose(runs[0][1]["output"][1, 0], runs[1][1]["output"][1, 0], atol=1e-4)
+
+
+def rows_are_standardised(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """With γ and β undone, every row has mean 0 and variance 1."""
+    if (inputs["x"].var(axis=-1) < 1e-2).any():
+        return None  # eps has its share there
+    rows = (outputs["output"] - inputs["beta"]) / inputs["gamma"]
+    return np.isclose(rows.mean(axis=-1), 0, atol=1e-3) & np.isclose(rows.var(axis=-1), 1, atol=1e-3)
+
+
+layer_norm = Exercise(
+    name="layer_norm",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("one sentence: x of shape (5, 6)", _layer_norm(5, 6)),
+        Case("a batch: x of shape (3, 5, 8)", _layer_norm(3, 5, 8)),
+        Case("rows that hardly vary: eps counts", _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=1e-5)),
+        Case("a sentence of rows of equal numbers: their variance is 0", _constant_rows),
+        Case("all other words changed", _others_changed, every_word_by_itself),
+    ),
+    properties=(rows_are_standardised,),
+    bypasses=(
+        "torch.nn.LayerNorm",
+        "torch.nn.functional.layer_norm",
+        "torch.layer_norm",
+        "torch.native_layer_norm",
+        "keras.layers.LayerNormalization",
+        "keras.ops.layer_normalization",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- FeedForward
+
+
+def _feed_forward_inputs(*lead: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
+            "weights": {
+                name.removeprefix("feed_forward."): array
+                for name, array in feed_forward_weights(rng, "feed_forward").items()
+            },
+            "x": f32(normal(rng, *lead, WIDTH)),
+        }
+
+    return inputs
+
+
+def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
+    return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
+
+
+feed_forward = Exercise(
+    name="FeedForward",
+    returns=("output",),
+    call=_call_module("x"),
+    cases=(
+        Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
+        Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN)),
+        Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- EncoderLayer
+
+
+def _encoder_layer_inputs(
+    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {**LAYER, "dropout_rate": dropout_rate, "norm_first": norm_first},
+            "weights": _encoder_layer(rng),
+            "x": f32(normal(rng, BATCH, SOURCE_LEN, WIDTH)),
+            "training": training,
+            **({"mask": source_mask()} if masked else {}),
+        }
+
+    return inputs
+
+
+def _encoder_layer_reordered(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder_layer_inputs()(rng)
+    return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
+
+
+def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder_layer_inputs()(rng)
+    more = np.concatenate([inputs["x"], f32(normal(rng, BATCH, 2, WIDTH))], axis=1)
+    masks = [
+        np.broadcast_to(np.arange(n) < SOURCE_LEN, (BATCH, 1, 1, n)).copy()
+        for n in (SOURCE_LEN, SOURCE_LEN + 2)
+    ]
+    return [{**inputs, "mask": masks[0]}, {**inputs, "x": more, "mask": masks[1]}]
+
+
+encoder_layer = Exercise(
+    name="EncoderLayer",
+    returns=("output",),
+    call=_call_module("x", "mask"),
+    uses=("FeedForward",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("post-norm, no mask", _encoder_layer_inputs()),
+        Case("post-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True)),
+        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True, norm_first=True)),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_layer_inputs(dropout_rate=1.0)),
+        Case(
+            "training mode with dropout_rate=1: only the residual path is left",
+            _encoder_layer_inputs(dropout_rate=1.0, training=True),
+        ),
+        Case(
+            "the same, pre-norm: in training mode the layer gives x itself, in evaluation mode it does not",
+            together(
+                _encoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _encoder_layer_inputs(dropout_rate=1.0, norm_first=True),
+            ),
+        ),
+        Case("the words in reverse order", _encoder_layer_reordered, outputs_follow_their_words),
+        Case("two more words of padding", _encoder_layer_padded, padding_changes_no_real_word),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- Encoder
+
+
+def _encoder_inputs(
+    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
+        return {
+            "config": {
+                "num_layers": LAYERS,
+                **LAYER,
+                "source_vocab_size": SOURCE_WORDS,
+                "max_len": 11,
+                "dropout_rate": dropout_rate,
+                "norm_first": norm_first,
+            },
+            "weights": _stack(rng, _encoder_layer, SOURCE_WORDS, norm_first),
+            "source_ids": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
+            "training": training,
+            **({"mask": source_mask()} if masked else {}),
+        }
+
+    return inputs
+
+
+def _single_sentence(rng: np.random.Generator) -> Inputs:
+    inputs = _encoder_inputs()(rng)
+    return {**inputs, "source_ids": inputs["source_ids"][:1]}
+
+
+def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder_inputs(masked=True)(rng)
+    other = _ids(rng, np.full(BATCH, SOURCE_LEN), SOURCE_LEN, SOURCE_WORDS)
+    real = real_words(LENGTHS, SOURCE_LEN)
+    return [inputs, {**inputs, "source_ids": np.where(real, inputs["source_ids"], other)}]
+
+
+def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
+    """What stands in the padding changes the memory of no real word."""
+    real = real_words(LENGTHS, SOURCE_LEN)
+    return np.isclose(runs[0][1]["memory"][real], runs[1][1]["memory"][real], atol=1e-4)
+
+
+encoder = Exercise(
+    name="Encoder",
+    returns=("memory",),
+    call=_call_module("source_ids", "mask"),
+    uses=("EncoderLayer",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("post-norm, 2 layers, no mask", _encoder_inputs()),
+        Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
+        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_inputs(dropout_rate=1.0)),
+        Case(
+            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
+            _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+        ),
+        Case("a batch of one sentence", _single_sentence),
+        Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- DecoderLayer
+
+
+def _decoder_layer_inputs(
+    masked: bool = False,
+    norm_first: bool = False,
+    dropout_rate: float = 0.0,
+    training: bool = False,
+    source_len: int = SOURCE_LEN,
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {**LAYER, "dropout_rate": dropout_rate, "norm_first": norm_first},
+            "weights": _decoder_layer(rng),
+            "x": f32(normal(rng, BATCH, TARGET_LEN, WIDTH)),
+            "memory": f32(normal(rng, BATCH, source_len, WIDTH)),
+            "training": training,
+            **({"target_mask": target_mask(), "source_mask": source_mask(source_len)} if masked else {}),
+        }
+
+    return inputs
+
+
+def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _decoder_layer_inputs(masked=True)(rng)
+    x = inputs["x"].copy()
+    x[:, 4:] = f32(normal(rng, BATCH, TARGET_LEN - 4, WIDTH))
+    return [inputs, {**inputs, "x": x}]
+
+
+def _source_padding_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _decoder_layer_inputs(masked=True)(rng)
+    real = real_words(LENGTHS, SOURCE_LEN)[..., None]
+    other = f32(normal(rng, BATCH, SOURCE_LEN, WIDTH))
+    return [inputs, {**inputs, "memory": np.where(real, inputs["memory"], other)}]
+
+
+def source_padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
+    """Changing the memory at the source's padding changes no output."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def both_weights_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each row of both attention weights sums to 1, and what a mask blocks gets exactly 0."""
+    fine = True
+    for name, mask in (("self_weights", "target_mask"), ("cross_weights", "source_mask")):
+        weights = outputs[name]
+        fine &= np.isclose(weights.sum(axis=-1), 1, atol=1e-4).all() and (weights >= 0).all()
+        if mask in inputs:
+            fine &= not weights[~np.broadcast_to(inputs[mask], weights.shape)].any()
+    return np.array(fine)
+
+
+decoder_layer = Exercise(
+    name="DecoderLayer",
+    returns=("output", "self_weights", "cross_weights"),
+    call=_call_module("x", "memory", "target_mask", "source_mask"),
+    uses=("FeedForward",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("post-norm, no masks: 6 target words, 7 source words", _decoder_layer_inputs()),
+        Case("post-norm, both masks", _decoder_layer_inputs(masked=True)),
+        Case("pre-norm, both masks", _decoder_layer_inputs(masked=True, norm_first=True)),
+        Case(
+            "post-norm, both masks: 6 target words, 6 source words",
+            _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
+        ),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_layer_inputs(dropout_rate=1.0)),
+        Case(
+            "training mode with dropout_rate=1: only the residual path is left",
+            _decoder_layer_inputs(dropout_rate=1.0, training=True),
+        ),
+        Case(
+            "the same, pre-norm: the layer gives x itself",
+            _decoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+        ),
+        Case("target words 4 and 5 changed", _future_words_changed, past_is_untouched),
+        Case("the memory changed at its padding", _source_padding_changed, source_padding_is_never_looked_at),
+    ),
+    properties=(both_weights_are_shares,),
+)
+
+# ---------------------------------------------------------------------------------- Decoder
+
+
+def _decoder_inputs(
+    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
+        return {
+            "config": {
+                "num_layers": LAYERS,
+                **LAYER,
+                "target_vocab_size": TARGET_WORDS,
+                "max_len": 11,
+                "dropout_rate": dropout_rate,
+                "norm_first": norm_first,
+            },
+            "weights": _stack(rng, _decoder_layer, TARGET_WORDS, norm_first),
+            "target_ids": _ids(rng, lengths, TARGET_LEN, TARGET_WORDS),
+            "memory": f32(normal(rng, BATCH, SOURCE_LEN, WIDTH)),
+            "training": training,
+            **({"target_mask": target_mask(), "source_mask": source_mask()} if masked else {}),
+        }
+
+    return inputs
+
+
+def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    value = _call_module("target_ids", "memory", "target_mask", "source_mask")(learner, inputs)
+    output, weights = _pair(value, "(output, cross_weights)")
+    return {"output": output, "cross_weights": _all_layers(weights)}
+
+
+def _pair(value: Any, names: str) -> tuple[Any, Any]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"it returned a {type(value).__name__}; expected two values: {names}.")
+    return value[0], value[1]
+
+
+def _all_layers(weights: Any) -> np.ndarray:
+    """(num_layers, batch, heads, tgt_len, src_len) of a list with an entry a layer."""
+    import torch
+
+    if not isinstance(weights, torch.Tensor | list | tuple) or not len(weights):
+        raise TypeError("cross_weights is no list with one entry for each layer.")
+    return np.stack([layer.detach().numpy() for layer in weights])
+
+
+decoder = Exercise(
+    name="Decoder",
+    returns=("output", "cross_weights"),
+    call=_call_decoder,
+    uses=("DecoderLayer",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("post-norm, 2 layers, no masks", _decoder_inputs()),
+        Case("post-norm, both masks", _decoder_inputs(masked=True)),
+        Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_inputs(dropout_rate=1.0)),
+        Case(
+            "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
+            _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- make_masks
+
+
+def _two_batches(
+    pairs: int, source: tuple[int, int], target: tuple[int, int], padded: bool = True, pad_id: int = PAD
+):
+    """So many pairs. ``source`` and ``target``: least and greatest number of columns; one sentence fills them."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made: dict[str, Any] = {}
+        for name, (least, most) in (("source_ids", source), ("target_ids", target)):
+            longest = int(rng.integers(least, most + 1))
+            lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
+            lengths[rng.integers(pairs)] = longest
+            ids = rng.integers(20, 50, (pairs, longest))
+            made[name] = np.where(real_words(lengths, longest), ids, pad_id)
+        return made if pad_id == PAD else {**made, "pad_id": pad_id}
+
+    return inputs
+
+
+def future_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No target position may attend to a later one, and each real one may attend to itself."""
+    mask = outputs["target_mask"]
+    real = (inputs["target_ids"] != inputs.get("pad_id", PAD))[:, None]
+    itself = np.diagonal(mask, axis1=-2, axis2=-1)
+    return np.array(not np.triu(mask, 1).any() and itself[real].all())
+
+
+make_masks = Exercise(
+    name="make_masks",
+    returns=("source_mask", "target_mask"),
+    call=call_with_tensors,
+    cases=(
+        Case("three pairs of sentences, padded", _two_batches(3, (9, 14), (5, 8))),
+        Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
+        Case("padded with another id: pad_id=9", _two_batches(3, (5, 7), (8, 14), pad_id=9)),
+        Case("a batch without any padding", _two_batches(4, (16, 30), (5, 15), padded=False)),
+        Case("targets of a single word, which sees itself", _two_batches(3, (6, 20), (1, 1))),
+    ),
+    properties=(future_is_blocked,),
+    bypasses=("torch.nn.Transformer.generate_square_subsequent_mask",),
+)
+
+# ---------------------------------------------------------------------------------- Transformer
+
+
+def _transformer_inputs(
+    padded: bool = False,
+    norm_first: bool = False,
+    dropout_rate: float = 0.0,
+    source_len: int = SOURCE_LEN,
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
+        target_lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
+        return {
+            "config": {
+                "num_layers": LAYERS,
+                **LAYER,
+                "source_vocab_size": SOURCE_WORDS,
+                "target_vocab_size": TARGET_WORDS,
+                "max_len": 11,
+                "dropout_rate": dropout_rate,
+                "norm_first": norm_first,
+            },
+            "weights": {
+                **_stack(rng, _encoder_layer, SOURCE_WORDS, norm_first, "encoder."),
+                **_stack(rng, _decoder_layer, TARGET_WORDS, norm_first, "decoder."),
+                **linear(rng, "final_linear", TARGET_WORDS, WIDTH),
+            },
+            "source_ids": _ids(rng, lengths, source_len, SOURCE_WORDS),
+            "target_ids": _ids(rng, target_lengths, TARGET_LEN, TARGET_WORDS),
+        }
+
+    return inputs
+
+
+def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    logits, weights = _pair(
+        _call_module("source_ids", "target_ids")(learner, inputs), "(logits, cross_weights)"
+    )
+    real = inputs["target_ids"] != PAD
+    return {
+        "logits": logits if logits is None else at_words(logits, real),
+        "cross_weights": np.stack([at_words(layer, real) for layer in _all_layers(weights)]),
+    }
+
+
+def _source_padded(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _transformer_inputs(padded=True)(rng)
+    more = np.pad(inputs["source_ids"], ((0, 0), (0, 2)), constant_values=PAD)
+    return [inputs, {**inputs, "source_ids": more}]
+
+
+def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _transformer_inputs()(rng)
+    ids = inputs["target_ids"].copy()
+    ids[:, 4:] = 4 + (ids[:, 4:] - 3) % (TARGET_WORDS - 4)  # other words
+    return [inputs, {**inputs, "target_ids": ids}]
+
+
+transformer = Exercise(
+    name="Transformer",
+    returns=("logits", "cross_weights"),
+    call=_call_transformer,
+    uses=("Encoder", "Decoder", "make_masks"),
+    bypasses=READY_MADE,
+    cases=(
+        Case("post-norm, no padding", _transformer_inputs()),
+        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
+        Case("pre-norm, padded source and target", _transformer_inputs(padded=True, norm_first=True)),
+        Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _transformer_inputs(dropout_rate=1.0)),
+        Case("two more columns of padding in the source", _source_padded, source_padding_changes_nothing),
+        Case("target words 4 and 5 changed", _target_ends_changed, future_words_change_nothing),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- shift_right
+
+
+def _labels(lengths: Sequence[int], longest: int, bos_id: int | None = None):
+    """Sentences of different words with EOS at their end, then padding. ``lengths`` count EOS."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = rng.permuted(np.tile(np.arange(10, 40), (len(lengths), 1)), axis=1)[:, :longest]
+        labels = np.where(real_words(np.array(lengths), longest), words, PAD)
+        labels[np.arange(len(lengths)), np.array(lengths) - 1] = EOS
+        return {"labels": labels} if bos_id is None else {"labels": labels, "bos_id": bos_id}
+
+    return inputs
+
+
+def input_lags_one_word_behind(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """At every position but the first, the decoder reads the label of the position before."""
+    return outputs["decoder_input"][:, 1:] == inputs["labels"][:, :-1]
+
+
+shift_right = Exercise(
+    name="shift_right",
+    returns=("decoder_input",),
+    call=call_with_tensors,
+    cases=(
+        Case("one sentence of 4 words and EOS", _labels((5,), 5)),
+        Case("three sentences of 2, 5 and 3 words and EOS, padded", _labels((3, 6, 4), 6)),
+        Case("two sentences in a table that is longer than both", _labels((2, 4), 7)),
+        Case("another id for the beginning: bos_id=7", _labels((4, 3), 4, bos_id=7)),
+    ),
+    properties=(input_lags_one_word_behind,),
+)
+
+# ---------------------------------------------------------------------------------- label_smoothed_loss
+
+
+def _loss(
+    lengths: Sequence[int], longest: int, words: int, smoothing: float, scale: float = 1.5, pad_id: int = PAD
+):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        ids = rng.integers(1, words, (len(lengths), longest))
+        ids = np.where(ids == pad_id, words - 1 if pad_id != words - 1 else 1, ids)
+        labels = np.where(real_words(np.array(lengths), longest), ids, pad_id)
+        logits = normal(rng, len(lengths), longest, words, scale=scale)
+        # So that nothing wrong goes unnoticed by chance: the first sentence is easy, the last one hard,
+        # and what is spent on the padding's column costs much.
+        easy = np.broadcast_to(np.linspace(4, 0, len(lengths))[:, None], labels.shape)[..., None]
+        at_label = np.take_along_axis(logits, labels[..., None], axis=-1)
+        np.put_along_axis(logits, labels[..., None], at_label + easy, axis=-1)
+        logits[..., pad_id] -= 10
+        made = {
+            "logits": f32(logits),
+            "labels": labels,
+            "smoothing": smoothing,
+        }
+        return made if pad_id == PAD else {**made, "pad_id": pad_id}
+
+    return inputs
+
+
+def _huge_logits(rng: np.random.Generator) -> Inputs:
+    inputs = _loss((3, 5), 5, 8, 0.1)(rng)
+    return {**inputs, "logits": f32(100 * inputs["logits"])}
+
+
+def _loss_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _loss((3, 6, 4), 6, 11, 0.1)(rng)
+    more = f32(normal(rng, 3, 4, 11))
+    return [
+        inputs,
+        {
+            **inputs,
+            "logits": np.concatenate([inputs["logits"], more], axis=1),
+            "labels": np.pad(inputs["labels"], ((0, 0), (0, 4)), constant_values=PAD),
+        },
+    ]
+
+
+def loss_is_a_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The loss is one finite number."""
+    return np.array(np.isfinite(outputs["loss"]).all() and outputs["loss"].ndim == 0)
+
+
+label_smoothed_loss = Exercise(
+    name="label_smoothed_loss",
+    returns=("loss",),
+    call=call_with_tensors,
+    cases=(
+        Case("no padding, no smoothing: plain cross-entropy", _loss((4, 4, 4), 4, 9, 0.0)),
+        Case("no padding, smoothing 0.1", _loss((4, 4, 4), 4, 9, 0.1)),
+        Case("sentences of 3, 6 and 4 words, smoothing 0.1", _loss((3, 6, 4), 6, 11, 0.1)),
+        Case("sentences of 7 and 1 words, smoothing 0.3", _loss((7, 1), 7, 10, 0.3)),
+        Case("padded with another id: pad_id=6", _loss((5, 2, 4), 5, 8, 0.2, pad_id=6)),
+        Case("logits of several hundred", _huge_logits),
+        Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
+    ),
+    properties=(loss_is_a_finite_number,),
+)
+
+# ---------------------------------------------------------------------------------- warmup_schedule
+
+
+def _rate(of_warmup: Sequence[float], factor: bool = False):
+    """Rates at these parts of the warm-up's length, which is drawn, a multiple of 4; at 0 stands the first step."""
+
+    def inputs(rng: np.random.Generator) -> list[Inputs]:
+        drawn = {
+            "d_model": int(rng.integers(64, 600)),
+            "warmup_steps": 4 * int(rng.integers(50, 200)),
+            "factor": round(rng.uniform(0.4, 0.9), 2) if factor else 1.0,
+        }
+        return [{"step": max(1, round(part * drawn["warmup_steps"])), **drawn} for part in of_warmup]
+
+    return inputs
+
+
+def peak_at_the_end_of_warmup(runs: list[Run]) -> np.ndarray:
+    """The rate grows in proportion to the step until the warm-up ends, then falls with the step's square root."""
+    half, three_quarters, peak, twice, four_times = (run[1]["rate"] for run in runs)
+    return np.isclose(
+        [half / peak, three_quarters / peak, twice / peak, four_times / peak],
+        [0.5, 0.75, 0.5**0.5, 0.5],
+        rtol=1e-3,
+    )
+
+
+warmup_schedule = Exercise(
+    name="warmup_schedule",
+    returns=("rate",),
+    rtol=1e-4,
+    atol=1e-10,
+    cases=(
+        Case("the first step", _rate([0])),
+        Case("a step in the warm-up", _rate([0.33])),
+        Case("the last step of the warm-up", _rate([1])),
+        Case("long after the warm-up, with a factor below 1", _rate([5], factor=True)),
+        Case("before, at and after the peak", _rate([0.5, 0.75, 1, 2, 4]), peak_at_the_end_of_warmup),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- train_step
+
+
+def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
+    """A model that is called like the Transformer, small enough to follow by hand; notes the mode it ran in."""
+    import torch
+
+    class TinyModel(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, array in weights.items():
+                self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.modes: list[bool] = []
+
+        def forward(self, source_ids: torch.Tensor, target_ids: torch.Tensor) -> tuple[torch.Tensor, None]:
+            self.modes.append(self.training)
+            source = self.source_embedding[source_ids].mean(dim=1, keepdim=True)
+            hidden = torch.tanh(self.target_embedding[target_ids] + source)
+            return hidden @ self.output_weight, None
+
+    return TinyModel()
+
+
+def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        width, steps = 5, []
+        for number, rate in enumerate(rates):
+            lengths = TARGET_LENGTHS - number if padded else np.full(BATCH, TARGET_LEN - number)
+            labels = _ids(rng, lengths, TARGET_LEN - number, TARGET_WORDS)
+            labels[np.arange(BATCH), lengths - 1] = EOS
+            steps.append(
+                {
+                    "source_ids": _ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS),
+                    "labels": labels,
+                    "learning_rate": rate,
+                    "smoothing": smoothing,
+                }
+            )
+        return {
+            "weights": {
+                "source_embedding": f32(normal(rng, SOURCE_WORDS, width)),
+                "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
+                "output_weight": f32(normal(rng, width, TARGET_WORDS)),
+            },
+            "steps": steps,
+        }
+
+    return inputs
+
+
+def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    model = _tiny_model(inputs["weights"]).eval()  # as an evaluation may have left it
+    optimizer = PlainDescent(model.parameters(), lr=0.01)
+    with one_thread():
+        given = {"model": model, "optimizer": optimizer}
+        losses = [call_function(learner, given | tensors(step)) for step in inputs["steps"]]
+    if any(loss is None for loss in losses):
+        raise TypeError("it returned None instead of the loss.")
+    return {
+        "losses": np.array([float(loss) for loss in losses]),
+        "in_training": np.array(bool(model.modes) and all(model.modes)),
+        **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
+    }
+
+
+train_step = Exercise(
+    name="train_step",
+    returns=("losses", "in_training", "source_embedding", "target_embedding", "output_weight"),
+    call=_call_train_step,
+    uses=("shift_right", "label_smoothed_loss"),
+    cases=(
+        Case("one step, no padding", _steps([0.5])),
+        Case("one step with padded targets, smoothing 0.2", _steps([0.5], padded=True, smoothing=0.2)),
+        Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
+    ),
+    properties=(trained_in_training_mode, weights_have_moved),
+)
+
+# ---------------------------------------------------------------------------------- decoding
+
+
+class ScriptedModel:
+    """Stands in for a trained Transformer: it is called like one, and what it wants to say is written down.
+
+    ``model(source_ids, target_ids)`` gives (logits (batch, tgt_len, vocabulary), None). The logits at a position
+    depend on the target's ids up to there.
+
+    Args:
+        probabilities: target ids after BOS -> id of the next word -> its probability; what is not named shares
+            the rest. A prefix that is not there is one that a good search does not ask about: it ends.
+        words: size of the vocabulary.
+        by_source: whether the first key of a prefix is the id of the source's first word, so that every sentence
+            of a batch has a script of its own.
+        bos_id, eos_id, pad_id: the special ids.
+        order: all ids; those that share the rest get shares that grow in this order.
+
+    Attributes:
+        asked_in_vain: how often it was asked to continue sentences that had all ended already.
+    """
+
+    def __init__(
+        self,
+        probabilities: Mapping[tuple[int, ...], Mapping[int, float]],
+        words: int,
+        by_source: bool = False,
+        bos_id: int = BOS,
+        eos_id: int = EOS,
+        pad_id: int = PAD,
+        order: Sequence[int] = (),
+    ) -> None:
+        self.probabilities, self.words, self.by_source = probabilities, words, by_source
+        self.order = list(order) or list(range(words))
+        self.bos_id, self.eos_id, self.pad_id = bos_id, eos_id, pad_id
+        self.asked_in_vain = 0
+
+    def train(self, mode: bool = True) -> ScriptedModel:
+        """As of a module: nothing changes."""
+        return self
+
+    eval = train
+
+    def __call__(self, source_ids: Any, target_ids: Any) -> tuple[torch.Tensor, None]:
+        import torch
+
+        sources, targets = np.asarray(source_ids), np.asarray(target_ids)
+        if sources.ndim != 2 or targets.ndim != 2 or len(sources) not in (1, len(targets)):
+            raise ValueError(
+                f"the model was called with ids of the shapes {sources.shape} and {targets.shape}; it takes "
+                "(batch, src_len) and (batch, tgt_len)."
+            )
+        ended = np.isin(targets[:, 1:], (self.eos_id, self.pad_id)).any(axis=1)
+        self.asked_in_vain += bool(ended.all())
+        logits = np.empty((*targets.shape, self.words), dtype=np.float32)
+        for row, target in enumerate(targets.tolist()):
+            source = sources[row % len(sources), 0]
+            for position in range(len(target)):
+                logits[row, position] = self._logits(int(source), target[: position + 1])
+        return torch.from_numpy(logits), None
+
+    def _logits(self, source: int, prefix: list[int]) -> np.ndarray:
+        said = [self.eos_id if word == self.pad_id else word for word in prefix[1:]]
+        key = (source, *said) if self.by_source else tuple(said)
+        named = self.probabilities.get(key, {}) if prefix[0] == self.bos_id else {}
+        named = named or {self.eos_id: 0.6}
+        others = [word for word in self.order if word not in named]
+        # Other shares at every length: else "x y" and "y x" would be equally probable, and rounding would choose.
+        shares = np.linspace(1, 1.5 + 0.1 * len(prefix), len(others))
+        rest = (1 - sum(named.values())) * shares / shares.sum()
+        probabilities = np.empty(self.words)
+        probabilities[list(named)] = list(named.values())
+        probabilities[others] = rest
+        # Logits are no log-probabilities: any number may be added to all of them.
+        return np.log(probabilities) + 1.5 + 0.7 * len(prefix) + 0.1 * self.order.index(prefix[-1])
+
+
+def _normalised(ids: Any, width: int, pad_id: int) -> np.ndarray:
+    """Sentences (lists, or rows of a tensor) as an array with at least ``width`` columns, padded at the end."""
+    rows = [[int(word) for word in row] for row in ids]
+    width = max([width, *map(len, rows)])
+    return np.array([row + [pad_id] * (width - len(row)) for row in rows], dtype=np.int64)
+
+
+def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
+    """A batch of sentences of which each is the most probable continuation at every step.
+
+    After its end a script goes on with other words, and so does not hide who reads on.
+    """
+    special = {"bos_id": BOS, "eos_id": EOS, "pad_id": PAD, **(ids or {})}
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names = 10 + rng.permutation(len(lengths))
+        probabilities: dict[tuple[int, ...], dict[int, float]] = {}
+        for name, length in zip(names.tolist(), lengths, strict=True):
+            words = [int(word) for word in rng.permutation(np.arange(10, 30))[: max_len + 2]]
+            script = [*words[:length], special["eos_id"], *words[length:]]
+            for place, word in enumerate(script):
+                probabilities[(name, *script[:place])] = {word: 0.7}
+        source = rng.integers(10, 30, (len(lengths), 3))
+        source[:, 0] = names
+        model = ScriptedModel(probabilities, words=30, by_source=True, **special)
+        return {"model": model, "source_ids": source, "max_len": max_len, **special}
+
+    return inputs
+
+
+def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    ids = call_with_tensors(learner, inputs)
+    if ids is None:
+        raise TypeError("it returned None instead of the ids.")
+    return {
+        "ids": _normalised(ids, inputs["max_len"], inputs["pad_id"]),
+        "stopped": np.array(inputs["model"].asked_in_vain == 0),
+    }
+
+
+greedy_decode = Exercise(
+    name="greedy_decode",
+    returns=("ids", "stopped"),
+    call=_call_greedy,
+    cases=(
+        Case("one sentence of 4 words", _scripts((4,), 9)),
+        Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
+        Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
+        Case(
+            "other ids: pad 5, begin 6, end 7",
+            _scripts((2, 4), 7, {"pad_id": 5, "bos_id": 6, "eos_id": 7}),
+        ),
+    ),
+    properties=(stops_when_all_have_ended,),
+)
+
+# ---------------------------------------------------------------------------------- beam_search
+
+END = "end"
+_Tree = Mapping[str, Mapping[str, float]]
+
+GARDEN_PATH: _Tree = {  # the better first word leads nowhere
+    "": {"a": 0.5, "b": 0.4},
+    "a": {"c": 0.4, "d": 0.3, END: 0.1},
+    "a c": {END: 0.5},
+    "a d": {END: 0.6},
+    "b": {"e": 0.9},
+    "b e": {END: 0.9},
+}
+SHORT_OR_LONG: _Tree = {  # the short sentence is more probable, the long one is so a word
+    "": {"a": 0.45, "b": 0.4},
+    "a": {END: 0.5, "d": 0.2},
+    "b": {"c": 0.8},
+    "b c": {"d": 0.8},
+    "b c d": {END: 0.8},
+    "a d": {END: 0.4},
+}
+CROWDED: _Tree = {  # a short sentence ends early; of two long ones the lesser at first is the best in the end
+    "": {"a": 0.42, "b": 0.5},
+    "a": {END: 0.72},
+    "b": {"c": 0.9},
+    "b c": {"d": 0.5, "e": 0.46},
+    "b c d": {"f": 0.3, "g": 0.25},
+    "b c e": {"f": 0.96},
+    "b c d f": {END: 0.4},
+    "b c e f": {END: 0.96},
+}
+ENDLESS: _Tree = {
+    "": {"a": 0.5, "b": 0.4},
+    "a": {"a": 0.5, "b": 0.3},
+    "b": {"c": 0.9},
+    "b c": {"d": 0.8, "e": 0.15},
+    "b c d": {"e": 0.7, "a": 0.2},
+    "a a": {"a": 0.5},
+}
+
+
+def _tree(
+    tree: _Tree,
+    beam_size: int,
+    length_penalty: float,
+    max_len: int = 8,
+    ids: Mapping[str, int] | None = None,
+):
+    special = {"bos_id": BOS, "eos_id": EOS, **(ids or {})}
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        letters = dict(zip("abcdefg", (8 + rng.permutation(7)).tolist(), strict=True))
+        named = {**letters, END: special["eos_id"]}
+        probabilities = {
+            tuple(named[word] for word in prefix.split()): {
+                named[word]: chance for word, chance in following.items()
+            }
+            for prefix, following in tree.items()
+        }
+        order = [*named.values()]
+        order += [word for word in range(15) if word not in order]
+        return {
+            "model": ScriptedModel(probabilities, words=15, **special, order=order),
+            "source_ids": rng.integers(8, 15, (1, 5)),
+            "beam_size": beam_size,
+            "max_len": max_len,
+            "length_penalty": length_penalty,
+            **special,
+        }
+
+    return inputs
+
+
+def _call_beam(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    ids, score = _pair(call_with_tensors(learner, inputs), "(ids, score)")
+    row = np.asarray(ids).reshape(-1).tolist()
+    return {"ids": _normalised([row], inputs["max_len"], PAD)[0], "score": np.array(float(score))}
+
+
+def scores_are_of_probabilities(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The score comes from log-probabilities, so it is not above 0."""
+    return outputs["score"] <= 0
+
+
+beam_search = Exercise(
+    name="beam_search",
+    returns=("ids", "score"),
+    call=_call_beam,
+    cases=(
+        Case("beam_size 2 finds what greedy search misses", _tree(GARDEN_PATH, 2, 1.0)),
+        Case("the same model with beam_size 1: greedy search", _tree(GARDEN_PATH, 1, 1.0)),
+        Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
+        Case(
+            "the same for two models, length_penalty 0: sums are compared",
+            together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
+        ),
+        Case("a sentence that has ended makes room for better ones", _tree(CROWDED, 2, 1.0)),
+        Case("no sentence ends within max_len=4", _tree(ENDLESS, 2, 1.0, max_len=4)),
+        Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 5})),
+    ),
+    properties=(scores_are_of_probabilities,),
+)

@@ -1,0 +1,891 @@
+"""Lab 09: a pretrained encoder, fine-tuned in PyTorch to find the entities in résumés.
+
+No check needs the pretrained model or its tokenizer: texts, word pieces and their offsets are made by hand, and in
+place of the encoder stands a small one whose weights a check sets. What is drawn at random are letters, places and
+ids; how spans lie to each other is fixed by each case, so that no mistake is right by luck.
+"""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.data.entities import Entity
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.properties import normal, together
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+KINDS = ("Name", "College", "Co-worker")
+"""Labels of the entities in the checks. One has a hyphen in it, as labels of real data may have."""
+
+IGNORED = -100
+"""The label of what counts neither in the loss nor in the metric; the default of PyTorch's cross-entropy."""
+
+# ---------------------------------------------------------------------------------- entities as arrays
+
+
+class WrongForm(ValueError):
+    """What came back is not what the docstring asks for; the message says what to change."""
+
+
+def entity_table(found: Any) -> np.ndarray | None:
+    """Entities as numbers: a row (start, end, number of the label) for each, (count, 3); None stays None.
+
+    Raises:
+        WrongForm: it is no list of (start, end, label), or a label is not one of those given.
+    """
+    if found is None:
+        return None
+    try:
+        rows = [tuple(entity) for entity in found]
+    except TypeError:
+        raise WrongForm(
+            f"it returned a {type(found).__name__}; expected a list of (start, end, label)."
+        ) from None
+    for row in rows:
+        if len(row) != 3:
+            raise WrongForm(f"{row!r} is in the list; expected (start, end, label).")
+        if row[2] not in KINDS:
+            raise WrongForm(f"{row[2]!r} is no label here; the labels are {', '.join(KINDS)}.")
+    table = [[int(start), int(end), KINDS.index(label)] for start, end, label in rows]
+    return np.array(table, dtype=np.int64).reshape(-1, 3)
+
+
+def call_for_entities(learner: Callable, inputs: Inputs) -> np.ndarray | None:
+    """Calls a function that returns entities."""
+    return entity_table(call_function(learner, inputs))
+
+
+# ---------------------------------------------------------------------------------- clean_entities
+
+
+def _word(rng: np.random.Generator, length: int) -> str:
+    return "".join(rng.choice(list(string.ascii_letters), length))
+
+
+def _cleaning(
+    lengths: Sequence[int], gaps: Sequence[str], spans: Sequence[tuple[int, int, int, int]], shuffle=False
+):
+    """A text of random words, the first of which is of any length, and spans over the others.
+
+    Args:
+        lengths: of the words.
+        gaps: what stands behind each word.
+        spans: first word, last word, characters to add in front and behind (negative: fewer), in the order in which
+            they are listed. Labels take turns.
+        shuffle: list them in another order than that of the text; the seed decides.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        text, places = _word(rng, rng.integers(3, 40)) + " ", []
+        for length, gap in zip(lengths, gaps, strict=True):
+            places.append((len(text), len(text) + length))
+            text += _word(rng, length) + gap
+        first = rng.integers(len(KINDS))
+        entities = [
+            Entity(places[a][0] - before, places[b][1] + behind, KINDS[(first + i) % len(KINDS)])
+            for i, (a, b, before, behind) in enumerate(spans)
+        ]
+        if shuffle:
+            entities = [
+                entities[i] for i in np.roll(np.arange(len(entities)), rng.integers(1, len(entities)))
+            ]
+        return {"text": text, "entities": entities}
+
+    return inputs
+
+
+def _with_stop(rng: np.random.Generator) -> Inputs:
+    """Punctuation that belongs to entities: "Ltd." and "(Hons)", marked with white space around them."""
+    name, subject = _word(rng, 6), _word(rng, 5)
+    at = _word(rng, rng.integers(2, 40))
+    text = f"{at} {name} Ltd. , with ({subject}) \n"
+    start = text.index("(")
+    return {
+        "text": text,
+        "entities": [
+            Entity(len(at), len(at) + 1 + len(name) + 6, "College"),
+            Entity(start, start + len(subject) + 3, "Name"),
+        ],
+    }
+
+
+def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every span begins and ends with a character that is no white space."""
+    text, spans = inputs["text"], outputs["entities"]
+    return np.array([text[start:end] == text[start:end].strip() != "" for start, end, _ in spans.tolist()])
+
+
+def no_two_overlap(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The spans stand in the order of the text, and none begins before the one before it has ended."""
+    spans = outputs["entities"]
+    return spans[1:, 0] >= spans[:-1, 1]
+
+
+clean_entities = Exercise(
+    name="clean_entities",
+    returns=("entities",),
+    call=call_for_entities,
+    cases=(
+        Case(
+            "white space at the ends of spans, spaces and line breaks",
+            _cleaning((4, 6, 5, 3), (" ", " \n", "\t\n", "\n"), ((0, 0, 0, 1), (1, 1, 1, 2), (3, 3, 2, 0))),
+        ),
+        Case(
+            "spans of nothing but white space",
+            _cleaning(
+                (4, 6, 5), ("\n \n", "  ", ""), ((0, 0, 0, 1), (1, 1, 3, -6), (2, 2, 0, 0), (2, 2, 1, -5))
+            ),
+        ),
+        Case("full stops and brackets that belong to the entity", _with_stop),
+        Case(
+            "a piece of an entity is marked too: the longest span stays",
+            _cleaning(
+                (3, 5, 4, 6, 7),
+                (" ", " ", ", ", " ", ""),
+                ((0, 0, 0, 0), (0, 2, 0, 0), (2, 2, 0, 0), (4, 4, 0, 0), (3, 4, 0, 0)),
+            ),
+        ),
+        Case(
+            "spans of equal length overlap: the one that begins first stays",
+            _cleaning((4, 4, 4, 6), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))),
+        ),
+        Case(
+            "the same span twice with different labels: the one that is listed first stays",
+            _cleaning((5, 7), (" ", ""), ((1, 1, 0, 0), (0, 0, 0, 0), (1, 1, 0, 0), (0, 0, 0, 0))),
+        ),
+        Case(
+            "a chain: the longest, one that overlaps it, and one that overlaps only the latter",
+            _cleaning((9, 3, 4, 2, 5), (" ", " ", " ", " ", ""), ((2, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))),
+        ),
+        Case(
+            "white space makes a span seem longer than it is",
+            _cleaning((3, 5, 4), (" ", "\n\n\n\n\n\n\n", ""), ((1, 1, 0, 7), (0, 1, 0, 0), (2, 2, 7, 0))),
+        ),
+        Case(
+            "spans that touch, with nothing between them",
+            _cleaning((4, 5, 3), ("", "", ""), ((0, 0, 0, 0), (1, 1, 0, 0), (2, 2, 0, 0)), shuffle=True),
+        ),
+        Case(
+            "a text without entities, then one with",
+            together(
+                lambda rng: {"text": _word(rng, 7), "entities": []},
+                _cleaning((5, 3), (" ", " "), ((0, 0, 0, 0), (1, 1, 0, 1))),
+            ),
+        ),
+    ),
+    properties=(no_white_space_at_the_ends, no_two_overlap),
+)
+
+# ---------------------------------------------------------------------------------- align_labels
+
+TAGS = ("O", *(f"{prefix}-{kind}" for kind in KINDS for prefix in "BI"))
+
+
+def _tokens(
+    rng: np.random.Generator, pieces: Sequence[Sequence[int]], gaps: Sequence[int], padding: int = 0
+) -> tuple[list[tuple[int, int]], list[int | None], list[tuple[int, int]]]:
+    """Offsets and word numbers of made-up word pieces, and where each word begins and ends.
+
+    Args:
+        pieces: for each word, the lengths of its pieces. 0 stands for one to twelve letters.
+        gaps: how many characters stand in front of each word; 0: it is stuck to the one before, like a comma.
+        padding: so many tokens that are no text come at the end.
+    """
+    offsets, word_ids, words, at = [(0, 0)], [None], [], 0
+    for number, (lengths, gap) in enumerate(zip(pieces, gaps, strict=True)):
+        at += gap
+        begin = at
+        for length in lengths:
+            length = length or int(rng.integers(1, 13))
+            offsets.append((at, at + length))
+            word_ids.append(number)
+            at += length
+        words.append((begin, at))
+    ends = [(0, 0)] * (1 + padding)
+    return offsets + ends, word_ids + [None] * len(ends), words
+
+
+def _alignment(
+    pieces: Sequence[Sequence[int]],
+    gaps: Sequence[int],
+    entities: Sequence[tuple[int, int, int]],
+    cut: tuple[int, int] = (0, 0),
+    padding: int = 0,
+):
+    """Entities over made-up pieces: first word, last word, number of the label.
+
+    Args:
+        cut: so many characters are missing at the beginning and at the end of every entity.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        offsets, word_ids, words = _tokens(rng, pieces, gaps, padding)
+        ids = rng.permutation(len(TAGS) - 1) + 1  # 0 is an entity's, never that of O
+        label_ids = dict(zip(TAGS, [int(ids[0]), 0, *map(int, ids[1:])], strict=True))
+        spans = [Entity(words[a][0] + cut[0], words[b][1] - cut[1], KINDS[kind]) for a, b, kind in entities]
+        return {"offsets": offsets, "word_ids": word_ids, "entities": spans, "label_ids": label_ids}
+
+    return inputs
+
+
+def _call_align(learner: Callable, inputs: Inputs) -> np.ndarray | None:
+    found = call_function(learner, inputs)
+    if found is None:
+        return None
+    labels = np.array([int(label) for label in found])
+    if len(labels) != len(inputs["offsets"]):
+        raise WrongForm(f"it returned {len(labels)} labels for {len(inputs['offsets'])} tokens.")
+    return labels
+
+
+def no_label_where_no_word_begins(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Exactly the first piece of each word has a label; every other token has -100."""
+    before = [None, *inputs["word_ids"][:-1]]
+    begins = [
+        word is not None and word != last for word, last in zip(inputs["word_ids"], before, strict=True)
+    ]
+    return (outputs["labels"] != IGNORED) == np.array(begins)
+
+
+def as_many_beginnings_as_entities(inputs: Inputs, outputs: Outputs) -> bool:
+    """There are as many B- labels as entities."""
+    beginnings = [number for tag, number in inputs["label_ids"].items() if tag.startswith("B-")]
+    return np.isin(outputs["labels"], beginnings).sum() == len(inputs["entities"])
+
+
+align_labels = Exercise(
+    name="align_labels",
+    returns=("labels",),
+    call=_call_align,
+    cases=(
+        Case(
+            "words of one piece; an entity of one word and one of three",
+            _alignment([[0]] * 7, (0, 1, 1, 1, 2, 1, 1), [(1, 1, 0), (3, 5, 1)]),
+        ),
+        Case(
+            "words of several pieces",
+            _alignment(
+                [[0, 0], [0], [0, 0, 0], [0, 0], [0], [0, 0]], (0, 1, 1, 1, 1, 1), [(0, 0, 1), (2, 3, 2)]
+            ),
+        ),
+        Case(
+            "commas and full stops stuck to words, right behind an entity",
+            _alignment([[0, 0], [1], [0], [0], [1], [0, 0]], (0, 0, 0, 1, 0, 1), [(0, 0, 0), (2, 3, 0)]),
+        ),
+        Case(
+            "an address: one entity of five words with nothing between them",
+            _alignment([[0], [0, 0], [1], [0], [1], [0], [0]], (0, 1, 0, 0, 0, 0, 1), [(1, 5, 2)]),
+        ),
+        Case(
+            "two entities of the same label, one right after the other",
+            _alignment([[0], [0, 0], [0], [0, 0], [0]], (0, 1, 1, 1, 1), [(0, 1, 2), (2, 3, 2)]),
+        ),
+        Case("a single word, and padding behind it", _alignment([[0, 0, 0]], (2,), [(0, 0, 1)], padding=3)),
+        Case(
+            "an entity that begins within a word: its first word is the next one",
+            _alignment([[0], [3, 2], [0, 0], [0], [0]], (0, 1, 1, 1, 1), [(1, 3, 0)], cut=(2, 0)),
+        ),
+        Case(
+            "an entity that ends within a word: the word belongs to it",
+            _alignment([[0], [0], [0, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 2)),
+        ),
+        Case("no entity at all", _alignment([[0], [0, 0], [0]], (0, 1, 1), [])),
+    ),
+    properties=(no_label_where_no_word_begins, as_many_beginnings_as_entities),
+)
+
+# ---------------------------------------------------------------------------------- encode_batch
+
+
+def _rows(lengths: Sequence[int], pad_id: int):
+    """Rows of token ids and labels. The ids are never that of padding; 0 is among them if it is free."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rows = []
+        for length in lengths:
+            ids = rng.integers(5, 90, length)
+            if pad_id != 0:
+                ids[length // 2] = 0
+            labels = rng.integers(0, 7, length)
+            labels[[0, -1]] = IGNORED
+            labels[length // 2] = IGNORED
+            rows.append({"input_ids": ids.tolist(), "labels": labels.tolist()})
+        return {"rows": rows, "pad_id": pad_id}
+
+    return inputs
+
+
+def _longer_neighbour(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _rows((5, 4), 1)(rng)
+    longer = _rows((9,), 1)(rng)["rows"]
+    return [inputs, {**inputs, "rows": inputs["rows"] + longer}]
+
+
+def neighbours_do_not_matter(runs: list[Run]) -> np.ndarray:
+    """A longer text in the same batch changes nothing but the padding."""
+    (_, few), (_, more) = runs
+    return np.array([(few[name] == more[name][:2, :5]).all() for name in few])
+
+
+def _call_encode(learner: Callable, inputs: Inputs) -> Any:
+    import torch
+
+    batch = call_function(learner, inputs)
+    if not isinstance(batch, dict):
+        return batch
+    for name in ("input_ids", "labels"):
+        if name in batch and getattr(batch[name], "dtype", None) != torch.int64:
+            kind = getattr(batch[name], "dtype", type(batch[name]).__name__)
+            raise WrongForm(f"`{name}` is of {kind}; expected a tensor of whole numbers (torch.long).")
+    if isinstance(mask := batch.get("attention_mask"), torch.Tensor):
+        batch = {**batch, "attention_mask": mask.to(torch.int64)}  # ones or True: the encoder takes either
+    return batch
+
+
+def as_many_ones_as_tokens(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each row of the attention mask has as many ones as the text has tokens."""
+    return outputs["attention_mask"].sum(axis=1) == [len(row["input_ids"]) for row in inputs["rows"]]
+
+
+def padding_has_no_label(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Padding has the label -100."""
+    return np.where(outputs["attention_mask"] == 0, outputs["labels"] == IGNORED, True)
+
+
+encode_batch = Exercise(
+    name="encode_batch",
+    returns=("input_ids", "attention_mask", "labels"),
+    call=_call_encode,
+    cases=(
+        Case("three texts of 6, 3 and 5 tokens", _rows((6, 3, 5), 0)),
+        Case("another padding id: pad_id=3, and 0 is an ordinary token", _rows((4, 7), 3)),
+        Case("texts of equal length: no padding", _rows((5, 5), 2)),
+        Case("a single text", _rows((8,), 1)),
+        Case("a longer text joins the batch", _longer_neighbour, neighbours_do_not_matter),
+    ),
+    properties=(as_many_ones_as_tokens, padding_has_no_label),
+    bypasses=("transformers.DataCollatorForTokenClassification",),
+)
+
+# ---------------------------------------------------------------------------------- modules for checks
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(np.array(array))  # a copy: training must not reach the inputs
+
+
+def small_encoder(weights: Inputs) -> nn.Module:
+    """An encoder of two matrices that is called like the pretrained one, and in which words see each other.
+
+    Args:
+        weights: embedding (vocabulary, hidden_size) and mixing (hidden_size, hidden_size).
+    """
+    from types import SimpleNamespace
+
+    import torch
+
+    class Output(dict):
+        """Like the output of a Hugging Face model: by name, as an attribute, or by number."""
+
+        def __getattr__(self, name: str) -> torch.Tensor:
+            try:
+                return self[name]
+            except KeyError:
+                raise AttributeError(name) from None
+
+        def __getitem__(self, key: str | int) -> torch.Tensor:
+            return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
+
+    class SmallEncoder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = torch.nn.Parameter(_tensor(weights["embedding"]))
+            self.mixing = torch.nn.Parameter(_tensor(weights["mixing"]))
+            self.config = SimpleNamespace(hidden_size=weights["embedding"].shape[1])
+
+        def forward(self, input_ids=None, attention_mask=None, **_) -> Output:
+            words = self.embedding[input_ids]  # (batch, seq_len, hidden_size)
+            real = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+            real = real[..., None].to(words.dtype)
+            around = (words * real).sum(1, keepdim=True) / real.sum(1, keepdim=True)
+            seen = torch.tanh(words + around @ self.mixing)
+            return Output(last_hidden_state=seen, pooler_output=torch.tanh(seen[:, 0]))
+
+    return SmallEncoder()
+
+
+def _encoder_weights(rng: np.random.Generator, vocabulary: int, hidden_size: int) -> Inputs:
+    return {
+        "embedding": normal(rng, vocabulary, hidden_size).astype(np.float32),
+        "mixing": normal(rng, hidden_size, hidden_size, scale=1.5 / np.sqrt(hidden_size)).astype(np.float32),
+    }
+
+
+def _linear_weights(rng: np.random.Generator, rows: int, columns: int) -> Inputs:
+    return {
+        "weight": normal(rng, rows, columns, scale=columns**-0.5).astype(np.float32),
+        "bias": normal(rng, rows, scale=0.5).astype(np.float32),
+    }
+
+
+# ---------------------------------------------------------------------------------- TokenClassifier
+
+VOCABULARY, HIDDEN, NUM_LABELS = 23, 8, 5
+
+
+def _classifying(lengths: Sequence[int], longest: int, training: bool = False, dropout_rate: float = 0.0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        real = np.arange(longest) < np.array(lengths)[:, None]
+        return {
+            "encoder": _encoder_weights(rng, VOCABULARY, HIDDEN),
+            "classifier": _linear_weights(rng, NUM_LABELS, HIDDEN),
+            "dropout_rate": dropout_rate,
+            "training": training,
+            "input_ids": np.where(real, rng.integers(1, VOCABULARY, real.shape), 0),
+            "attention_mask": real.astype(np.int64),
+            "slopes": normal(rng, len(lengths), longest, NUM_LABELS).astype(np.float32),
+        }
+
+    return inputs
+
+
+def _more_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _classifying((4, 6, 3), 6)(rng)
+    wider = {
+        name: np.pad(inputs[name], ((0, 0), (0, 3)) + ((0, 0),) * (inputs[name].ndim - 2))
+        for name in ("input_ids", "attention_mask", "slopes")
+    }
+    return [inputs, {**inputs, **wider}]
+
+
+def padding_changes_nothing(runs: list[Run]) -> np.ndarray:
+    """Three more columns of padding change no logit of a real token."""
+    return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"][:, :6], atol=1e-4)
+
+
+def _call_classifier(learner: Callable, inputs: Inputs) -> tuple | None:
+    """Constructs the module, sets its weights, calls it, and takes the gradient that reaches the encoder.
+
+    Logits of padding may be anything; they are set to 0.
+    """
+    import torch
+
+    encoder = small_encoder(inputs["encoder"])
+    model = learner(encoder, NUM_LABELS, inputs["dropout_rate"])
+    if not isinstance(model, torch.nn.Module):
+        raise WrongForm(f"it is a {type(model).__name__}; expected a torch.nn.Module.")
+    parameters = dict(model.named_parameters())
+    if unknown := [name for name in parameters if name.partition(".")[0] not in ("encoder", "classifier")]:
+        raise WrongForm(
+            f"there is a parameter too many: `{unknown[0]}`. Only `encoder` and `classifier` have some."
+        )
+    for name, array in inputs["classifier"].items():
+        full = f"classifier.{name}"
+        if full not in parameters:
+            raise WrongForm(f"there is no parameter `{full}`; it has: {', '.join(parameters) or 'none'}.")
+        if tuple(parameters[full].shape) != array.shape:
+            raise WrongForm(f"`{full}` has shape {tuple(parameters[full].shape)}; expected {array.shape}.")
+        parameters[full].data = _tensor(array)
+    model.train(inputs["training"])
+    mask = _tensor(inputs["attention_mask"])
+    logits = model(_tensor(inputs["input_ids"]), mask)
+    if not isinstance(logits, torch.Tensor) or logits.shape != inputs["slopes"].shape:
+        return None if logits is None else (logits, encoder.mixing * 0)
+    logits = logits * mask[..., None]
+    if logits.requires_grad:
+        (logits * _tensor(inputs["slopes"])).sum().backward()
+    reached = encoder.mixing.grad
+    return logits, torch.zeros_like(encoder.mixing) if reached is None else reached
+
+
+token_classifier = Exercise(
+    name="TokenClassifier",
+    returns=("logits", "encoder_gradient"),
+    call=_call_classifier,
+    cases=(
+        Case("evaluation: three texts of 4, 6 and 3 tokens", _classifying((4, 6, 3), 6)),
+        Case(
+            "evaluation with a dropout rate of 1: nothing is dropped",
+            _classifying((7, 2), 7, dropout_rate=1.0),
+        ),
+        Case(
+            "training with a dropout rate of 1: all features are dropped, the bias is left",
+            _classifying((4, 6, 3), 6, training=True, dropout_rate=1.0),
+        ),
+        Case("training without dropout", _classifying((5, 3, 4, 2), 5, training=True)),
+        Case("three more columns of padding", _more_padding, padding_changes_nothing),
+    ),
+    bypasses=("transformers.AutoModelForTokenClassification", "transformers.BertForTokenClassification"),
+)
+
+# ---------------------------------------------------------------------------------- token_loss
+
+
+def _losing(lengths: Sequence[int], longest: int, num_labels: int, scale: float = 1.5, shift: float = 0.0):
+    """Logits and labels. Every text has labelled tokens, of O and of others, and different numbers of them."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        labels = rng.integers(1, num_labels, (len(lengths), longest))
+        labels[:, 1] = 0  # O: labelled like any other
+        labels[np.arange(longest) >= np.array(lengths)[:, None]] = IGNORED
+        labels[:, 0] = IGNORED
+        logits = normal(rng, len(lengths), longest, num_labels, scale=scale) + shift
+        return {"logits": logits.astype(np.float32), "labels": labels}
+
+    return inputs
+
+
+def _ignored_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _losing((7, 4, 5), 7, 4)(rng)
+    ignored = (inputs["labels"] == IGNORED)[..., None]
+    other = normal(rng, *inputs["logits"].shape, scale=3).astype(np.float32)
+    return [inputs, {**inputs, "logits": np.where(ignored, other, inputs["logits"])}]
+
+
+def ignored_tokens_do_not_count(runs: list[Run]) -> np.ndarray:
+    """Other logits where the label is -100 do not change the loss."""
+    return np.isclose(runs[0][1]["loss"], runs[1][1]["loss"], atol=1e-5)
+
+
+def _call_loss(learner: Callable, inputs: Inputs) -> tuple | None:
+    """The loss, and its gradient with respect to the logits."""
+    import torch
+
+    logits = _tensor(inputs["logits"]).requires_grad_()
+    loss = learner(logits, _tensor(inputs["labels"]))
+    if loss is None:
+        return None
+    if not isinstance(loss, torch.Tensor):
+        raise WrongForm(
+            f"it returned a {type(loss).__name__}; expected a tensor, which `.backward()` can be called on."
+        )
+    gradient = torch.zeros_like(logits)
+    if loss.requires_grad and loss.ndim == 0:
+        (gradient,) = torch.autograd.grad(loss, logits)
+    return loss, gradient
+
+
+def no_gradient_where_ignored(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Where the label is -100 the gradient is exactly 0, and at every labelled token it is not."""
+    reached = (outputs["gradient"] != 0).any(axis=-1)
+    return reached == (inputs["labels"] != IGNORED)
+
+
+token_loss = Exercise(
+    name="token_loss",
+    returns=("loss", "gradient"),
+    call=_call_loss,
+    cases=(
+        Case("three texts of 7, 4 and 5 tokens", _losing((7, 4, 5), 7, 4)),
+        Case("one text", _losing((6,), 6, 5)),
+        Case("texts of very different lengths, (4, 9, 3)", _losing((9, 2, 3, 2), 9, 3)),
+        Case("logits around 300: exp() would overflow", _losing((5, 6), 6, 4, shift=300.0)),
+        Case("other logits where the label is -100", _ignored_changed, ignored_tokens_do_not_count),
+    ),
+    properties=(no_gradient_where_ignored,),
+)
+
+# ---------------------------------------------------------------------------------- train_epoch
+
+
+def _epoch(batches: int, max_norm: float = 100.0, halved: bool = False, training: bool = True):
+    """Batches of different sizes and lengths, and the weights of a small tagger."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = []
+        for number in range(batches):
+            rows, longest = 2 + number, 6 - number
+            real = np.arange(longest) < np.array([longest, longest - 2, *[longest - 1] * number])[:, None]
+            labels = np.where(real, rng.integers(0, 3, real.shape), IGNORED)
+            labels[:, 0] = IGNORED
+            ids = np.where(real, rng.integers(1, 11, (rows, longest)), 0)
+            made.append({"input_ids": ids, "attention_mask": real.astype(np.int64), "labels": labels})
+        return {
+            "batches": made,
+            "encoder": _encoder_weights(rng, 11, 4),
+            "classifier": _linear_weights(rng, 3, 4),
+            "max_norm": max_norm,
+            "halved": halved,
+            "training": training,
+        }
+
+    return inputs
+
+
+def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
+    """One epoch of plain gradient descent; the losses, and the weights after it."""
+    import torch
+
+    class Tagger(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = small_encoder(inputs["encoder"])
+            self.weight = torch.nn.Parameter(_tensor(inputs["classifier"]["weight"]))
+            self.bias = torch.nn.Parameter(_tensor(inputs["classifier"]["bias"]))
+
+        def forward(self, input_ids, attention_mask=None) -> torch.Tensor:
+            seen = self.encoder(input_ids, attention_mask)["last_hidden_state"]
+            seen = seen * (0.5 if self.training else 1.0)  # stands for dropout: another result in training
+            return seen @ self.weight.T + self.bias
+
+    model = Tagger().train(inputs["training"])
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.8)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
+    batches = [{name: _tensor(array) for name, array in batch.items()} for batch in inputs["batches"]]
+    losses = learner(model, batches, optimizer, scheduler, inputs["max_norm"])
+    if losses is None:
+        return None
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    if isinstance(losses, (list, tuple)):
+        losses = np.array([float(loss) for loss in losses])
+    return losses, weights
+
+
+def one_loss_a_batch(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """There is a loss for each batch, and each is a positive number."""
+    return (outputs["losses"] > 0) & (outputs["losses"].size == len(inputs["batches"]))
+
+
+train_epoch = Exercise(
+    name="train_epoch",
+    returns=("losses", "weights"),
+    call=_call_epoch,
+    uses=("token_loss",),
+    cases=(
+        Case("one step: a single batch", _epoch(1)),
+        Case("an epoch of three batches", _epoch(3)),
+        Case("gradients longer than max_norm", _epoch(2, max_norm=0.05)),
+        Case("a scheduler that halves the learning rate after each step", _epoch(3, halved=True)),
+        Case("a model that was left in evaluation mode", _epoch(2, training=False)),
+    ),
+    properties=(one_loss_a_batch,),
+    bypasses=("transformers.Trainer",),
+)
+
+# ---------------------------------------------------------------------------------- decode_entities
+
+
+def _decoding(
+    pieces: Sequence[Sequence[int]],
+    gaps: Sequence[int],
+    tags: Sequence[str | Sequence[str]],
+    padding: int = 0,
+):
+    """Predictions for made-up pieces.
+
+    Args:
+        tags: for each word its tag, such as "B0" (begins label 0), "I2" or "O"; or one for each of its pieces.
+            Pieces that continue a word get the tag "B1", unless it is said, and specials "B0".
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        offsets, word_ids, _ = _tokens(rng, pieces, gaps, padding)
+        order = rng.permutation(len(TAGS))
+        labels = [TAGS[i] for i in order]
+        named = {"O": "O", **{f"{p}{k}": f"{p}-{kind}" for k, kind in enumerate(KINDS) for p in "BI"}}
+        predicted = []
+        for lengths, tag in zip(pieces, tags, strict=True):
+            of_word = [tag, *["B1"] * (len(lengths) - 1)] if isinstance(tag, str) else tag
+            predicted += [named[one] for one in of_word]
+        predicted = ["B-Name", *predicted, *["B-Name"] * (1 + padding)]
+        return {
+            "predictions": [labels.index(tag) for tag in predicted],
+            "offsets": offsets,
+            "word_ids": word_ids,
+            "labels": labels,
+        }
+
+    return inputs
+
+
+decode_entities = Exercise(
+    name="decode_entities",
+    returns=("entities",),
+    call=call_for_entities,
+    cases=(
+        Case(
+            "words of one piece: entities of one and of three words",
+            _decoding([[0]] * 7, (0, 1, 1, 1, 2, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
+        ),
+        Case(
+            "words of several pieces: only the first piece's prediction counts",
+            _decoding([[0, 3], [0], [0, 2, 2], [0, 0], [0]], (1, 1, 1, 1, 1), ["B0", "O", "B0", "I0", "O"]),
+        ),
+        Case(
+            "an entity that reaches to the end of the text, in a word of three pieces",
+            _decoding([[0], [0], [0, 2, 3]], (0, 1, 1), ["O", "B2", "I2"], padding=2),
+        ),
+        Case(
+            "two of the same label, one right after the other",
+            _decoding([[0], [0, 0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B2", "I2", "B2", "I2", "O"]),
+        ),
+        Case(
+            "I- after O begins an entity",
+            _decoding([[0], [0], [0], [0], [0]], (0, 1, 1, 1, 1), ["O", "I1", "I1", "O", "B0"]),
+        ),
+        Case(
+            "I- after another label begins an entity",
+            _decoding([[0], [0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B0", "I0", "I2", "I2", "O"]),
+        ),
+        Case(
+            "a comma between words, stuck to the first of them",
+            _decoding([[0, 2], [1], [0], [0]], (0, 0, 1, 1), ["B0", "O", "B0", "O"]),
+        ),
+        Case(
+            "nothing found, then something",
+            together(
+                _decoding([[0], [0], [0]], (0, 1, 1), ["O", "O", "O"]),
+                _decoding([[0], [0], [0], [0]], (0, 1, 1, 1), ["O", "B1", "O", "B0"]),
+            ),
+        ),
+    ),
+    properties=(no_two_overlap,),
+)
+
+# ---------------------------------------------------------------------------------- entity_scores
+
+
+def _documents(
+    *documents: tuple[Sequence[tuple[int, int, int]], Sequence[tuple[int, int, int]]], more: bool = True
+):
+    """Gold and predicted entities of each document, as (start, end, number of the label) in tens of characters.
+
+    Args:
+        more: there are more of label 0 in the first document, which were found, missed and invented; how many, the
+            seed decides.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        shift = int(rng.integers(0, 5))
+        kinds = [KINDS[i] for i in rng.permutation(len(KINDS))]
+        # Far more are invented than missed, so that precision and recall are never equal by chance.
+        counts = rng.integers([1, 1, 15], [20, 10, 30]) if more else (0, 0, 0)
+        found, missed, invented = (
+            [(place, place + 1, 0) for place in range(start, start + count)]
+            for start, count in zip((100, 200, 300), counts, strict=True)
+        )
+        (gold, predicted), *others = documents
+        lists = [([*gold, *found, *missed], [*predicted, *found, *invented]), *others]
+
+        def spans(rows: Iterable[tuple[int, int, int]]) -> list[Entity]:
+            rows = list(rows)
+            made = [Entity(10 * start + shift, 10 * end + shift, kinds[kind]) for start, end, kind in rows]
+            return [made[i] for i in rng.permutation(len(made))]
+
+        return {
+            "gold": [spans(gold) for gold, _ in lists],
+            "predicted": [spans(predicted) for _, predicted in lists],
+        }
+
+    return inputs
+
+
+def _labels_of(inputs: Inputs) -> list[str]:
+    documents = itertools.chain(inputs["gold"], inputs["predicted"])
+    return sorted({entity.label for document in documents for entity in document})
+
+
+def _call_scores(learner: Callable, inputs: Inputs) -> np.ndarray | None:
+    """A row (precision, recall, F1) for each label in alphabetical order, then one for all."""
+    scores = call_function(learner, inputs)
+    if scores is None:
+        return None
+    if not isinstance(scores, dict):
+        raise WrongForm(f"it returned a {type(scores).__name__}; expected a dict.")
+    rows = []
+    for label in [*_labels_of(inputs), "all"]:
+        if label not in scores:
+            raise WrongForm(
+                f"there is no {label!r} in the dict; it has: {', '.join(map(str, scores)) or 'nothing'}."
+            )
+        if isinstance(scores[label], dict):
+            raise WrongForm(f"{label!r} has a dict; expected three numbers: precision, recall and F1.")
+        row = tuple(scores[label])
+        if len(row) != 3:
+            raise WrongForm(f"{label!r} has {len(row)} numbers; expected precision, recall and F1.")
+        rows.append([float(number) for number in row])
+    return np.array(rows)
+
+
+def between_precision_and_recall(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """All numbers lie between 0 and 1, and each F1 between its precision and its recall."""
+    precision, recall, f1 = outputs["scores"].T
+    low, high = np.minimum(precision, recall) - 1e-6, np.maximum(precision, recall) + 1e-6
+    return (f1 >= low) & (f1 <= high) & (low >= -1e-5) & (high <= 1 + 1e-5)
+
+
+entity_scores = Exercise(
+    name="entity_scores",
+    returns=("scores",),
+    call=_call_scores,
+    cases=(
+        Case(
+            "some found, some missed, some invented",
+            _documents(([(0, 1, 0), (2, 4, 0), (5, 6, 0)], [(0, 1, 0), (2, 4, 0), (7, 8, 0), (9, 12, 0)])),
+        ),
+        Case(
+            "a wrong end, a wrong beginning and a wrong label are errors",
+            _documents(
+                (
+                    [(0, 2, 0), (3, 5, 0), (6, 7, 1), (8, 9, 0), (10, 11, 1)],
+                    [(0, 1, 0), (2, 5, 0), (6, 7, 0), (8, 9, 0), (10, 11, 1), (12, 15, 1)],
+                )
+            ),
+        ),
+        Case(
+            "one frequent and two rare labels",
+            _documents(
+                (
+                    [(i, i + 1, 0) for i in range(8)] + [(20, 21, 1), (30, 31, 2)],
+                    [(i, i + 1, 0) for i in range(7)] + [(9, 10, 0), (22, 23, 1), (30, 31, 2), (32, 33, 2)],
+                ),
+            ),
+        ),
+        Case(
+            "three documents, with entities at the same places in different ones",
+            _documents(
+                ([(0, 1, 0), (2, 3, 1)], [(0, 1, 0), (4, 5, 1)]),
+                ([(4, 5, 1), (6, 7, 0), (8, 9, 0)], [(2, 3, 1), (6, 7, 0)]),
+                ([(0, 1, 0)], [(0, 1, 0), (2, 3, 1), (6, 7, 0)]),
+            ),
+        ),
+        Case(
+            "a label that was never found, and one that is not there",
+            _documents(([(0, 1, 0), (2, 3, 0), (4, 5, 1)], [(0, 1, 0), (6, 7, 2), (8, 9, 2)])),
+        ),
+        Case(
+            "nothing was found, then something",
+            together(
+                _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []), more=False),
+                _documents(([(0, 1, 0)], [(0, 1, 0)])),
+            ),
+        ),
+        Case(
+            "everything was found, then not everything",
+            together(
+                _documents(
+                    ([(0, 1, 0), (2, 3, 1)], [(0, 1, 0), (2, 3, 1)]), ([(4, 6, 2)], [(4, 6, 2)]), more=False
+                ),
+                _documents(([(0, 1, 1)], [(0, 1, 1)])),
+            ),
+        ),
+    ),
+    properties=(between_precision_and_recall,),
+    bypasses=(
+        "seqeval.metrics.classification_report",
+        "seqeval.metrics.f1_score",
+        "seqeval.metrics.sequence_labeling.precision_recall_fscore_support",
+        "seqeval.metrics.precision_score",
+        "sklearn.metrics.precision_recall_fscore_support",
+    ),
+)

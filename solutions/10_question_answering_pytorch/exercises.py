@@ -1,0 +1,718 @@
+"""Lab 10: extractive question answering in PyTorch: from characters to tokens, to a trained reader, and back.
+
+The checks know no pretrained model. Texts are made of invented words, whose tokens are known; models are small and
+scripted, or have given weights. What comes back as lists or dicts becomes arrays here, so that it can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.torch_modules import PlainDescent, one_thread, tensors
+from course_utils.cases.reading import (
+    ANSWER_CASES,
+    BATCH,
+    IN_CONTEXT,
+    LENGTH,
+    PieceTokenizer,
+    SPANS,
+    WIDTH,
+    WINDOW,
+    allowed_places,
+    asked,
+    every_other_place_is_blocked,
+    gradients_sum_to_zero,
+    new_words,
+    no_answer_is_nowhere,
+    place_of,
+    readable_answer,
+    readable_logits,
+    reader_batch,
+    reader_weights,
+)
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import normal, together, trained_in_training_mode, weights_have_moved
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+CLS, SEP, PAD = 101, 102, 0  # as in the pretrained encoder's vocabulary
+
+# ---------------------------------------------------------------------------------- texts whose tokens are known
+
+
+# ---------------------------------------------------------------------------------- answer_token_span
+
+
+def _token_span(
+    begins: int, ends: int, holds: slice = slice(None), cut: tuple[int, int] = (0, 0)
+) -> Callable[[np.random.Generator], Inputs]:
+    """An answer that covers words ``begins`` to ``ends - 1`` of a text of 9 words, shortened by ``cut`` characters.
+
+    ``holds`` are the tokens of the text that the window has: two for each word, one for the mark at the end.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = new_words(rng, 9)
+        context = " ".join(words) + "."
+        _, offsets = PieceTokenizer()(context)
+        start = place_of(context, words[begins])[0] + cut[0]
+        end = place_of(context, words[ends - 1])[1] - cut[1]
+        question = [None] * int(rng.integers(4, 60))
+        return {
+            "offsets": [None, *question, None, *offsets[holds], None, None, None],
+            "start": start,
+            "end": end,
+        }
+
+    return inputs
+
+
+def _mark_at_the_end(rng: np.random.Generator) -> Inputs:
+    """The last character of the text belongs to the answer."""
+    inputs = dict(_token_span(7, 9)(rng))
+    return {**inputs, "end": inputs["end"] + 1}
+
+
+def _call_token_span(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    found = call_function(learner, inputs)
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"it returned {found!r}; expected two whole numbers, (first, last).")
+    if any(place is None for place in found):
+        raise TypeError(f"it returned {found!r}; expected whole numbers: (0, 0) stands for no answer.")
+    return {"span": np.array([int(place) for place in found])}
+
+
+def tokens_cover_the_answer(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """The tokens from first to last cover the answer, and none of them is superfluous."""
+    first, last = outputs["span"].tolist()
+    if (first, last) == (0, 0):
+        return None
+    offsets = inputs["offsets"]
+    if not 0 <= first <= last < len(offsets) or offsets[first] is None or offsets[last] is None:
+        return np.array(False)
+    starts = offsets[first][0] <= inputs["start"] < offsets[first][1]
+    return np.array(starts and offsets[last][0] < inputs["end"] <= offsets[last][1])
+
+
+answer_token_span = Exercise(
+    name="answer_token_span",
+    returns=("span",),
+    call=_call_token_span,
+    cases=(
+        Case("an answer of three words", _token_span(3, 6)),
+        Case("an answer of one token: the first piece of a word", _token_span(4, 5, cut=(0, 3))),
+        Case("it begins with the first character of the text", _token_span(0, 2)),
+        Case("it ends with the last character of the text", _mark_at_the_end),
+        Case("a later window that holds it", _token_span(5, 7, slice(6, 17))),
+        Case("it begins and ends within a token", _token_span(3, 5, cut=(1, 1))),
+        Case(
+            "a window that cuts it off at the end, and one that holds it",
+            together(_token_span(4, 7, slice(0, 11)), _token_span(4, 7, slice(0, 16))),
+        ),
+        Case(
+            "a window that has its end only, and one that holds it",
+            together(_token_span(2, 5, slice(7, 17)), _token_span(2, 5, slice(2, 17))),
+        ),
+        Case(
+            "a window before it, and one that holds it",
+            together(_token_span(6, 8, slice(0, 9)), _token_span(6, 8, slice(6, 19))),
+        ),
+        Case(
+            "a window behind it, and one that holds it",
+            together(_token_span(0, 2, slice(8, 19)), _token_span(0, 2, slice(0, 11))),
+        ),
+    ),
+    properties=(tokens_cover_the_answer,),
+)
+
+# ---------------------------------------------------------------------------------- split_into_windows
+
+
+def _windows(count: int, overlap: int, missing: int = 0) -> Callable[[np.random.Generator], Inputs]:
+    """A length that takes so many windows; the last one lacks ``missing`` tokens to be full."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        size = int(rng.integers(11, 120))
+        return {"length": size + (count - 1) * (size - overlap) - missing, "size": size, "overlap": overlap}
+
+    return inputs
+
+
+def _one_too_many(rng: np.random.Generator) -> Inputs:
+    inputs = _windows(1, 4)(rng)
+    return {**inputs, "length": inputs["length"] + 1}
+
+
+def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    found = call_function(learner, inputs)
+    if found is None:
+        raise TypeError("it returned None instead of a list of (begin, end).")
+    windows = [tuple(window) for window in found]
+    if any(len(window) != 2 for window in windows):
+        raise TypeError(f"it returned {windows!r}; expected a list of pairs (begin, end).")
+    return {"windows": np.array(windows, dtype=np.int64).reshape(-1, 2)}
+
+
+def every_token_is_in_a_window(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every token is in a window."""
+    seen = np.zeros(inputs["length"], dtype=bool)
+    for begin, end in outputs["windows"]:
+        seen[max(begin, 0) : max(end, 0)] = True
+    return seen
+
+
+def neighbours_share_the_overlap(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Two windows that follow each other have exactly `overlap` tokens in common."""
+    windows = outputs["windows"]
+    return windows[:-1, 1] - windows[1:, 0] == inputs["overlap"] if len(windows) > 1 else None
+
+
+def no_window_is_too_long(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No window has more than `size` tokens, and none goes beyond the end."""
+    windows = outputs["windows"]
+    return (windows[:, 1] - windows[:, 0] <= inputs["size"]) & (windows[:, 1] <= inputs["length"])
+
+
+split_into_windows = Exercise(
+    name="split_into_windows",
+    returns=("windows",),
+    call=_call_windows,
+    cases=(
+        Case("everything fits into one window", _windows(1, 3, missing=4)),
+        Case("it fits exactly", _windows(1, 4)),
+        Case("one token too many for one window", _one_too_many),
+        Case("three windows, the last one full", _windows(3, 5)),
+        Case("four windows, the last one short", _windows(4, 3, missing=2)),
+        Case("no overlap", _windows(3, 0, missing=5)),
+    ),
+    properties=(every_token_is_in_a_window, neighbours_share_the_overlap, no_window_is_too_long),
+)
+
+# ---------------------------------------------------------------------------------- make_features
+
+KEYS = ("input_ids", "token_type_ids", "attention_mask", "offsets", "start_position", "end_position")
+
+
+def _features(
+    words: int,
+    answer: tuple[int, int] | None,
+    twice: bool = False,
+    space: str = "",
+    ids: Mapping[str, int] | None = None,
+    max_length: int = 24,
+) -> Callable[[np.random.Generator], Inputs]:
+    """A question of 3 words about a text of so many; the answer goes from one word to before another.
+
+    ``twice``: the answer's words stand at the beginning of the text, too, where they answer nothing.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        known = new_words(rng, words + 3)
+        text, question = known[:words], known[words:]
+        if twice:
+            text[: answer[1] - answer[0]] = text[slice(*answer)]
+        context = space + f" {space}".join([" ".join(text[:4]) + ".", " ".join(text[4:]) + "."])
+        span = None
+        if answer:
+            said = context[
+                place_of(context, text[answer[0]], int(twice))[0] : place_of(
+                    context, text[answer[1] - 1], int(twice)
+                )[1]
+            ]
+            span = place_of(context, said, int(twice))
+        return {
+            "question": " ".join(question) + "?",
+            "context": context,
+            "answer": span,
+            "tokenize": PieceTokenizer(),
+            "max_length": max_length,
+            "overlap": 5,
+            **(ids or {}),
+        }
+
+    return inputs
+
+
+def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    return as_arrays(call_function(learner, inputs), inputs["max_length"])
+
+
+def as_arrays(found: Any, max_length: int) -> dict[str, np.ndarray]:
+    """Features as arrays: a row a window; where a token has no offsets, -1.
+
+    Raises:
+        TypeError: it is no list of dicts, or a dict has not the keys and lengths that are asked for.
+    """
+    if not isinstance(found, (list, tuple)) or not found:
+        raise TypeError(f"it returned {type(found).__name__}; expected a list with a dict for each window.")
+    rows: dict[str, list] = {key: [] for key in KEYS}
+    for number, feature in enumerate(found):
+        if not isinstance(feature, Mapping):
+            raise TypeError(f"window {number} is a {type(feature).__name__}; expected a dict.")
+        for key in KEYS:
+            if key not in feature:
+                raise TypeError(f"window {number} has no {key!r}; expected: {', '.join(KEYS)}.")
+            value = feature[key]
+            if key.endswith("position"):
+                rows[key].append(int(value))
+                continue
+            if len(value) != max_length:
+                raise TypeError(f"{key!r} of window {number} has length {len(value)}; expected {max_length}.")
+            pairs = (
+                [(-1, -1) if pair is None else tuple(pair) for pair in value] if key == "offsets" else value
+            )
+            rows[key].append(list(pairs))
+    return {key: np.array(value, dtype=np.int64) for key, value in rows.items()}
+
+
+def positions_give_the_answer_back(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Cut out of the context from the first to the last position, every target is the answer, letter by letter."""
+    if inputs["answer"] is None:
+        return None
+    wanted, held = inputs["context"][slice(*inputs["answer"])], []
+    for window, (first, last) in enumerate(
+        zip(outputs["start_position"], outputs["end_position"], strict=True)
+    ):
+        if (first, last) != (0, 0):
+            offsets = outputs["offsets"][window]
+            fits = 0 <= first <= last < len(offsets) and min(offsets[first][0], offsets[last][0]) >= 0
+            held.append(fits and inputs["context"][offsets[first][0] : offsets[last][1]] == wanted)
+    return (
+        np.array(held) if held else np.array(False)
+    )  # an answer of no more than the overlap is whole somewhere
+
+
+def padding_is_marked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The attention mask is 1 at every token and 0 at the padding."""
+    return (outputs["attention_mask"] == 0) == (outputs["input_ids"] == inputs.get("pad_id", PAD))
+
+
+make_features = Exercise(
+    name="make_features",
+    returns=KEYS,
+    call=_call_features,
+    uses=("answer_token_span", "split_into_windows"),
+    cases=(
+        Case("a short context: one window, padded", _features(6, (1, 3), max_length=31)),
+        Case("a question without an answer", _features(6, None, max_length=29)),
+        Case("a context of three windows", _features(15, (5, 6))),
+        Case("the answer at the end of a context of three windows", _features(15, (13, 15))),
+        Case("the answer's words stand there twice; the second time is meant", _features(12, (9, 11), True)),
+        Case("white space in front and between the sentences", _features(9, (5, 7), space="\n ")),
+        Case(
+            "other special tokens: [CLS] 7, [SEP] 8, padding 9",
+            _features(7, (2, 4), ids={"cls_id": 7, "sep_id": 8, "pad_id": 9}, max_length=33),
+        ),
+    ),
+    properties=(positions_give_the_answer_back, padding_is_marked),
+    bypasses=("course_utils.models.reader.features_of",),
+)
+
+# ---------------------------------------------------------------------------------- calling PyTorch
+
+
+# ---------------------------------------------------------------------------------- SpanHead
+
+
+def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        allowed = allowed_places(batch, length)
+        return {
+            "weights": {
+                "linear.weight": f32(normal(rng, 2, width, scale=scale)),
+                "linear.bias": f32(rng.uniform(0.4, 1.0, 2) * [1, -1]),
+            },
+            "hidden": f32(normal(rng, batch, length, width)),
+            "allowed": np.ones_like(allowed) if open_to_all else allowed,
+        }
+
+    return inputs
+
+
+def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import torch
+
+    given = tensors(inputs)
+    with torch.no_grad(), one_thread():
+        head = learner(inputs["hidden"].shape[-1])
+        _set_parameters(head, inputs["weights"])
+        found = head.eval()(given["hidden"], given["allowed"])
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
+    if not all(isinstance(part, torch.Tensor) for part in found):
+        raise TypeError("the logits are not tensors.")
+    return readable_logits([part.numpy() for part in found], inputs["allowed"])
+
+
+def _set_parameters(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None:
+    import torch
+
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"it is a {type(module).__name__}; expected a torch.nn.Module.")
+    found = dict(module.named_parameters())
+    if found.keys() != weights.keys():
+        raise TypeError(f"its parameters are {sorted(found)}; expected {sorted(weights)}.")
+    for name, array in weights.items():
+        if tuple(found[name].shape) != array.shape:
+            raise TypeError(f"`{name}` has shape {tuple(found[name].shape)}; expected {array.shape}.")
+        found[name].copy_(torch.from_numpy(array))
+
+
+span_head = Exercise(
+    name="SpanHead",
+    returns=("start_logits", "end_logits", "elsewhere"),
+    call=_call_head,
+    cases=(
+        Case("a batch of 3 windows of 9 tokens", _head(BATCH, LENGTH, WIDTH)),
+        Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
+        Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
+    ),
+    properties=(every_other_place_is_blocked,),
+    bypasses=("transformers.AutoModelForQuestionAnswering", "transformers.BertForQuestionAnswering"),
+)
+
+# ---------------------------------------------------------------------------------- span_loss
+
+
+def _loss(batch: int, length: int, blocked: float | None = -1e9, scale: float = 1.0, no_answer: int = 0):
+    """So many windows; in the first ``no_answer`` of them the target is (0, 0)."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        allowed = allowed_places(batch, length)
+        if blocked is None:
+            allowed = np.ones_like(allowed)
+        logits = [
+            f32(np.where(allowed, normal(rng, batch, length, scale=scale), blocked or 0)) for _ in range(2)
+        ]
+        start = rng.integers(5, length - 2, batch)
+        end = np.minimum(start + 1, length - 3)
+        start[:no_answer], end[:no_answer] = 0, 0
+        return {
+            "start_logits": logits[0],
+            "end_logits": logits[1],
+            "start_positions": start,
+            "end_positions": end,
+        }
+
+    return inputs
+
+
+def _call_loss(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import torch
+
+    given = tensors({**inputs, **{name: inputs[name].copy() for name in ("start_logits", "end_logits")}})
+    logits = [given[name].requires_grad_() for name in ("start_logits", "end_logits")]
+    with one_thread():
+        loss = call_function(learner, given)
+        if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            raise TypeError("it returned no tensor with one number: the loss is the mean over the batch.")
+        if not loss.requires_grad:
+            raise TypeError("no gradient flows through the loss: `.item()`, `detach` or NumPy cut it off.")
+        slopes = torch.autograd.grad(loss.reshape(()), logits, allow_unused=True)
+    zeros = np.zeros_like(inputs["start_logits"])
+    start, end = (zeros if slope is None else slope.numpy() for slope in slopes)
+    return {"loss": np.array(float(loss)), "start_gradient": start, "end_gradient": end}
+
+
+def loss_is_finite(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The loss is a finite number, not below 0."""
+    return np.isfinite(outputs["loss"]) & (outputs["loss"] >= 0)
+
+
+span_loss = Exercise(
+    name="span_loss",
+    returns=("loss", "start_gradient", "end_gradient"),
+    call=_call_loss,
+    cases=(
+        Case("a batch of 3 windows of 11 tokens, every place allowed", _loss(3, 11, None)),
+        Case("a batch of 4 windows, some places blocked", _loss(4, 13)),
+        Case("two of five windows have no answer", _loss(5, 12, no_answer=2)),
+        Case("blocked by -inf", _loss(2, 12, blocked=-np.inf)),
+        Case("logits in the hundreds", _loss(3, 14, None, scale=300)),
+    ),
+    properties=(gradients_sum_to_zero, loss_is_finite),
+    bypasses=("transformers.AutoModelForQuestionAnswering", "transformers.BertForQuestionAnswering"),
+)
+
+# ---------------------------------------------------------------------------------- best_span
+
+
+def _spans(title: str) -> Callable[[np.random.Generator], Inputs]:
+    starts, ends, longest, shift = SPANS[title]
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        logits = rng.uniform(-0.3, 0.3, (2, WINDOW))
+        for row, planted in zip(logits, (starts, ends), strict=True):
+            for place, value in planted.items():
+                row[place] += value
+        return {
+            "start_logits": f32(logits[0] + shift),
+            "end_logits": f32(logits[1] + shift),
+            "in_context": IN_CONTEXT.copy(),
+            "max_answer_length": longest,
+        }
+
+    return inputs
+
+
+def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with one_thread():
+        found = call_function(learner, tensors(inputs))
+    if not isinstance(found, (tuple, list)) or len(found) != 3 or any(part is None for part in found):
+        raise TypeError(f"it returned {found!r}; expected three numbers, (first, last, score).")
+    first, last, score = (float(part) for part in found)
+    return {"first": np.array(int(first)), "last": np.array(int(last)), "score": np.array(score)}
+
+
+def span_is_possible(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The span lies in the context, does not end before it begins, and is not too long."""
+    first, last = int(outputs["first"]), int(outputs["last"])
+    inside = all(0 <= place < WINDOW and inputs["in_context"][place] for place in (first, last))
+    return np.array(inside and first <= last < first + inputs["max_answer_length"])
+
+
+def score_is_the_sum(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The score is the start logit plus the end logit of the span."""
+    first, last = (int(np.clip(outputs[name], 0, WINDOW - 1)) for name in ("first", "last"))
+    return np.isclose(outputs["score"], inputs["start_logits"][first] + inputs["end_logits"][last], atol=1e-3)
+
+
+best_span = Exercise(
+    name="best_span",
+    returns=("first", "last", "score"),
+    call=_call_spans,
+    cases=tuple(Case(title, _spans(title)) for title in SPANS),
+    properties=(span_is_possible, score_is_the_sum),
+)
+
+# ---------------------------------------------------------------------------------- exact_match and f1
+
+
+def _pairs(*templates: tuple[str, Sequence[str]]) -> Callable[[np.random.Generator], Inputs]:
+    """Pairs of a prediction and the right answers; the capital letters X, Y, Z in braces stand for words.
+
+    Among them stand plain ones, equal and different. How many, and in which order all stand, the seed decides: so no
+    scores are right that do not look at the words.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = dict(zip("XYZW", new_words(rng, 4), strict=True))
+        words |= {letter.lower(): word.title() for letter, word in words.items()}
+        equal, different = rng.integers(2, 6, 2)
+        all_pairs = [*templates, *[("{W}", ["{W}"])] * equal, *[("{W}", ["{Z}"])] * different]
+        all_pairs = [all_pairs[place] for place in rng.permutation(len(all_pairs))]
+
+        def filled(text: str) -> str:
+            return re.sub(r"\{(\w)\}", lambda found: words[found[1]], text)
+
+        return {"pairs": [(filled(said), tuple(map(filled, golds))) for said, golds in all_pairs]}
+
+    return inputs
+
+
+def _call_pairs(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    scores = []
+    for prediction, answers in inputs["pairs"]:
+        score = learner(prediction, answers)
+        if score is None or isinstance(score, (str, tuple, list)):
+            raise TypeError(f"for {prediction!r} and {answers!r} it returned {score!r}; expected a number.")
+        scores.append(float(score))
+    return {"scores": np.array(scores)}
+
+
+def scores_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No score is below 0 or above 1."""
+    return (outputs["scores"] >= 0) & (outputs["scores"] <= 1)
+
+
+def order_of_answers_is_no_matter(runs: list[Run]) -> np.ndarray:
+    """The right answers in another order give the same score."""
+    return np.isclose(runs[0][1]["scores"], runs[1][1]["scores"])
+
+
+def _reordered(*templates: tuple[str, Sequence[str]]):
+    def inputs(rng: np.random.Generator) -> list[Inputs]:
+        made = _pairs(*templates)(rng)
+        turned = [(said, answers[::-1]) for said, answers in made["pairs"]]
+        return [made, {"pairs": turned}]
+
+    return inputs
+
+
+READY_SCORES = ("course_utils.models.reader.squad_scores", "course_utils.models.reader.plain_words")
+
+exact_match = Exercise(
+    name="exact_match",
+    returns=("scores",),
+    call=_call_pairs,
+    cases=(
+        Case(
+            "equal and different words", _pairs(("{X}", ["{X}"]), ("{X}", ["{Y}"]), ("{X} {Y}", ["{X} {Y}"]))
+        ),
+        Case("a part is not enough", _pairs(("{X}", ["{X} {Y}"]), ("{Z} {X}", ["{X}"]))),
+        Case("capital letters", _pairs(("{x} {Y}", ["{X} {y}"]), ("ÉCOLE", ["école"]))),
+        Case(
+            "the article in front", _pairs(("the {X}", ["{X}"]), ("{X}", ["a {X}"]), ("The {X}", ["an {X}"]))
+        ),
+        Case("an article in the middle", _pairs(("{X} in the {Y}", ["{X} in {Y}"]))),
+        Case("letters of an article within a word", _pairs(("theatre {X}", ["atre {X}"]), ("sofa", ["sof"]))),
+        Case(
+            "marks are deleted", _pairs(("{X}.", ["{X}"]), ('"{X}", {Y}!', ["{X} {Y}"]), ("U.S.A.", ["USA"]))
+        ),
+        Case("and leave no space", _pairs(("{X}-{Y}", ["{X} {Y}"]), ("{X}-{Y}", ["{X}{Y}"]))),
+        Case("marks go before articles", _pairs(("(the) {X}", ["{X}"]), ("the-{X}", ["{X}"]))),
+        Case("white space", _pairs((" {X} \n  {Y} ", ["{X} {Y}"]), ("{X}\t{Y}", ["{X} {Y}"]))),
+        Case(
+            "several right answers, in two orders",
+            _reordered(("{X}", ["{Y}", "{X}"]), ("{X}", ["{Y}", "{Z}", "{W}"]), ("{X}", ["{X}", "{Y}"])),
+            order_of_answers_is_no_matter,
+        ),
+        Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("the", ["the {X}"]))),
+        Case(
+            "an answer of which nothing is left", _pairs(("", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"]))
+        ),
+    ),
+    properties=(scores_are_shares,),
+    bypasses=READY_SCORES,
+)
+
+f1 = Exercise(
+    name="f1",
+    returns=("scores",),
+    call=_call_pairs,
+    uses=("exact_match",),  # whose cell defines `normalise`
+    cases=(
+        Case("equal and different words", _pairs(("{X} {Y}", ["{X} {Y}"]), ("{X}", ["{Y}"]))),
+        Case("one word too many", _pairs(("{X} {Y} {Z}", ["{Y} {Z}"]))),
+        Case("two words missing", _pairs(("{X}", ["{X} {Y} {Z}"]))),
+        Case("precision 2/3, recall 2/4", _pairs(("{W} {X} {Y}", ["{X} {Y} of {Z}"]))),
+        Case("the order of the words", _pairs(("{X} {Y} {Z}", ["{Z} {X} {Y}"]))),
+        Case("words that come twice", _pairs(("{X} {X}", ["{X}"]), ("{X} by {X}", ["{X} and {X}"]))),
+        Case("words alike are not equal", _pairs(("{X}s", ["{X}"]), ("{X}{Y}", ["{X} {Y}"]))),
+        Case(
+            "capitals, articles and marks",
+            _pairs(("The {x}, {Y}.", ["{X} {Y}"]), ("in the the {X}", ["in {X}"])),
+        ),
+        Case(
+            "the best of several, in two orders",
+            _reordered(
+                ("{X} {Y}", ["{X}", "{Y} {X} {Z} {W}"]), ("{X} {Y}", ["{Z}", "{X} {W}", "{Y} {W} {Z}"])
+            ),
+            order_of_answers_is_no_matter,
+        ),
+        Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("a", ["a {X}"]))),
+        Case(
+            "an answer of which nothing is left", _pairs(("", ["the", "{X}"]), ("{X}", ["..."]), ("", ["a"]))
+        ),
+    ),
+    properties=(scores_are_shares,),
+    bypasses=READY_SCORES,
+)
+
+# ---------------------------------------------------------------------------------- train_step
+
+
+def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
+    """A reader that is called like the lab's, small enough to follow by hand; notes the mode it ran in."""
+    import torch
+
+    class TinyReader(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, array in weights.items():
+                self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.modes: list[bool] = []
+
+        def forward(
+            self,
+            input_ids: torch.Tensor,
+            attention_mask: torch.Tensor | None = None,
+            token_type_ids: torch.Tensor | None = None,
+            allowed: torch.Tensor | None = None,
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            self.modes.append(self.training)
+            kinds = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+            seen = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+            x = self.embedding[input_ids] + self.kind[kinds]
+            shares = seen[..., None] / seen.sum(dim=1)[:, None, None]
+            logits = torch.tanh(x + (shares * x).sum(dim=1, keepdim=True)) @ self.output
+            if allowed is not None:
+                logits = logits.masked_fill(~allowed[..., None], -1e9)
+            return tuple(logits.unbind(dim=-1))
+
+    return TinyReader()
+
+
+def _steps(rates: Sequence[float], scale: float = 1.0, max_norm: float = 50.0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "weights": reader_weights(rng, scale),
+            "batches": [reader_batch(rng, 3 + number, 9 + 2 * number) for number in range(len(rates))],
+            "rates": list(rates),
+            "max_norm": max_norm,
+        }
+
+    return inputs
+
+
+def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    model = _tiny_reader(inputs["weights"]).eval()  # as an evaluation may have left it
+    optimizer = PlainDescent(model.parameters(), lr=0.01)
+    with one_thread():
+        losses = [
+            learner(model, optimizer, tensors(batch), rate, inputs["max_norm"])
+            for batch, rate in zip(inputs["batches"], inputs["rates"], strict=True)
+        ]
+    if any(loss is None for loss in losses):
+        raise TypeError("it returned None instead of the loss.")
+    return {
+        "losses": np.array([float(loss) for loss in losses]),
+        "in_training": np.array(bool(model.modes) and all(model.modes)),
+        **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
+    }
+
+
+train_step = Exercise(
+    name="train_step",
+    returns=("losses", "in_training", "embedding", "kind", "output"),
+    call=_call_train_step,
+    uses=("span_loss",),
+    cases=(
+        Case("one step", _steps([0.5])),
+        Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
+        Case("gradients that are too long: shortened to 0.1", _steps([0.5, 0.5], scale=3.0, max_norm=0.1)),
+    ),
+    properties=(trained_in_training_mode, weights_have_moved),
+)
+
+# ---------------------------------------------------------------------------------- answer
+
+
+def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with one_thread():
+        found = call_function(learner, inputs)
+    return readable_answer(found, inputs["model"])
+
+
+def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The model is asked in evaluation mode, and no gradients are kept."""
+    return outputs["careful"]
+
+
+answer = Exercise(
+    name="answer",
+    returns=("start", "end", "margin", "careful"),
+    call=_call_answer,
+    uses=("make_features", "best_span"),
+    cases=tuple(Case(title, asked(**settings)) for title, settings in ANSWER_CASES.items()),
+    properties=(asked_with_care, no_answer_is_nowhere),
+    bypasses=("transformers.pipeline",),
+)

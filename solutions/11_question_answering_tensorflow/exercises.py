@@ -1,0 +1,594 @@
+"""Lab 11: the reader of lab 10 once more, in TensorFlow: whole batches at once, in graphs, with the same numbers.
+
+The data side that needs no framework is the course's here (:mod:`course_utils.models.reader`); what is asked for is
+what tensors change. Texts, scripts and weights are made as in lab 10.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, call_function
+from course_utils.cases.reading import (
+    ANSWER_CASES,
+    BATCH,
+    IN_CONTEXT,
+    LENGTH,
+    PieceTokenizer,
+    SPANS,
+    ScriptedReader,
+    WIDTH,
+    WINDOW,
+    allowed_places,
+    asked,
+    every_other_place_is_blocked,
+    gradients_sum_to_zero,
+    new_words,
+    no_answer_is_nowhere,
+    place_of,
+    readable_answer,
+    readable_logits,
+    reader_batch,
+    reader_weights,
+)
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import normal, weights_have_moved
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+
+SECONDS = 30.0  # TensorFlow may have to be imported
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Errors in few words, and no advice against many graphs: a check makes one for each case, and means to."""
+    logger = logging.getLogger("tensorflow")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with plain_errors():
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+# ---------------------------------------------------------------------------------- answer_token_spans
+
+_PLACES = {  # title: for each window of a batch, the answer's words (from, to), the window's tokens, and what is cut
+    "three windows with answers of 1 to 3 words": [(3, 6, 0, 19), (4, 5, 0, 17), (6, 8, 2, 19)],
+    "at the first and at the last character of the text": [(0, 2, 0, 19), (7, 9, 4, 19)],
+    "one of four windows has no answer": [(2, 4, 0, 14), (0, 0, 0, 15), (5, 7, 6, 19), (3, 4, 2, 11)],
+    "windows that cut the answer off, or do not reach it": [
+        (4, 7, 0, 11),
+        (2, 5, 7, 17),
+        (6, 8, 0, 9),
+        (0, 2, 8, 19),
+        (3, 5, 4, 15),
+    ],
+}
+
+
+def _token_spans(title: str, inner: bool = False) -> Callable[[np.random.Generator], Inputs]:
+    """A batch of windows over one text of 9 words; ``inner``: answers lack their first and last letter."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words, rows = new_words(rng, 9), _PLACES[title]
+        context = " ".join(words) + "."
+        _, pairs = PieceTokenizer()(context)
+        front = int(rng.integers(4, 60))
+        offsets = np.full((len(rows), front + 19 + 2, 2), -1, dtype=np.int32)
+        starts, ends = np.zeros((2, len(rows)), dtype=np.int32)
+        for row, (first, last, begin, end) in enumerate(rows):
+            offsets[row, front : front + end - begin] = pairs[begin:end]
+            if last:
+                starts[row] = place_of(context, words[first])[0] + inner
+                ends[row] = place_of(context, words[last - 1])[1] - inner
+        return {"offsets": offsets, "starts": starts, "ends": ends}
+
+    return inputs
+
+
+def _pair_of_rows(found: Any, names: tuple[str, str], batch: int) -> dict[str, np.ndarray]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or any(part is None for part in found):
+        raise TypeError(f"it returned {type(found).__name__}; expected ({', '.join(names)}).")
+    arrays = {name: np.asarray(part) for name, part in zip(names, found, strict=True)}
+    for name, array in arrays.items():
+        if array.shape != (batch,):
+            raise TypeError(
+                f"`{name}` has shape {array.shape}; expected a number for each window: ({batch},)."
+            )
+    return {name: array.astype(np.int64) for name, array in arrays.items()}
+
+
+def _call_token_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with quietly():
+        found = call_function(learner, tensors(inputs))
+    return _pair_of_rows(found, ("first", "last"), len(inputs["starts"]))
+
+
+def tokens_cover_the_answers(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The tokens from first to last cover the answer, and none of them is superfluous."""
+    fits = []
+    for row, (first, last) in enumerate(zip(outputs["first"], outputs["last"], strict=True)):
+        if (first, last) == (0, 0):
+            continue
+        offsets, start, end = inputs["offsets"][row], inputs["starts"][row], inputs["ends"][row]
+        inside = 0 <= first <= last < len(offsets)
+        fits.append(
+            inside
+            and 0 <= offsets[first][0] <= start < offsets[first][1]
+            and offsets[last][0] < end <= offsets[last][1]
+        )
+    return np.array(fits) if fits else np.array(False)
+
+
+answer_token_spans = Exercise(
+    name="answer_token_spans",
+    returns=("first", "last"),
+    call=_call_token_spans,
+    seconds=SECONDS,
+    cases=(
+        *(Case(title, _token_spans(title)) for title in _PLACES),
+        Case(
+            "answers that begin and end within a token",
+            _token_spans("three windows with answers of 1 to 3 words", inner=True),
+        ),
+    ),
+    properties=(tokens_cover_the_answers,),
+)
+
+# ---------------------------------------------------------------------------------- padded_batches
+
+ROWS = ("input_ids", "attention_mask", "token_type_ids", "allowed")
+NUMBERS = ("start_positions", "end_positions")
+_FILL = -9  # stands for "not there" where a check lays batches of different widths on each other
+
+
+def _feature(rng: np.random.Generator, question: int, context: int) -> dict[str, Any]:
+    ids = rng.integers(1000, 2000, question + context + 3).tolist()
+    ids[0], ids[question + 1], ids[-1] = 101, 102, 102
+    start = question + 2 + int(rng.integers(0, context - 1))
+    return {
+        "input_ids": ids,
+        "token_type_ids": [0] * (question + 2) + [1] * (context + 1),
+        "in_context": [False] * (question + 2) + [True] * context + [False],
+        "start_position": start,
+        "end_position": start + 1,
+    }
+
+
+def _unpadded(lengths: tuple[int, ...], batch_size: int) -> Callable[[np.random.Generator], Inputs]:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        features = [_feature(rng, 2 + number % 3, length) for number, length in enumerate(lengths)]
+        return {"features": features, "batch_size": batch_size}
+
+    return inputs
+
+
+def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import tensorflow as tf
+
+    with quietly():
+        found = call_function(learner, inputs)
+        if not isinstance(found, tf.data.Dataset):
+            raise TypeError(f"it returned {type(found).__name__}; expected a tf.data.Dataset.")
+        batches = [{name: np.asarray(tensor) for name, tensor in batch.items()} for batch in found.take(50)]
+    for number, batch in enumerate(batches):
+        if missing := [name for name in (*ROWS, *NUMBERS) if name not in batch]:
+            raise TypeError(
+                f"batch {number} has no {missing[0]!r}; expected: {', '.join((*ROWS, *NUMBERS))}."
+            )
+        for name in ROWS:
+            if batch[name].ndim != 2:
+                raise TypeError(
+                    f"{name!r} of batch {number} has shape {batch[name].shape}; expected two axes."
+                )
+    if not batches:
+        raise TypeError("the dataset is empty.")
+    shapes = np.array([batch["input_ids"].shape for batch in batches])
+    height, width = 12, 40
+    laid = {}
+    for name in ROWS:
+        laid[name] = np.full((len(batches), height, width), _FILL, dtype=np.int64)
+        for row, batch in zip(laid[name], batches, strict=True):
+            part = batch[name][:height, :width].astype(np.int64)
+            row[: part.shape[0], : part.shape[1]] = part
+    numbers = {name: np.concatenate([batch[name].reshape(-1) for batch in batches]) for name in NUMBERS}
+    return {"shapes": shapes, **laid, **numbers}
+
+
+def no_more_padding_than_needed(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each batch is as wide as its longest window."""
+    lengths = [len(feature["input_ids"]) for feature in inputs["features"]]
+    size = inputs["batch_size"]
+    wanted = [max(lengths[begin : begin + size]) for begin in range(0, len(lengths), size)]
+    return outputs["shapes"][:, 1] == np.array(wanted)
+
+
+padded_batches = Exercise(
+    name="padded_batches",
+    returns=("shapes", *ROWS, *NUMBERS),
+    call=_call_batches,
+    seconds=SECONDS,
+    cases=(
+        Case("one batch of 3 windows", _unpadded((5, 9, 7), 3)),
+        Case("two batches; the second is shorter and narrower", _unpadded((11, 14, 8, 6, 4), 3)),
+        Case("three batches of 2", _unpadded((6, 12, 9, 5, 13, 10), 2)),
+    ),
+    properties=(no_more_padding_than_needed,),
+    bypasses=("course_utils.models.reader.stacked", "course_utils.models.reader.batches_by_length"),
+)
+
+# ---------------------------------------------------------------------------------- SpanHead
+
+
+def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        allowed = allowed_places(batch, length)
+        return {
+            "kernel": f32(normal(rng, width, 2, scale=scale)),
+            "bias": f32(rng.uniform(0.4, 1.0, 2) * [1, -1]),
+            "hidden": f32(normal(rng, batch, length, width)),
+            "allowed": np.ones_like(allowed) if open_to_all else allowed,
+        }
+
+    return inputs
+
+
+def _set_head(layer: Any, kernel: np.ndarray, bias: np.ndarray) -> None:
+    import keras
+
+    if not isinstance(layer, keras.layers.Layer):
+        raise TypeError(f"it is a {type(layer).__name__}; expected a keras.layers.Layer.")
+    shapes = [tuple(weight.shape) for weight in layer.weights]
+    if shapes != [kernel.shape, bias.shape]:
+        raise TypeError(
+            f"its weights have the shapes {shapes}; expected a kernel {kernel.shape} and a bias {bias.shape}."
+        )
+    layer.set_weights([kernel, bias])
+
+
+def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    given = tensors(inputs)
+    with quietly():
+        head = learner()
+        head(given["hidden"], given["allowed"])  # makes the weights
+        _set_head(head, inputs["kernel"], inputs["bias"])
+        found = head(given["hidden"], given["allowed"])
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
+    return readable_logits([np.asarray(part) for part in found], inputs["allowed"])
+
+
+span_head = Exercise(
+    name="SpanHead",
+    returns=("start_logits", "end_logits", "elsewhere"),
+    call=_call_head,
+    seconds=SECONDS,
+    cases=(
+        Case("a batch of 3 windows of 9 tokens", _head(BATCH, LENGTH, WIDTH)),
+        Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
+        Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
+    ),
+    properties=(every_other_place_is_blocked,),
+)
+
+# ---------------------------------------------------------------------------------- weights_from_torch
+
+
+def _torch_head(width: int) -> Callable[[np.random.Generator], Inputs]:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "state": {
+                "linear.weight": f32(normal(rng, 2, width)),
+                "linear.bias": f32(rng.uniform(0.5, 1.5, 2) * [1, -1]),
+            },
+            "hidden": f32(normal(rng, 3, 4, width)),
+        }
+
+    return inputs
+
+
+def _call_from_torch(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with quietly():
+        found = learner(inputs["state"])
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"it returned {type(found).__name__}; expected a list of two arrays, [kernel, bias].")
+    kernel, bias = (np.asarray(part) for part in found)
+    width = inputs["hidden"].shape[-1]
+    for name, array, shape in (("kernel", kernel, (width, 2)), ("bias", bias, (2,))):
+        if array.shape != shape:
+            raise TypeError(f"the {name} has shape {array.shape}; Keras wants {shape}.")
+    return {"kernel": kernel, "bias": bias}
+
+
+def logits_are_pytorch_s(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """With these weights Keras' layer gives what PyTorch's gives."""
+    state, hidden = inputs["state"], inputs["hidden"]
+    theirs = hidden @ state["linear.weight"].T + state["linear.bias"]
+    return np.isclose(hidden @ outputs["kernel"] + outputs["bias"], theirs, atol=1e-4)
+
+
+weights_from_torch = Exercise(
+    name="weights_from_torch",
+    returns=("kernel", "bias"),
+    call=_call_from_torch,
+    seconds=SECONDS,
+    cases=(Case("a width of 5", _torch_head(5)), Case("a width of 7", _torch_head(7))),
+    properties=(logits_are_pytorch_s,),
+)
+
+# ---------------------------------------------------------------------------------- span_loss
+
+
+def _loss(batch: int, length: int, blocked: bool = True, scale: float = 1.0, no_answer: int = 0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        allowed = allowed_places(batch, length) | (not blocked)
+        logits = [f32(np.where(allowed, normal(rng, batch, length, scale=scale), -1e9)) for _ in range(2)]
+        start = rng.integers(5, length - 2, batch, dtype=np.int32)
+        end = np.minimum(start + 1, length - 3).astype(np.int32)
+        start[:no_answer], end[:no_answer] = 0, 0
+        return {
+            "start_logits": logits[0],
+            "end_logits": logits[1],
+            "start_positions": start,
+            "end_positions": end,
+        }
+
+    return inputs
+
+
+def _call_loss(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import tensorflow as tf
+
+    given = tensors(inputs)
+    logits = [given[name] for name in ("start_logits", "end_logits")]
+    with quietly(), tf.GradientTape() as tape:
+        tape.watch(logits)
+        loss = call_function(learner, given)
+        if not tf.is_tensor(loss) or loss.shape.num_elements() != 1:
+            raise TypeError("it returned no tensor with one number: the loss is the mean over the batch.")
+        loss = tf.reshape(loss, ())
+    slopes = tape.gradient(loss, logits)
+    if all(slope is None for slope in slopes):
+        raise TypeError("no gradient flows through the loss: `.numpy()` or `float` cut it off.")
+    zeros = np.zeros_like(inputs["start_logits"])
+    start, end = (zeros if slope is None else slope.numpy() for slope in slopes)
+    return {"loss": np.array(float(loss)), "start_gradient": start, "end_gradient": end}
+
+
+span_loss = Exercise(
+    name="span_loss",
+    returns=("loss", "start_gradient", "end_gradient"),
+    call=_call_loss,
+    seconds=SECONDS,
+    cases=(
+        Case("a batch of 3 windows of 11 tokens, every place allowed", _loss(3, 11, blocked=False)),
+        Case("a batch of 4 windows, some places blocked", _loss(4, 13)),
+        Case("two of five windows have no answer", _loss(5, 12, no_answer=2)),
+        Case("logits in the hundreds", _loss(3, 14, blocked=False, scale=300)),
+    ),
+    properties=(gradients_sum_to_zero,),
+)
+
+# ---------------------------------------------------------------------------------- best_spans
+
+
+def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
+    """Windows of lab 10's cases as a batch; they have one greatest length."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        logits = f32(rng.uniform(-0.3, 0.3, (2, len(titles), WINDOW)))
+        inside = np.tile(IN_CONTEXT, (len(titles), 1))
+        for row, title in enumerate(titles):
+            *planted, _, shift = SPANS[title]
+            for side in range(2):
+                logits[side, row] += f32(shift)
+                for place, value in planted[side].items():
+                    logits[side, row, place] += value
+        return {
+            "start_logits": logits[0],
+            "end_logits": logits[1],
+            "in_context": inside,
+            "max_answer_length": SPANS[titles[0]][2],
+        }
+
+    return inputs
+
+
+def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with quietly():
+        found = call_function(learner, tensors(inputs))
+    if not isinstance(found, (tuple, list)) or len(found) != 3 or any(part is None for part in found):
+        raise TypeError(f"it returned {type(found).__name__}; expected (first, last, score).")
+    batch = len(inputs["in_context"])
+    places = _pair_of_rows(found[:2], ("first", "last"), batch)
+    score = np.asarray(found[2])
+    if score.shape != (batch,):
+        raise TypeError(f"`score` has shape {score.shape}; expected a number for each window: ({batch},).")
+    return {**places, "score": score}
+
+
+def spans_are_possible(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each span lies in its context, does not end before it begins, and is not too long."""
+    fits = []
+    for inside, first, last in zip(inputs["in_context"], outputs["first"], outputs["last"], strict=True):
+        within = 0 <= first < WINDOW and 0 <= last < WINDOW and inside[first] and inside[last]
+        fits.append(bool(within and first <= last < first + inputs["max_answer_length"]))
+    return np.array(fits)
+
+
+best_spans = Exercise(
+    name="best_spans",
+    returns=("first", "last", "score"),
+    call=_call_spans,
+    seconds=SECONDS,
+    cases=(
+        Case(
+            "three windows: a plain one, and two whose best start and best end do not fit",
+            _span_batch(
+                "the best start and the best end fit together",
+                "the best start stands behind the best end",
+                "the best start has no good end",
+            ),
+        ),
+        Case(
+            "no answer longer than three tokens",
+            _span_batch(
+                "the best pair is longer than allowed", "four tokens are one too many, three are not"
+            ),
+        ),
+        Case(
+            "question and [CLS] look better than the context",
+            _span_batch("the question looks better than the context", "[CLS] looks better than the context"),
+        ),
+        Case(
+            "single tokens",
+            _span_batch("a single token", "the last token of the context; [SEP] looks better"),
+        ),
+        Case(
+            "all logits are far below 0",
+            _span_batch("all logits are far below 0", "all logits are far below 0"),
+        ),
+    ),
+    properties=(spans_are_possible,),
+)
+
+# ---------------------------------------------------------------------------------- train_step
+
+
+def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
+    """A reader that is called like the lab's. In training it doubles its logits, a dropout that leaves nothing to chance."""
+    import keras
+    import tensorflow as tf
+
+    class TinyReader(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, array in weights.items():
+                initial = keras.initializers.Constant(array)
+                setattr(self, name, self.add_weight(shape=array.shape, initializer=initial, name=name))
+            self.built = True
+
+        def call(self, inputs: Mapping[str, tf.Tensor], training: bool = False) -> tuple[tf.Tensor, ...]:
+            x = tf.gather(self.embedding, inputs["input_ids"]) + tf.gather(
+                self.kind, inputs["token_type_ids"]
+            )
+            seen = tf.cast(inputs["attention_mask"], "float32")[..., None]
+            mean = tf.reduce_sum(seen * x, axis=1, keepdims=True) / tf.reduce_sum(seen, axis=1, keepdims=True)
+            logits = tf.tanh(x + mean) @ self.output_weight * (2.0 if training else 1.0)
+            logits = tf.where(inputs["allowed"][..., None], logits, -1e9)
+            return tuple(tf.unstack(logits, axis=-1))
+
+    return TinyReader()
+
+
+def _steps(count: int, scale: float = 1.0, max_norm: float = 50.0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        weights = reader_weights(rng, scale)
+        weights["output_weight"] = weights.pop("output")
+        batches = [reader_batch(rng, 3 + number, 9 + 2 * number) for number in range(count)]
+        return {"weights": weights, "batches": batches, "max_norm": max_norm}
+
+    return inputs
+
+
+def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    """Runs the step as a graph, as the lab does; a batch of another shape finds the graph made for the first."""
+    import keras
+    import tensorflow as tf
+
+    model, optimizer = _tiny_reader(inputs["weights"]), keras.optimizers.SGD(0.5)
+    optimizer.build(model.trainable_variables)
+    batches = [
+        {
+            name: tf.constant(array, "bool" if array.dtype == bool else "int32")
+            for name, array in batch.items()
+        }
+        for batch in inputs["batches"]
+    ]
+    signature = {
+        name: tf.TensorSpec([None] * tensor.shape.rank, tensor.dtype) for name, tensor in batches[0].items()
+    }
+
+    @tf.function(input_signature=[signature])
+    def step(batch: Mapping[str, tf.Tensor]) -> Any:
+        return learner(model, optimizer, batch, inputs["max_norm"])
+
+    with quietly():
+        losses = [step(batch) for batch in batches]
+    if any(loss is None for loss in losses):
+        raise TypeError("it returned None instead of the loss.")
+    return {
+        "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
+        **{name: getattr(model, name).numpy() for name in inputs["weights"]},
+    }
+
+
+train_step = Exercise(
+    name="train_step",
+    returns=("losses", "embedding", "kind", "output_weight"),
+    call=_call_train_step,
+    uses=("span_loss",),
+    seconds=SECONDS,
+    cases=(
+        Case("one step", _steps(1)),
+        Case("two steps in the same graph, with batches of other shapes", _steps(2)),
+        Case("gradients that are too long: shortened to 0.1", _steps(2, scale=3.0, max_norm=0.1)),
+    ),
+    properties=(weights_have_moved,),
+)
+
+# ---------------------------------------------------------------------------------- answer
+
+
+class ScriptedKerasReader(ScriptedReader):
+    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted."""
+
+    def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
+        import tensorflow as tf
+
+        self.careless |= bool(training)
+        for name in ROWS:
+            if name not in inputs:
+                raise TypeError(f"the model was not given {name!r}.")
+            if np.ndim(inputs[name]) != 2:
+                raise TypeError(f"`{name}` must have the shape (windows, seq_len).")
+        ids = np.asarray(inputs["input_ids"])
+        self.rows += len(ids)
+        found = self.logits(ids, np.asarray(inputs["allowed"]))
+        return tf.constant(found[0]), tf.constant(found[1])
+
+
+def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with quietly():
+        found = call_function(learner, inputs)
+    return readable_answer(found, inputs["model"])
+
+
+def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The model is asked, and not as in training."""
+    return outputs["careful"]
+
+
+answer = Exercise(
+    name="answer",
+    returns=("start", "end", "margin", "careful"),
+    call=_call_answer,
+    uses=("best_spans",),
+    seconds=SECONDS,
+    cases=tuple(
+        Case(title, asked(**settings, new_reader=ScriptedKerasReader))
+        for title, settings in ANSWER_CASES.items()
+    ),
+    properties=(asked_with_care, no_answer_is_nowhere),
+    bypasses=("transformers.pipeline",),
+)
