@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import linecache
 import re
 import tomllib
 import traceback
@@ -23,7 +20,7 @@ from course_utils.exercise import Exercise, exercises_of
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
 from course_utils.outcome import Outcome, try_exercise
-from grader.author.catalogue import Entry, load_entries
+from grader.author.catalogue import Entry, load_entries, run_cell
 from grader.course import Course, CourseError
 
 SKIP_TAG = "skip-grading"
@@ -47,6 +44,7 @@ REGION = re.compile(
 )
 """What a learner writes, in a solution cell of the source: its indentation, and its text."""
 
+_MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*(\n|\Z)", re.MULTILINE)
 _CHECK = re.compile(r"""^check\(["']([\w.]+)["']\)$""", re.MULTILINE)
 
 
@@ -159,7 +157,7 @@ class Lab:
         return self._entries("variants.py")
 
     def _entries(self, file_name: str) -> dict[str, list[Entry]]:
-        entries = load_entries(self.folder / file_name)
+        entries = load_entries(self.folder / file_name, lambda: self.solution_texts, lambda: self.reference)
         if unknown := [name for name in entries if f"{self.slug}.{name}" not in self.exercises]:
             raise CourseError(
                 f"{self.folder / file_name} names an exercise that the lab does not have: {unknown[0]}."
@@ -252,6 +250,15 @@ class Lab:
         return sum(self.points_of_cells.values())
 
     @cached_property
+    def solution_texts(self) -> dict[str, str]:
+        """Exercise name -> the text of its solution cell, without the lines that mark the regions."""
+        return {
+            nbgrader_of(cell)["grade_id"]: _MARK.sub("", cell.source)
+            for cell in self.source().cells
+            if is_solution(cell)
+        }
+
+    @cached_property
     def reference(self) -> dict[str, Any]:
         """The namespace of the solved notebook: all cells that are run in grading, check cells left out.
 
@@ -262,11 +269,8 @@ class Lab:
         for cell in self.source().cells:
             if runs_in_grading(cell) and checked_exercise(cell) is None:
                 file_name = f"<{self.name}: {cell.id}>"
-                # so that inspect.getsource works on the reference, as it does in a notebook
-                linecache.cache[file_name] = (len(cell.source), None, cell.source.splitlines(True), file_name)
                 try:
-                    with contextlib.redirect_stdout(io.StringIO()):
-                        exec(compile(cell.source, file_name, "exec"), namespace)
+                    run_cell(cell.source, file_name, namespace)
                 except Exception as error:
                     raise CourseError(
                         f"{self.name}: cell {cell.id!r} of the solution fails outside a notebook: "

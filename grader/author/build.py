@@ -117,7 +117,8 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     """
     source = lab.source()
     hints = take_hints(source)
-    _refuse_if([*_source_faults(lab, source), *rules.faults(lab, source, hints)])
+    _refuse_if(_source_faults(lab, source))
+    _refuse_if(rules.faults(lab, source, hints))
     expected = {seed: lab.expected(seed) for seed in SEEDS}
     _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source), *answer_faults(lab, expected)])
 

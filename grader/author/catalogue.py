@@ -1,20 +1,26 @@
 """How misconceptions and correct variants are written down beside a lab's solution.
 
-``solutions/NN_slug/misconceptions.py`` holds small wrong implementations, each decorated with
-:func:`misconception`; ``variants.py`` holds correct ones in other styles, decorated with :func:`variant`.
+``solutions/NN_slug/misconceptions.py`` holds what learners get wrong: a :func:`slip` where a few words of the reference
+are others, and a function or class decorated with :func:`misconception` where it is another way altogether.
+``variants.py`` holds correct implementations in other styles, decorated with :func:`variant`.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import inspect
+import io
+import linecache
 import re
 import sys
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from grader.course import CourseError
@@ -26,20 +32,51 @@ class Entry:
 
     Attributes:
         exercise: name of the exercise it implements.
-        name: the function's or class's own name, unique in the exercise.
-        title: the first sentence of its docstring.
+        name: its own name, unique in the exercise: the function's or class's, or the slip's.
+        title: one sentence; the first one of its docstring.
         source: code text that defines the exercise's name this way, as a learner could hand it in.
+        make: gives ``value``; a slip needs the reference for it, which takes its time.
     """
 
     exercise: str
     name: str
-    value: Any
     title: str
-    hint: str = ""
-    source: str = ""
+    hint: str
+    source: str
+    make: Callable[[], Any] = field(repr=False, compare=False)
+
+    @cached_property
+    def value(self) -> Any:
+        """The implementation.
+
+        Raises:
+            CourseError: it is a slip that does not compile, or fails when it is defined.
+        """
+        return self.make()
 
 
-_MARK = "__transformer_labs_entry__"
+Replacement = tuple[str, str] | tuple[str, str, int]
+"""What stands in the reference's text, what stands there instead, and how often that is (once, if it is not said)."""
+
+
+@dataclass(frozen=True)
+class _Written:
+    """An entry as it stands in its file: with a value, or with what is replaced in the reference."""
+
+    line: int
+    exercise: str
+    name: str
+    title: str
+    hint: str
+    value: Any = None
+    replacements: Sequence[Replacement] | None = None
+
+
+_WRITTEN = "__transformer_labs_entries__"
+"""In the module of a catalogue: its entries, in the order they are written."""
+
+_STAND_INS = "__transformer_labs_stand_ins__"
+"""In the module of a catalogue: name of an exercise -> what takes its place for the slips of others."""
 
 
 def misconception(exercise: str, hint: str) -> Callable:
@@ -49,25 +86,64 @@ def misconception(exercise: str, hint: str) -> Callable:
         exercise: name of the exercise, e.g. ``"softmax"``.
         hint: what learners read: explains the mistake, does not give the code.
     """
+    return _marking(inspect.currentframe().f_back, exercise, hint)
+
+
+def variant(exercise: str) -> Callable:
+    """Marks a correct implementation in another style. Its docstring says what is different about it."""
+    return _marking(inspect.currentframe().f_back, exercise, hint="")
+
+
+def slip(exercise: str, name: str, title: str, hint: str, *replacements: Replacement) -> None:
+    """Writes down a wrong implementation that is the reference but for a few words.
+
+    Args:
+        exercise: name of the exercise, e.g. ``"softmax"``.
+        name: of the misconception, unique in the exercise.
+        title: says, in one sentence, what the learner's code does.
+        hint: what learners read: explains the mistake, does not give the code.
+        replacements: ``(old, new)`` or ``(old, new, count)``. ``old`` stands in the exercise's solution cell once, or
+            ``count`` times. All are replaced in the text as it is there, so two may change places.
+    """
+    frame = inspect.currentframe().f_back
+    _write_down(frame, _Written(frame.f_lineno, exercise, name, title, hint, replacements=replacements))
+
+
+def stand_in(value: Any) -> Any:
+    """Marks something that takes the place of the exercise of its name, for the slips of other exercises.
+
+    It does what the reference does, only faster; where the reference is fast enough there is no need for one.
+    """
+    inspect.currentframe().f_back.f_globals.setdefault(_STAND_INS, {})[value.__name__] = value
+    return value
+
+
+def _marking(frame: FrameType, exercise: str, hint: str) -> Callable:
+    line = frame.f_lineno  # the decorator's
 
     def mark(value: Any) -> Any:
         title = inspect.getdoc(value).strip().splitlines()[0]
-        setattr(value, _MARK, Entry(exercise, value.__name__, value, title, hint))
+        _write_down(frame, _Written(line, exercise, value.__name__, title, hint, value))
         return value
 
     return mark
 
 
-def variant(exercise: str) -> Callable:
-    """Marks a correct implementation in another style. Its docstring says what is different about it."""
-    return misconception(exercise, hint="")
+def _write_down(frame: FrameType, written: _Written) -> None:
+    frame.f_globals.setdefault(_WRITTEN, []).append(written)
 
 
-def load_entries(path: Path) -> dict[str, list[Entry]]:
+def load_entries(
+    path: Path, texts: Callable[[], Mapping[str, str]], namespace: Callable[[], Mapping[str, Any]]
+) -> dict[str, list[Entry]]:
     """Exercise name -> entries of ``misconceptions.py`` or ``variants.py``, in the order they are written.
 
+    Args:
+        texts: gives the reference's text of each exercise. It is called only if there are slips.
+        namespace: gives what the reference defines. It is called when a slip's value is asked for.
+
     Raises:
-        CourseError: the file cannot be imported.
+        CourseError: the file cannot be imported, two entries have one name, or a slip does not fit the reference.
     """
     if not path.is_file():
         return {}
@@ -80,19 +156,83 @@ def load_entries(path: Path) -> dict[str, list[Entry]]:
     except Exception as error:
         raise CourseError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     sources = _sources(path.read_text("utf-8"))
+    around = partial(_around, namespace, vars(module).get(_STAND_INS, {}))
     entries: dict[str, list[Entry]] = {}
-    for value in vars(module).values():
-        if isinstance(entry := getattr(value, "__dict__", {}).get(_MARK), Entry):
-            text = re.sub(rf"\A(def|class) {entry.name}\b", rf"\1 {entry.exercise}", sources[entry.name])
-            entries.setdefault(entry.exercise, []).append(replace(entry, source=text))
+    for written in vars(module).get(_WRITTEN, ()):
+        where = f"{path}:{written.line}"
+        others = entries.setdefault(written.exercise, [])
+        if any(other.name == written.name for other in others):
+            raise CourseError(f"{where}: {written.exercise} has an entry {written.name} already.")
+        if written.replacements is not None:
+            if written.exercise not in (known := texts()):
+                raise CourseError(
+                    f"{where} names an exercise that the lab does not have: {written.exercise}."
+                )
+            source = _replaced(where, written, known[written.exercise])
+            make = partial(_executed, where, written, source, around)
+        else:
+            text = sources[written.line]
+            source = re.sub(rf"\A(def|class) {written.name}\b", rf"\1 {written.exercise}", text)
+            make = partial(getattr, written, "value")
+        others.append(Entry(written.exercise, written.name, written.title, written.hint, source, make))
     return entries
 
 
-def _sources(text: str) -> dict[str, str]:
-    """Name -> text, without decorators, of what a module defines. (``inspect`` would parse it again for every class.)"""
+def _sources(text: str) -> dict[int, str]:
+    """Line of a decorator -> text, without decorators, of what it decorates. (``inspect`` would parse it again for every class.)"""
     lines = text.splitlines(keepends=True)
     return {
-        node.name: "".join(lines[node.lineno - 1 : node.end_lineno])
+        decorator.lineno: "".join(lines[node.lineno - 1 : node.end_lineno])
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        for decorator in node.decorator_list
     }
+
+
+def _replaced(where: str, written: _Written, text: str) -> str:
+    """The reference's text with a slip in it."""
+    new_of: dict[str, str] = {}
+    wanted = 0
+    for old, new, *said in written.replacements:
+        (count,) = said or (1,)
+        if (found := text.count(old)) != count:
+            raise CourseError(
+                f"{where}: the slip {written.name} replaces {old!r}, which is in the solution cell of "
+                f"{written.exercise} {_times(found)}, not {_times(count)}."
+            )
+        new_of[old] = new
+        wanted += count
+    pattern = "|".join(map(re.escape, new_of))
+    changed, done = re.subn(pattern, lambda found: new_of[found.group()], text)
+    if done != wanted:
+        raise CourseError(
+            f"{where}: the slip {written.name} replaces texts that overlap in the solution cell of {written.exercise}."
+        )
+    return changed
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _executed(where: str, written: _Written, source: str, namespace: Callable[[], Mapping[str, Any]]) -> Any:
+    names = dict(namespace())
+    try:
+        run_cell(source, f"<{where}: {written.name}>", names)
+    except Exception as error:
+        raise CourseError(
+            f"{where}: the solution cell of {written.exercise} with the slip {written.name} cannot be run: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return names[written.exercise]
+
+
+def run_cell(source: str, file_name: str, namespace: dict[str, Any]) -> None:
+    """Runs a cell's text, so that ``inspect.getsource`` works on what it defines, as in a notebook; prints nothing."""
+    linecache.cache[file_name] = (len(source), None, source.splitlines(True), file_name)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, file_name, "exec"), namespace)
+
+
+def _around(namespace: Callable[[], Mapping[str, Any]], stand_ins: Mapping[str, Any]) -> dict[str, Any]:
+    return {**namespace(), **stand_ins}
