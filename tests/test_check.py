@@ -309,7 +309,7 @@ def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch)
 def test_an_unknown_exercise_is_answered_with_those_there_are(lab):
     with pytest.raises(LookupError, match="it has: double, both"):
         check("kinds.treble")
-    with pytest.raises(LookupError, match="There is no lab module 'nowhere'"):
+    with pytest.raises(LookupError, match="The exercises of the lab 'nowhere' are not here"):
         check("nowhere.treble")
 
 

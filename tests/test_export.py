@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 import tomllib
 import zipfile
 from datetime import datetime
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from classroom import ROOT, START, KernelFree, new_course, with_gradebook
+from conftest import LABS
 from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.plugins import CsvExportPlugin
@@ -231,6 +234,9 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         root = archive.namelist()[0].partition("/")[0]
         settings = tomllib.loads(archive.read(f"{root}/pyproject.toml").decode())
         makefile = archive.read(f"{root}/Makefile").decode()
+        packages = set(
+            re.findall(r"^([\w.-]+)==", archive.read(f"{root}/requirements.txt").decode(), re.MULTILINE)
+        )
         scripts = [archive.getinfo(f"{root}/{name}") for name in re.findall(r"scripts/\S+", makefile)]
     assert {
         f"notebooks/{START}/start_here.ipynb",
@@ -238,9 +244,12 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         "README.md",
         "nbgrader_config.py",
     } <= names
-    assert {"requirements.txt", "course_utils/check.py", "course_utils/data/paragraphs.json"} <= names
+    assert {"requirements.txt", "course_utils/check.py", "course_utils/cases/properties.py"} <= names
+    assert not [name for name in names if name.endswith(("paragraphs.json", ".safetensors"))]  # of other labs
+    assert {"torch", "tensorflow", "jupyterlab", "nbgrader", "setuptools"} <= packages
+    assert not packages & {"pytest", "playwright", "hypothesis", "ruff", "dask", "distributed", "jupytext"}
     assert not [name for name in names if name.startswith(("solutions", "grader", "tests"))]
-    assert "scripts" not in settings["project"] and "entry-points" not in settings["project"]
+    assert not {"scripts", "entry-points", "optional-dependencies"} & set(settings["project"])
     assert settings["project"]["dependencies"] and settings["tool"]["setuptools"]
     assert f"/lab/tree/{START}/start_here.ipynb" in makefile
     assert len(scripts) == 2 and all(
@@ -262,3 +271,31 @@ def test_a_bundle_s_files_are_whole(whole, tmp_path):
     files = write_bundle(whole, tmp_path / "bundle.zip")
     with zipfile.ZipFile(io.BytesIO((tmp_path / "bundle.zip").read_bytes())) as archive:
         assert archive.testzip() is None and len(archive.namelist()) == len(files)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_bundle_s_course_code_is_whole(course, name, tmp_path):
+    """Nothing but what is in it is imported: every module of it, the lab's exercises, its quiz, and its data."""
+    lab = Lab.load(course, name)
+    write_bundle(lab, tmp_path / "bundle.zip")
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / f"transformer-lab-{name}"
+    modules = [
+        path.relative_to(folder).with_suffix("") for path in sorted(folder.glob("course_utils/**/*.py"))
+    ]
+    names = [".".join(path.parts).removesuffix(".__init__") for path in modules if path.stem != "__main__"]
+    code = (
+        "import importlib, sys\n"
+        f"sys.path[:0] = ['', {str(folder)!r}]\n"
+        f"for name in {names!r}: importlib.import_module(name)\n"
+        "import course_utils\n"
+        "from course_utils.exercise import exercises_of\n"
+        "from course_utils.quiz import questions_of\n"
+        f"print(course_utils.__file__, len(exercises_of({lab.slug!r})), len(questions_of({lab.slug!r})) > 0)\n"
+    )
+    notebook = folder / "notebooks" / name
+    told = subprocess.run([sys.executable, "-c", code], cwd=notebook, capture_output=True, text=True)
+    assert told.stdout.split() == [f"{folder}/course_utils/__init__.py", str(len(lab.exercises)), "True"], (
+        told.stderr
+    )

@@ -20,6 +20,7 @@ from sqlalchemy import text
 from test_pool import until
 from typer.testing import CliRunner
 
+from grader import imports
 from grader.cli import app
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
@@ -210,7 +211,7 @@ def code(tmp_path, monkeypatch) -> Path:
     """A copy of the project's code, in whose place it is looked at."""
     for name in ("course_utils", "grader"):
         shutil.copytree(ROOT / name, tmp_path / "code" / name, ignore=shutil.ignore_patterns("__pycache__"))
-        monkeypatch.setitem(resume._PACKAGES, name, tmp_path / "code" / name)
+        monkeypatch.setitem(imports.PACKAGES, name, tmp_path / "code" / name)
     return tmp_path / "code"
 
 

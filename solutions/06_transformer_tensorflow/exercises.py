@@ -27,7 +27,7 @@ from course_utils.cases.translation import (
     BOS,
     EOS,
     INNER,
-    LAYER,
+    LAYER as SIZES,
     LENGTHS,
     PAD,
     SOURCE_LEN,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS, MAX_LEN = 7, 6, 17, 13, 11
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
+LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
 
 SECONDS = 30.0  # TensorFlow may have to be imported, and Keras makes a layer's variables at its first call
 
