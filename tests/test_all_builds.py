@@ -1,0 +1,23 @@
+"""Every lab is built once more: the build judges reference, variants and misconceptions, and refuses what a lab lacks."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import LABS
+
+from grader.author.build import build
+from grader.course import STUB
+from grader.lab import Lab
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_the_committed_notebook_is_what_its_source_gives(course, lab):
+    build(course, [lab], check=True, say=lambda line: None)
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_no_release_contains_a_solution_region_or_its_text(course, name):
+    lab = Lab.load(course, name)
+    released = (lab.release_folder / lab.notebook_name).read_text("utf-8")
+    assert "BEGIN SOLUTION" not in released
+    assert released.count(STUB.splitlines()[0]) >= len(lab.exercises)
