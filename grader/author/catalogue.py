@@ -156,7 +156,7 @@ def load_entries(
     except Exception as error:
         raise CourseError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     sources = _sources(path.read_text("utf-8"))
-    around = partial(_around, namespace, vars(module).get(_STAND_INS, {}))
+    stand_ins = vars(module).get(_STAND_INS, {})
     entries: dict[str, list[Entry]] = {}
     for written in vars(module).get(_WRITTEN, ()):
         where = f"{path}:{written.line}"
@@ -169,7 +169,7 @@ def load_entries(
                     f"{where} names an exercise that the lab does not have: {written.exercise}."
                 )
             source = _replaced(where, written, known[written.exercise])
-            make = partial(_executed, where, written, source, around)
+            make = partial(_executed, where, written, source, namespace, stand_ins)
         else:
             text = sources[written.line]
             source = re.sub(rf"\A(def|class) {written.name}\b", rf"\1 {written.exercise}", text)
@@ -215,8 +215,14 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
-def _executed(where: str, written: _Written, source: str, namespace: Callable[[], Mapping[str, Any]]) -> Any:
-    names = dict(namespace())
+def _executed(
+    where: str,
+    written: _Written,
+    source: str,
+    namespace: Callable[[], Mapping[str, Any]],
+    stand_ins: Mapping[str, Any],
+) -> Any:
+    names = {**namespace(), **{name: value for name, value in stand_ins.items() if name != written.exercise}}
     try:
         run_cell(source, f"<{where}: {written.name}>", names)
     except Exception as error:
@@ -232,7 +238,3 @@ def run_cell(source: str, file_name: str, namespace: dict[str, Any]) -> None:
     linecache.cache[file_name] = (len(source), None, source.splitlines(True), file_name)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(source, file_name, "exec"), namespace)
-
-
-def _around(namespace: Callable[[], Mapping[str, Any]], stand_ins: Mapping[str, Any]) -> dict[str, Any]:
-    return {**namespace(), **stand_ins}

@@ -5,241 +5,99 @@ import torch
 from torch import nn
 
 from course_utils.maths import scaled_dot_product_attention
-from grader.author.catalogue import misconception
+from grader.author.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- multi_head_attention_loop
 
+slip("multi_head_attention_loop", "loop_without_w_output",
+     "The heads are concatenated but not multiplied by w_output.",
+     "The heads stand side by side now, but nothing has mixed them: what one head found cannot meet what "
+     "another found. The paper's formula ends in a fourth matrix, and so does the list of arguments.",
+     ("axis=-1) @ w_output", "axis=-1)"))
 
-@misconception(
-    "multi_head_attention_loop",
-    "The heads stand side by side now, but nothing has mixed them: what one head found cannot meet what another found. "
-    "The paper's formula ends in a fourth matrix, and so does the list of arguments.",
-)
-def loop_without_w_output(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are concatenated but not multiplied by w_output."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], memory @ w_key[:, of_k], memory @ w_value[:, of_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1), np.stack(weights, axis=-3)
+slip("multi_head_attention_loop", "loop_with_one_head_again_and_again",
+     "Every head uses the first head's columns.",
+     "All your heads are the same head: each uses the first columns of the matrices. The block of columns "
+     "has to move on with the head.",
+     ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)", "slice(d_k), slice(d_v)"))
 
+slip("multi_head_attention_loop", "loop_over_interleaved_columns",
+     "Head i takes every num_heads-th column, beginning with column i.",
+     "You deal the columns out like cards: head 0 gets every n-th one. In this course (and in the "
+     "libraries) a head owns a *block* of neighbouring columns: the first d_k belong to head 0, the next "
+     "d_k to head 1.",
+     ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)",
+      "slice(head, None, num_heads), slice(head, None, num_heads)"))
 
-@misconception(
-    "multi_head_attention_loop",
-    "All your heads are the same head: each uses the first columns of the matrices. The block of columns has to move on with the head.",
-)
-def loop_with_one_head_again_and_again(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """Every head uses the first head's columns."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for _ in range(num_heads):
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, :d_k], memory @ w_key[:, :d_k], memory @ w_value[:, :d_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights, axis=-3)
+slip("multi_head_attention_loop", "loop_with_value_from_key", "The values are made with the key's matrix.",
+     "Values are made with the value's matrix. Yours come from the key's: a word is then handed over as "
+     "what it is found by, not as what it has to say.",
+     ("value = memory @ w_value[:, own_values]", "value = key"))
 
+slip("multi_head_attention_loop", "loop_without_memory",
+     "Keys and values come from x: memory is never looked at.",
+     "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. (In "
+     "self-attention both are the same sentence, and the mistake does not show.)",
+     ("memory @ w_", "x @ w_", 2))
 
-@misconception(
-    "multi_head_attention_loop",
-    "You deal the columns out like cards: head 0 gets every n-th one. In this course (and in the libraries) a head owns a *block* of "
-    "neighbouring columns: the first d_k belong to head 0, the next d_k to head 1.",
-)
-def loop_over_interleaved_columns(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """Head i takes every num_heads-th column, beginning with column i."""
-    outputs, weights = [], []
-    for i in range(num_heads):
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, i::num_heads],
-            memory @ w_key[:, i::num_heads],
-            memory @ w_value[:, i::num_heads],
-            mask,
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights, axis=-3)
+slip("multi_head_attention_loop", "loop_with_heads_summed", "The heads are summed instead of concatenated.",
+     "The heads are added up, so what each of them found is lost in the sum. They belong side by side: "
+     "num_heads rows of d_v numbers become one row of num_heads × d_v.",
+     ("np.concatenate(outputs, axis=-1)", "np.add.reduce(outputs)"))
 
+slip("multi_head_attention_loop", "loop_without_mask", "The mask is never used.",
+     "The mask does not reach the heads: words are looked at that should be hidden. Every head has to keep "
+     "to it.",
+     ("(query, key, value, mask)", "(query, key, value)"))
 
-@misconception(
-    "multi_head_attention_loop",
-    "Values are made with the value's matrix. Yours come from the key's: a word is then handed over as what it is found by, not as what it has to say.",
-)
-def loop_with_value_from_key(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The values are made with the key's matrix."""
-    d_k = w_query.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k = slice(i * d_k, (i + 1) * d_k)
-        key = memory @ w_key[:, of_k]
-        o, w = scaled_dot_product_attention(x @ w_query[:, of_k], key, key, mask)
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights, axis=-3)
+slip("multi_head_attention_loop", "loop_with_heads_before_batch",
+     "The weights have the axis of the heads in front of the batch.",
+     "For one sentence all is well; with a batch your weights have the heads first and the sentences "
+     "second. Where does the docstring want the axis of the heads, counted from the right?",
+     ("np.stack(weights_of_heads, axis=-3)", "np.stack(weights_of_heads)"))
 
-
-@misconception(
-    "multi_head_attention_loop",
-    "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. (In self-attention both are the same "
-    "sentence, and the mistake does not show.)",
-)
-def loop_without_memory(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """Keys and values come from x: memory is never looked at."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], x @ w_key[:, of_k], x @ w_value[:, of_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights, axis=-3)
-
-
-@misconception(
-    "multi_head_attention_loop",
-    "The heads are added up, so what each of them found is lost in the sum. They belong side by side: num_heads rows of d_v numbers become one "
-    "row of num_heads × d_v.",
-)
-def loop_with_heads_summed(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are summed instead of concatenated."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], memory @ w_key[:, of_k], memory @ w_value[:, of_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.add.reduce(outputs) @ w_output, np.stack(weights, axis=-3)
-
-
-@misconception(
-    "multi_head_attention_loop",
-    "The mask does not reach the heads: words are looked at that should be hidden. Every head has to keep to it.",
-)
-def loop_without_mask(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The mask is never used."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], memory @ w_key[:, of_k], memory @ w_value[:, of_v]
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights, axis=-3)
-
-
-@misconception(
-    "multi_head_attention_loop",
-    "For one sentence all is well; with a batch your weights have the heads first and the sentences second. Where does the docstring want "
-    "the axis of the heads, counted from the right?",
-)
-def loop_with_heads_before_batch(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The weights have the axis of the heads in front of the batch."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], memory @ w_key[:, of_k], memory @ w_value[:, of_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.stack(weights)
-
-
-@misconception(
-    "multi_head_attention_loop",
-    "The average over the heads hides what they do differently, and that is what they are there for. (`torch.nn.MultiheadAttention` averages unless it is told not to.)",
-)
-def loop_with_weights_averaged(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The weights are averaged over the heads."""
-    d_k, d_v = w_query.shape[-1] // num_heads, w_value.shape[-1] // num_heads
-    outputs, weights = [], []
-    for i in range(num_heads):
-        of_k, of_v = slice(i * d_k, (i + 1) * d_k), slice(i * d_v, (i + 1) * d_v)
-        o, w = scaled_dot_product_attention(
-            x @ w_query[:, of_k], memory @ w_key[:, of_k], memory @ w_value[:, of_v], mask
-        )
-        outputs.append(o)
-        weights.append(w)
-    return np.concatenate(outputs, axis=-1) @ w_output, np.mean(weights, axis=0)
+slip("multi_head_attention_loop", "loop_with_weights_averaged", "The weights are averaged over the heads.",
+     "The average over the heads hides what they do differently, and that is what they are there for. "
+     "(`torch.nn.MultiheadAttention` averages unless it is told not to.)",
+     ("np.stack(weights_of_heads, axis=-3)", "np.mean(weights_of_heads, axis=0)"))
 
 
 # ---------------------------------------------------------------------------------- split_heads
 
+slip("split_heads", "split_by_reshape_alone",
+     "A reshape straight to the final shape, which mixes words and heads.",
+     "The shape is right, the numbers are in the wrong places. `reshape` never moves a number in memory: it "
+     "reads on, word after word, so head 0 gets whole words. First cut each word's row into heads, where it "
+     "lies; then exchange two axes.",
+     ("*x.shape[:-1], num_heads,", "*x.shape[:-2], num_heads, x.shape[-2],"),
+     ("np.swapaxes(by_word, -3, -2)", "by_word"))
 
-@misconception(
-    "split_heads",
-    "The shape is right, the numbers are in the wrong places. `reshape` never moves a number in memory: it reads on, word after word, so "
-    "head 0 gets whole words. First cut each word's row into heads, where it lies; then exchange two axes.",
-)
-def split_by_reshape_alone(x, num_heads):
-    """A reshape straight to the final shape, which mixes words and heads."""
-    *lead, seq_len, width = x.shape
-    return x.reshape(*lead, num_heads, seq_len, width // num_heads)
+slip("split_heads", "split_not_transposed", "The axes of words and heads are not exchanged.",
+     "Each word's row is cut into heads, which is the first half. But attention works on the last two axes, "
+     "and there you have heads and d_k: the words must come to stand beside d_k.",
+     ("np.swapaxes(by_word, -3, -2)", "by_word"))
 
+slip("split_heads", "split_like_cards",
+     "The features are dealt out in turn: head i gets features i, i + num_heads, and so on.",
+     "You deal the features out like cards, one to each head in turn. A head owns a *block* of neighbouring "
+     "features: the first d_k belong to head 0.",
+     ("num_heads, x.shape[-1] // num_heads)", "x.shape[-1] // num_heads, num_heads)"),
+     ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -1, -3)"))
 
-@misconception(
-    "split_heads",
-    "Each word's row is cut into heads, which is the first half. But attention works on the last two axes, and there you have heads and d_k: the words "
-    "must come to stand beside d_k.",
-)
-def split_not_transposed(x, num_heads):
-    """The axes of words and heads are not exchanged."""
-    *lead, seq_len, width = x.shape
-    return x.reshape(*lead, seq_len, num_heads, width // num_heads)
+slip("split_heads", "split_with_heads_in_front", "The axis of the heads comes first, before the batch.",
+     "For one sentence all is well; with a batch the heads stand in front of the sentences. Everything that "
+     "is in front of the words stays in front, so count the axes from the right.",
+     ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -2, 0)"))
 
+slip("split_heads", "split_with_number_and_size_exchanged", "num_heads is taken for the size of a head.",
+     "You made heads of size num_heads, as many as fit. It is the other way round: there are num_heads of "
+     "them, and their size follows.",
+     ("num_heads, x.shape[-1] // num_heads)", "x.shape[-1] // num_heads, num_heads)"))
 
-@misconception(
-    "split_heads",
-    "You deal the features out like cards, one to each head in turn. A head owns a *block* of neighbouring features: the first d_k belong to head 0.",
-)
-def split_like_cards(x, num_heads):
-    """The features are dealt out in turn: head i gets features i, i + num_heads, and so on."""
-    return np.stack([x[..., i::num_heads] for i in range(num_heads)], axis=-3)
-
-
-@misconception(
-    "split_heads",
-    "For one sentence all is well; with a batch the heads stand in front of the sentences. Everything that is in front of the words stays in "
-    "front, so count the axes from the right.",
-)
-def split_with_heads_in_front(x, num_heads):
-    """The axis of the heads comes first, before the batch."""
-    *lead, seq_len, width = x.shape
-    return np.moveaxis(x.reshape(*lead, seq_len, num_heads, width // num_heads), -2, 0)
-
-
-@misconception(
-    "split_heads",
-    "You made heads of size num_heads, as many as fit. It is the other way round: there are num_heads of them, and their size follows.",
-)
-def split_with_number_and_size_exchanged(x, num_heads):
-    """num_heads is taken for the size of a head."""
-    *lead, seq_len, width = x.shape
-    return x.reshape(*lead, seq_len, width // num_heads, num_heads).swapaxes(-2, -3)
-
-
-@misconception(
-    "split_heads",
-    "One exchange too many: within a head each *row* is a word, and its d_k features run along the last axis. (The transposed key belongs "
-    "to the scores, later.)",
-)
-def split_with_features_before_words(x, num_heads):
-    """Words and features are exchanged within each head."""
-    *lead, seq_len, width = x.shape
-    return np.moveaxis(x.reshape(*lead, seq_len, num_heads, width // num_heads), -3, -1)
+slip("split_heads", "split_with_features_before_words", "Words and features are exchanged within each head.",
+     "One exchange too many: within a head each *row* is a word, and its d_k features run along the last "
+     "axis. (The transposed key belongs to the scores, later.)",
+     ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -3, -1)"))
 
 
 @misconception(
@@ -251,89 +109,57 @@ def split_along_words(x, num_heads):
     return np.stack(np.split(x, num_heads, axis=-2), axis=-3)
 
 
-@misconception(
-    "split_heads",
-    "A batch works, a single sentence does not: you unpack exactly three sizes. The sizes that you need are the last two, `shape[-2]` and "
-    "`shape[-1]`, whatever stands in front.",
-)
-def split_three_axes_only(x, num_heads):
-    """It works for a batch (three axes) only."""
-    batch, seq_len, width = x.shape
-    return x.reshape(batch, seq_len, num_heads, width // num_heads).transpose(0, 2, 1, 3)
+slip("split_heads", "split_three_axes_only", "It works for a batch (three axes) only.",
+     "A batch works, a single sentence does not: you unpack exactly three sizes. The sizes that you need "
+     "are the last two, `shape[-2]` and `shape[-1]`, whatever stands in front.",
+     ("    by_word =",
+      "    batch, seq_len, width = x.shape\n"
+      "    by_word ="))
 
 
 # ---------------------------------------------------------------------------------- merge_heads
 
+slip("merge_heads", "merge_by_reshape_alone",
+     "A reshape straight to the final shape, which mixes words and heads.",
+     "The shape is right, the numbers are in the wrong places: `reshape` reads on in memory, head after "
+     "head, so a row holds several words of one head. Bring the words in front of the heads first.",
+     ("by_word.reshape(", "heads.reshape("))
 
-@misconception(
-    "merge_heads",
-    "The shape is right, the numbers are in the wrong places: `reshape` reads on in memory, head after head, so a row holds several words of one head. "
-    "Bring the words in front of the heads first.",
-)
-def merge_by_reshape_alone(heads):
-    """A reshape straight to the final shape, which mixes words and heads."""
-    *lead, num_heads, seq_len, d_v = heads.shape
-    return heads.reshape(*lead, seq_len, num_heads * d_v)
+slip("merge_heads", "merge_without_joining",
+     "The axes are exchanged, but the last two are not joined to one.",
+     "Words and heads are exchanged, which is the first half. Now each word has a small table of heads; it "
+     "should be one long row.",
+     ("by_word.reshape(*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1])", "by_word"))
 
+slip("merge_heads", "merge_feature_by_feature", "Within a row the heads alternate, feature by feature.",
+     "Your rows go feature by feature: the first feature of all heads, then the second of all heads. Side "
+     "by side means head by head: all d_v features of head 0, then all of head 1.",
+     ("np.swapaxes(heads, -3, -2)", "np.moveaxis(heads, -3, -1)"))
 
-@misconception(
-    "merge_heads",
-    "Words and heads are exchanged, which is the first half. Now each word has a small table of heads; it should be one long row.",
-)
-def merge_without_joining(heads):
-    """The axes are exchanged, but the last two are not joined to one."""
-    return np.swapaxes(heads, -2, -3)
+slip("merge_heads", "merge_by_averaging", "The heads are averaged instead of set side by side.",
+     "An average (or a sum) throws away what the heads found differently. Side by side keeps everything; "
+     "what to make of it is left to W^O.",
+     ("by_word.reshape(*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1])", "heads.mean(axis=-3)"))
 
+slip("merge_heads", "merge_below_each_other",
+     "The heads are set one below the other, along the axis of the words.",
+     "You put the heads one below the other, so the sentence gets longer. They belong beside each other: "
+     "the same words, longer rows.",
+     ("by_word.reshape(", "heads.reshape("),
+     ("*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1]", "*heads.shape[:-3], -1, heads.shape[-1]"))
 
-@misconception(
-    "merge_heads",
-    "Your rows go feature by feature: the first feature of all heads, then the second of all heads. Side by side means head by head: all d_v "
-    "features of head 0, then all of head 1.",
-)
-def merge_feature_by_feature(heads):
-    """Within a row the heads alternate, feature by feature."""
-    *lead, num_heads, seq_len, d_v = heads.shape
-    return np.moveaxis(heads, -3, -1).reshape(*lead, seq_len, num_heads * d_v)
+slip("merge_heads", "merge_with_batch_exchanged",
+     "The batch and the heads are exchanged instead of the heads and the words, so sentences get mixed.",
+     "The wrong two axes: you exchange what stands in front of the heads (the batch) with the heads, so "
+     "that the rows mix sentences. Count from the right: it is words and heads that change places.",
+     ("by_word.reshape(", "np.swapaxes(heads, 0, 1).reshape("))
 
-
-@misconception(
-    "merge_heads",
-    "An average (or a sum) throws away what the heads found differently. Side by side keeps everything; what to make of it is left to W^O.",
-)
-def merge_by_averaging(heads):
-    """The heads are averaged instead of set side by side."""
-    return heads.mean(axis=-3)
-
-
-@misconception(
-    "merge_heads",
-    "You put the heads one below the other, so the sentence gets longer. They belong beside each other: the same words, longer rows.",
-)
-def merge_below_each_other(heads):
-    """The heads are set one below the other, along the axis of the words."""
-    *lead, num_heads, seq_len, d_v = heads.shape
-    return heads.reshape(*lead, num_heads * seq_len, d_v)
-
-
-@misconception(
-    "merge_heads",
-    "The wrong two axes: you exchange what stands in front of the heads (the batch) with the heads, so that the rows mix sentences. Count from the right: "
-    "it is words and heads that change places.",
-)
-def merge_with_batch_exchanged(heads):
-    """The batch and the heads are exchanged instead of the heads and the words, so sentences get mixed."""
-    *lead, num_heads, seq_len, d_v = heads.shape
-    return np.swapaxes(heads, 0, 1).reshape(*lead, seq_len, num_heads * d_v)
-
-
-@misconception(
-    "merge_heads",
-    "A batch works, a single sentence does not: you count on exactly four axes. Count them from the right, `-3` and `-2`, and whatever stands in front stays.",
-)
-def merge_four_axes_only(heads):
-    """It works for a batch (four axes) only."""
-    batch, num_heads, seq_len, d_v = heads.shape
-    return heads.transpose(0, 2, 1, 3).reshape(batch, seq_len, num_heads * d_v)
+slip("merge_heads", "merge_four_axes_only", "It works for a batch (four axes) only.",
+     "A batch works, a single sentence does not: you count on exactly four axes. Count them from the right, "
+     "`-3` and `-2`, and whatever stands in front stays.",
+     ("    by_word =",
+      "    batch, num_heads, seq_len, d_v = heads.shape\n"
+      "    by_word ="))
 
 
 # ---------------------------------------------------------------------------------- multi_head_attention
@@ -349,96 +175,51 @@ def merge_heads(heads):
     return np.concatenate([heads[..., i, :, :] for i in range(heads.shape[-3])], axis=-1)
 
 
-@misconception(
-    "multi_head_attention",
-    "The mask has no axis for the heads; the scores have one, in front of q_len and k_len. Lined up from the right, the mask's batch axis lands on the heads: an error "
-    "where the sizes differ, and silently wrong where they are equal. Give the mask an axis of length 1 where the heads are.",
-)
-def mask_of_the_batch_laid_on_the_heads(
-    x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None
-):
-    """The mask gets no axis for the heads, so its batch axis is laid on the heads."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    out, weights = scaled_dot_product_attention(q, k, v, mask)
-    return merge_heads(out) @ w_output, weights
+slip("multi_head_attention", "mask_of_the_batch_laid_on_the_heads",
+     "The mask gets no axis for the heads, so its batch axis is laid on the heads.",
+     "The mask has no axis for the heads; the scores have one, in front of q_len and k_len. Lined up from "
+     "the right, the mask's batch axis lands on the heads: an error where the sizes differ, and silently "
+     "wrong where they are equal. Give the mask an axis of length 1 where the heads are.",
+     ("    if mask is not None:\n"
+      "        mask = mask[..., np.newaxis, :, :]\n",
+      ""))
 
+slip("multi_head_attention", "heads_split_by_reshape_alone",
+     "The heads are split by reshape, without exchanging axes.",
+     "The heads are split by a `reshape` alone: right shape, numbers in the wrong places (figure in section "
+     "3). Use your `split_heads`, which has passed its check.",
+     ("    query = split_heads(",
+      "    def split_heads(given, heads):\n"
+      "        return given.reshape(*given.shape[:-2], heads, given.shape[-2], given.shape[-1] // heads)\n"
+      "\n"
+      "    query = split_heads("))
 
-@misconception(
-    "multi_head_attention",
-    "The heads are split by a `reshape` alone: right shape, numbers in the wrong places (figure in section 3). Use your `split_heads`, "
-    "which has passed its check.",
-)
-def heads_split_by_reshape_alone(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are split by reshape, without exchanging axes."""
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    q, k, v = (
-        a.reshape(*a.shape[:-2], num_heads, a.shape[-2], a.shape[-1] // num_heads) for a in (q, k, v)
-    )
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q, k, v, allowed)
-    return merge_heads(out) @ w_output, weights
+slip("multi_head_attention", "heads_merged_by_reshape_alone",
+     "The heads are merged by reshape, without exchanging axes back.",
+     "Splitting is right, merging is not: a `reshape` alone reads on head after head, and a word's row gets "
+     "several words of one head. Words and heads have to change places again before the heads are joined.",
+     ("merge_heads(attended)", "attended.reshape(*x.shape[:-1], -1)"))
 
+slip("multi_head_attention", "without_w_output", "The merged heads are not multiplied by w_output.",
+     "The heads are merged, and there it stops. The fourth matrix, which mixes what they found, is not used.",
+     ("merge_heads(attended) @ w_output", "merge_heads(attended)"))
 
-@misconception(
-    "multi_head_attention",
-    "Splitting is right, merging is not: a `reshape` alone reads on head after head, and a word's row gets several words of one head. Words and heads have to change "
-    "places again before the heads are joined.",
-)
-def heads_merged_by_reshape_alone(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are merged by reshape, without exchanging axes back."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q, k, v, allowed)
-    return out.reshape(*x.shape[:-1], -1) @ w_output, weights
+slip("multi_head_attention", "value_from_key", "The values are made with the key's matrix.",
+     "Values are made with the value's matrix, keys with the key's. Yours are both made with the key's.",
+     ("memory @ w_value", "memory @ w_key"))
 
+slip("multi_head_attention", "scaled_by_the_whole_width",
+     "The scores are divided by the square root of num_heads × d_k instead of d_k.",
+     "Each head's scores are dot products of d_k numbers. You divide by the root of the *whole* width, "
+     "num_heads × d_k, as if the heads had not been split: the weights get too flat. Which length does a "
+     "head's dot product run over?",
+     ("(query, key, value, mask)", "(query / num_heads**0.5, key, value, mask)"))
 
-@misconception(
-    "multi_head_attention",
-    "The heads are merged, and there it stops. The fourth matrix, which mixes what they found, is not used.",
-)
-def without_w_output(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The merged heads are not multiplied by w_output."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q, k, v, allowed)
-    return merge_heads(out), weights
-
-
-@misconception(
-    "multi_head_attention",
-    "Values are made with the value's matrix, keys with the key's. Yours are both made with the key's.",
-)
-def value_from_key(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The values are made with the key's matrix."""
-    q, k = split_heads(x @ w_query, num_heads), split_heads(memory @ w_key, num_heads)
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q, k, k, allowed)
-    return merge_heads(out) @ w_output, weights
-
-
-@misconception(
-    "multi_head_attention",
-    "Each head's scores are dot products of d_k numbers. You divide by the root of the *whole* width, num_heads × d_k, as if the heads had not been split: the weights get too flat. "
-    "Which length does a head's dot product run over?",
-)
-def scaled_by_the_whole_width(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The scores are divided by the square root of num_heads × d_k instead of d_k."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q / num_heads**0.5, k, v, allowed)
-    return merge_heads(out) @ w_output, weights
-
-
-@misconception(
-    "multi_head_attention",
-    "The number of heads says nothing about how large a dot product gets. What counts is how many products are summed up in it: the size of a head.",
-)
-def scaled_by_the_number_of_heads(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The scores are divided by the square root of the number of heads."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q * (q.shape[-1] / num_heads) ** 0.5, k, v, allowed)
-    return merge_heads(out) @ w_output, weights
+slip("multi_head_attention", "scaled_by_the_number_of_heads",
+     "The scores are divided by the square root of the number of heads.",
+     "The number of heads says nothing about how large a dot product gets. What counts is how many products "
+     "are summed up in it: the size of a head.",
+     ("(query, key, value, mask)", "(query * (query.shape[-1] / num_heads) ** 0.5, key, value, mask)"))
 
 
 @misconception(
@@ -469,27 +250,15 @@ def folded_in_by_sentence_out_by_head(
     return merge_heads(out.reshape(*q.shape[:-1], -1)) @ w_output, weights.reshape(*q.shape[:-1], -1)
 
 
-@misconception(
-    "multi_head_attention",
-    "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. In self-attention the mistake does not show.",
-)
-def memory_never_looked_at(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """Keys and values come from x: memory is never looked at."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, x @ w_key, x @ w_value))
-    allowed = None if mask is None else np.expand_dims(mask, -3)
-    out, weights = scaled_dot_product_attention(q, k, v, allowed)
-    return merge_heads(out) @ w_output, weights
+slip("multi_head_attention", "memory_never_looked_at",
+     "Keys and values come from x: memory is never looked at.",
+     "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. In "
+     "self-attention the mistake does not show.",
+     ("memory @ w_", "x @ w_", 2))
 
-
-@misconception(
-    "multi_head_attention",
-    "The mask does not reach the attention: words are looked at that should be hidden.",
-)
-def mask_never_used(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The mask is never used."""
-    q, k, v = (split_heads(a, num_heads) for a in (x @ w_query, memory @ w_key, memory @ w_value))
-    out, weights = scaled_dot_product_attention(q, k, v)
-    return merge_heads(out) @ w_output, weights
+slip("multi_head_attention", "mask_never_used", "The mask is never used.",
+     "The mask does not reach the attention: words are looked at that should be hidden.",
+     ("(query, key, value, mask)", "(query, key, value)"))
 
 
 @misconception(
@@ -544,33 +313,12 @@ class LinearMadeInForward(nn.Module):
         return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
 
 
-@misconception(
-    "MultiHeadAttention",
-    "`__init__` makes the four layers, but `forward` does not use them: it makes fresh, random ones. So the same input gives another output each time, and "
-    "training has no effect.",
-)
-class LinearMadeAnewInForward(nn.Module):
-    """The layers of __init__ are there, but forward makes new ones at every call."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.d_model, self.num_heads = d_model, num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            nn.Linear(self.d_model, self.d_model)(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for x in (query, key, value)
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
+slip("MultiHeadAttention", "LinearMadeAnewInForward",
+     "The layers of __init__ are there, but forward makes new ones at every call.",
+     "`__init__` makes the four layers, but `forward` does not use them: it makes fresh, random ones. So "
+     "the same input gives another output each time, and training has no effect.",
+     ("self.w_query(query), self.w_key(key), self.w_value(value)",
+      "(nn.Linear(query.shape[-1], query.shape[-1])(x) for x in (query, key, value))"))
 
 
 @misconception(
@@ -601,555 +349,150 @@ class EmbeddingCutIntoPieces(nn.Module):
         return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
 
 
-@misconception(
-    "MultiHeadAttention",
-    "`bias` never reaches the layers: nn.Linear has a bias unless it is told otherwise.",
-)
-class BiasIgnored(nn.Module):
-    """The layers have biases whatever `bias` says."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "`view` to (batch, num_heads, length, d_k) has the right shape and the wrong numbers: it reads on, word after word. Cut each word's row where it lies, then "
-    "exchange the axes of words and heads.",
-)
-class ViewWithoutTranspose(nn.Module):
-    """The heads are split by a view alone, which mixes words and heads."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).view(len(x), self.num_heads, x.shape[1], -1)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The way in is right, the way out is not: before the heads are joined, words and heads have to change places again. (PyTorch's advice to add "
-    "`.contiguous()` to a `view` does not do that: it is about memory, not about order.)",
-)
-class MergedWithoutTranspose(nn.Module):
-    """The heads are merged by a reshape alone, without exchanging the axes back."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).contiguous().view(query.shape)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "Without a transpose the last two axes are heads and d_k, so your attention compares the *heads* of one word with each other. Words should look at words: "
-    "bring them to the second-to-last axis.",
-)
-class AttendsAmongHeads(nn.Module):
-    """Words and heads are never exchanged, so the heads of a word attend to each other."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1))
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        return self.w_output((weights @ v).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The value is projected from the key that came in, not from the value. In self-attention both are the same sentence and nothing shows; here they differ.",
-)
-class ValueFromKey(nn.Module):
-    """The values are made from `key`; `value` is never used."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, key))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "Your module looks only at `query`: keys and values come from it, too. That is self-attention for good; in lab 05 the decoder must be able to look at the encoder's words.",
-)
-class SelfAttentionOnly(nn.Module):
-    """Keys and values are made from `query`: the other two arguments are never used."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(query).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer in (self.w_query, self.w_key, self.w_value)
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "A head's dot product runs over d_k numbers, not over d_model: you divide by too much, and the weights get too flat. With a single head the two are the same.",
-)
-class ScaledByDModel(nn.Module):
-    """The scores are divided by the square root of d_model instead of d_k."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / query.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The number of heads says nothing about how large a dot product gets; the number of products in it does. That is the size of a head, d_k.",
-)
-class ScaledByNumberOfHeads(nn.Module):
-    """The scores are divided by the square root of the number of heads."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / self.num_heads**0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "Each query shares out its attention over the *keys*, the last axis of the scores. Yours sums to 1 along another one. (`dim=1` was right for a table; here axis 1 counts the heads.)",
-)
-class SoftmaxOverHeads(nn.Module):
-    """The softmax runs over the heads (dim=1) instead of the keys."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, 1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "In this course True means *may attend*. `torch.nn.MultiheadAttention` uses True for *blocked*, and `masked_fill` fills where its mask is True: check which places you fill.",
-)
-class MaskInverted(nn.Module):
-    """The mask is read the wrong way round: allowed keys are blocked."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), -1e9, scores)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * ~mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The mask has no axis for the heads, the scores have. Lined up from the right, the mask's batch axis lands on the heads: an error, or, with as many sentences as heads, "
-    "silently wrong. `unsqueeze` makes an axis of length 1.",
-)
-class MaskLaidOnTheHeads(nn.Module):
-    """The mask gets no axis for the heads, so its batch axis is laid on the heads."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "`masked_fill` and `torch.where` return a new tensor and leave the old one as it is. Is what they return kept, and is it what the softmax gets?",
-)
-class MaskWithoutEffect(nn.Module):
-    """The mask has no effect: its result is thrown away, or it is never used."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores.masked_fill(~mask.unsqueeze(-3), -1e9)
-        weights = torch.softmax(scores, -1)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "A query that may look at nothing has only -inf to share out, and that gives NaN, which spreads through every later layer. Read in the docstring what such a row is to give.",
-)
-class NanOnBlockedRow(nn.Module):
-    """A query with every key blocked turns into NaN."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask.unsqueeze(-3), -torch.inf)
-        weights = torch.softmax(scores, -1)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "With every key at the same -1e9 the softmax sees equal scores and shares equally: a query that may look at nothing takes the average of everything. Read in the docstring "
-    "what such a row is to give.",
-)
-class UniformOnBlockedRow(nn.Module):
-    """A query with every key blocked shares its attention equally among the blocked keys."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask.unsqueeze(-3), -1e9)
-        weights = torch.softmax(scores, -1)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "`w_output` is made but never used: the heads leave the module unmixed. In a Transformer nothing would fail, as the shapes fit; the heads would just never meet.",
-)
-class OutputLayerNeverUsed(nn.Module):
-    """The heads are merged, but w_output is not applied."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return (weights @ v).transpose(1, 2).flatten(2), weights
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The numbers are right and still nothing can be trained: on the way through NumPy (or `detach`, or `no_grad`) the gradient is lost. Use PyTorch's own softmax and products.",
-)
-class GradientCutOff(nn.Module):
-    """The attention goes through NumPy, so no gradient gets back."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2).detach().numpy()
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        allowed = None if mask is None else mask.unsqueeze(-3).numpy()
-        out, weights = scaled_dot_product_attention(q, k, v, allowed)
-        merged = torch.from_numpy(out).transpose(1, 2).flatten(2)
-        return self.w_output(merged), torch.from_numpy(weights)
-
-
-@misconception(
-    "MultiHeadAttention",
-    "The average over the heads hides what they do differently. The docstring asks for the weights of each head; `torch.nn.MultiheadAttention` averages unless it is told not to.",
-)
-class WeightsAveraged(nn.Module):
-    """The weights are averaged over the heads."""
-
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads, self.d_k = num_heads, d_model // num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = (
-            nn.Linear(d_model, d_model, bias=bias) for _ in range(4)
-        )
-
-    def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = torch.where(mask.unsqueeze(-3), scores, -1e9)
-        weights = torch.softmax(scores, -1)
-        if mask is not None:
-            weights = weights * mask.unsqueeze(-3)
-        return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights.mean(1)
+slip("MultiHeadAttention", "BiasIgnored", "The layers have biases whatever `bias` says.",
+     "`bias` never reaches the layers: nn.Linear has a bias unless it is told otherwise.",
+     (", bias=bias", "", 4))
+
+slip("MultiHeadAttention", "ViewWithoutTranspose",
+     "The heads are split by a view alone, which mixes words and heads.",
+     "`view` to (batch, num_heads, length, d_k) has the right shape and the wrong numbers: it reads on, "
+     "word after word. Cut each word's row where it lies, then exchange the axes of words and heads.",
+     ("x.reshape(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2)",
+      "x.view(len(x), self.num_heads, x.shape[1], self.d_k)"))
+
+slip("MultiHeadAttention", "MergedWithoutTranspose",
+     "The heads are merged by a reshape alone, without exchanging the axes back.",
+     "The way in is right, the way out is not: before the heads are joined, words and heads have to change "
+     "places again. (PyTorch's advice to add `.contiguous()` to a `view` does not do that: it is about "
+     "memory, not about order.)",
+     ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
+
+slip("MultiHeadAttention", "AttendsAmongHeads",
+     "Words and heads are never exchanged, so the heads of a word attend to each other.",
+     "Without a transpose the last two axes are heads and d_k, so your attention compares the *heads* of "
+     "one word with each other. Words should look at words: bring them to the second-to-last axis.",
+     ("self.d_k).transpose(1, 2)", "self.d_k)"),
+     ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"),
+     ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
+
+slip("MultiHeadAttention", "ValueFromKey", "The values are made from `key`; `value` is never used.",
+     "The value is projected from the key that came in, not from the value. In self-attention both are the "
+     "same sentence and nothing shows; here they differ.",
+     ("self.w_value(value)", "self.w_value(key)"))
+
+slip("MultiHeadAttention", "SelfAttentionOnly",
+     "Keys and values are made from `query`: the other two arguments are never used.",
+     "Your module looks only at `query`: keys and values come from it, too. That is self-attention for "
+     "good; in lab 05 the decoder must be able to look at the encoder's words.",
+     ("self.w_key(key), self.w_value(value)", "self.w_key(query), self.w_value(query)"))
+
+slip("MultiHeadAttention", "ScaledByDModel",
+     "The scores are divided by the square root of d_model instead of d_k.",
+     "A head's dot product runs over d_k numbers, not over d_model: you divide by too much, and the weights "
+     "get too flat. With a single head the two are the same.",
+     ("self.d_k**0.5", "query.shape[-1] ** 0.5"))
+
+slip("MultiHeadAttention", "ScaledByNumberOfHeads",
+     "The scores are divided by the square root of the number of heads.",
+     "The number of heads says nothing about how large a dot product gets; the number of products in it "
+     "does. That is the size of a head, d_k.",
+     ("self.d_k**0.5", "self.num_heads**0.5"))
+
+slip("MultiHeadAttention", "SoftmaxOverHeads", "The softmax runs over the heads (dim=1) instead of the keys.",
+     "Each query shares out its attention over the *keys*, the last axis of the scores. Yours sums to 1 "
+     "along another one. (`dim=1` was right for a table; here axis 1 counts the heads.)",
+     ("softmax(dim=-1)", "softmax(dim=1)"))
+
+slip("MultiHeadAttention", "MaskInverted", "The mask is read the wrong way round: allowed keys are blocked.",
+     "In this course True means *may attend*. `torch.nn.MultiheadAttention` uses True for *blocked*, and "
+     "`masked_fill` fills where its mask is True: check which places you fill.",
+     ("~mask", "mask", 2))
+
+slip("MultiHeadAttention", "MaskLaidOnTheHeads",
+     "The mask gets no axis for the heads, so its batch axis is laid on the heads.",
+     "The mask has no axis for the heads, the scores have. Lined up from the right, the mask's batch axis "
+     "lands on the heads: an error, or, with as many sentences as heads, silently wrong. `unsqueeze` makes "
+     "an axis of length 1.",
+     ("            mask = mask[..., None, :, :]\n", ""))
+
+slip("MultiHeadAttention", "MaskWithoutEffect",
+     "The mask has no effect: its result is thrown away, or it is never used.",
+     "`masked_fill` and `torch.where` return a new tensor and leave the old one as it is. Is what they "
+     "return kept, and is it what the softmax gets?",
+     ("scores = scores.masked_fill", "scores.masked_fill"),
+     ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
+
+slip("MultiHeadAttention", "NanOnBlockedRow", "A query with every key blocked turns into NaN.",
+     "A query that may look at nothing has only -inf to share out, and that gives NaN, which spreads "
+     "through every later layer. Read in the docstring what such a row is to give.",
+     ("-1e9", "-torch.inf"), ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
+
+slip("MultiHeadAttention", "UniformOnBlockedRow",
+     "A query with every key blocked shares its attention equally among the blocked keys.",
+     "With every key at the same -1e9 the softmax sees equal scores and shares equally: a query that may "
+     "look at nothing takes the average of everything. Read in the docstring what such a row is to give.",
+     ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
+
+slip("MultiHeadAttention", "OutputLayerNeverUsed", "The heads are merged, but w_output is not applied.",
+     "`w_output` is made but never used: the heads leave the module unmixed. In a Transformer nothing would "
+     "fail, as the shapes fit; the heads would just never meet.",
+     ("self.w_output(merged)", "merged"))
+
+slip("MultiHeadAttention", "GradientCutOff", "The attention goes through NumPy, so no gradient gets back.",
+     "The numbers are right and still nothing can be trained: on the way through NumPy (or `detach`, or "
+     "`no_grad`) the gradient is lost. Use PyTorch's own softmax and products.",
+     ("(weights @ v).transpose", "torch.from_numpy((weights @ v).detach().numpy()).transpose"),
+     ("return output, weights", "return output, weights.detach()"))
+
+slip("MultiHeadAttention", "WeightsAveraged", "The weights are averaged over the heads.",
+     "The average over the heads hides what they do differently. The docstring asks for the weights of each "
+     "head; `torch.nn.MultiheadAttention` averages unless it is told not to.",
+     ("return output, weights", "return output, weights.mean(1)"))
 
 
 # ---------------------------------------------------------------------------------- count_parameters
 
+slip("count_parameters", "w_output_not_counted", "W^O is not counted.",
+     "Three matrices are not all: the heads' outputs are mixed by a fourth one.",
+     (" + num_heads * d_v * d_model", ""), ("sum(widths) + d_model if", "sum(widths) if"))
 
-@misconception(
-    "count_parameters",
-    "Three matrices are not all: the heads' outputs are mixed by a fourth one.",
-)
-def w_output_not_counted(d_model, num_heads, d_k, d_v, bias=True):
-    """W^O is not counted."""
-    width = num_heads * (2 * d_k + d_v)
-    return d_model * width + bias * width
+slip("count_parameters", "biases_not_counted", "The biases are never counted.",
+     "Each of the four layers also has a bias, if `bias` says so: one number for each feature that comes "
+     "out of it.",
+     (" + (sum(widths) + d_model if bias else 0)", ""))
 
+slip("count_parameters", "biases_always_counted", "The biases are counted whatever `bias` says.",
+     "You count biases also where there are none: `bias` says whether there are.",
+     (" if bias else 0", ""))
 
-@misconception(
-    "count_parameters",
-    "Each of the four layers also has a bias, if `bias` says so: one number for each feature that comes out of it.",
-)
-def biases_not_counted(d_model, num_heads, d_k, d_v, bias=True):
-    """The biases are never counted."""
-    return 2 * d_model * num_heads * (d_k + d_v)
+slip("count_parameters", "one_head_counted", "Only one head is counted.",
+     "That is one head. Every head has its own columns of the three matrices and its own rows of W^O.",
+     ("[num_heads * d_k, num_heads * d_k, num_heads * d_v]", "[d_k, d_k, d_v]"),
+     ("num_heads * d_v * d_model", "d_v * d_model"))
 
+slip("count_parameters", "heads_of_full_size", "Every head is given matrices of d_model × d_model.",
+     "You give every head matrices of d_model × d_model. A head is small: it maps d_model numbers to d_k "
+     "(queries and keys) or d_v (values).",
+     ("[num_heads * d_k, num_heads * d_k, num_heads * d_v]", "[num_heads * d_model] * 3"),
+     ("num_heads * d_v * d_model", "num_heads * d_model * d_model"),
+     ("+ d_model if", "+ num_heads * d_model if"))
 
-@misconception("count_parameters", "You count biases also where there are none: `bias` says whether there are.")
-def biases_always_counted(d_model, num_heads, d_k, d_v, bias=True):
-    """The biases are counted whatever `bias` says."""
-    return 2 * d_model * num_heads * (d_k + d_v) + num_heads * (2 * d_k + d_v) + d_model
+slip("count_parameters", "four_squares", "Every matrix is taken to be d_model × d_model.",
+     "That is the usual case, in which num_heads × d_k and num_heads × d_v are just d_model. Here the sizes "
+     "are given, and they need not fit together that way.",
+     ("[num_heads * d_k, num_heads * d_k, num_heads * d_v]", "[d_model] * 3"),
+     ("num_heads * d_v * d_model", "d_model * d_model"))
 
+slip("count_parameters", "values_counted_with_d_k", "The values are taken to be as long as the keys.",
+     "Values have a size of their own, d_v, and so has what W^O reads. You count them with d_k.",
+     ("num_heads * d_v", "num_heads * d_k", 2))
 
-@misconception(
-    "count_parameters",
-    "That is one head. Every head has its own columns of the three matrices and its own rows of W^O.",
-)
-def one_head_counted(d_model, num_heads, d_k, d_v, bias=True):
-    """Only one head is counted."""
-    return 2 * d_model * (d_k + d_v) + bias * (2 * d_k + d_v + d_model)
+slip("count_parameters", "output_bias_of_its_input_s_size",
+     "The bias of W^O is counted with the size of its input.",
+     "A bias has a number for each feature that comes *out* of a layer. What comes out of W^O has d_model "
+     "features; num_heads × d_v is what goes in.",
+     ("+ d_model if", "+ num_heads * d_v if"))
 
-
-@misconception(
-    "count_parameters",
-    "You give every head matrices of d_model × d_model. A head is small: it maps d_model numbers to d_k (queries and keys) or d_v (values).",
-)
-def heads_of_full_size(d_model, num_heads, d_k, d_v, bias=True):
-    """Every head is given matrices of d_model × d_model."""
-    return num_heads * (4 * d_model**2 + bias * 4 * d_model)
-
-
-@misconception(
-    "count_parameters",
-    "That is the usual case, in which num_heads × d_k and num_heads × d_v are just d_model. Here the sizes are given, and they need not fit together that way.",
-)
-def four_squares(d_model, num_heads, d_k, d_v, bias=True):
-    """Every matrix is taken to be d_model × d_model."""
-    return 4 * d_model**2 + bias * 4 * d_model
-
-
-@misconception(
-    "count_parameters",
-    "Values have a size of their own, d_v, and so has what W^O reads. You count them with d_k.",
-)
-def values_counted_with_d_k(d_model, num_heads, d_k, d_v, bias=True):
-    """The values are taken to be as long as the keys."""
-    width = num_heads * d_k
-    return 4 * d_model * width + bias * (3 * width + d_model)
-
-
-@misconception(
-    "count_parameters",
-    "A bias has a number for each feature that comes *out* of a layer. What comes out of W^O has d_model features; num_heads × d_v is what goes in.",
-)
-def output_bias_of_its_input_s_size(d_model, num_heads, d_k, d_v, bias=True):
-    """The bias of W^O is counted with the size of its input."""
-    return 2 * d_model * num_heads * (d_k + d_v) + bias * 2 * num_heads * (d_k + d_v)
-
-
-@misconception(
-    "count_parameters",
-    "There is one W^O for all heads together, with num_heads × d_v rows. You count it once for every head.",
-)
-def w_output_for_every_head(d_model, num_heads, d_k, d_v, bias=True):
-    """A whole W^O is counted for every head."""
-    width = num_heads * (2 * d_k + d_v)
-    return d_model * width + num_heads * num_heads * d_v * d_model + bias * (width + d_model)
+slip("count_parameters", "w_output_for_every_head", "A whole W^O is counted for every head.",
+     "There is one W^O for all heads together, with num_heads × d_v rows. You count it once for every head.",
+     ("num_heads * d_v * d_model", "num_heads * num_heads * d_v * d_model"))

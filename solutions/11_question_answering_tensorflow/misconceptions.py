@@ -1,713 +1,316 @@
-"""Wrong ways to write lab 11's exercises. Each must lose points and be recognised as itself.
+"""Wrong ways to write lab 11's exercises. Each must lose points and be recognised as itself."""
 
-Each repeats the whole function or class, so that it can be handed in as it is.
-"""
-
-import numpy as np
-
-from course_utils.data.questions import QuestionExample
-from course_utils.models.reader import features_of, stacked
-from course_utils.quiet import without_startup_messages
-from grader.author.catalogue import misconception
-
-with without_startup_messages():
-    import keras
-    import tensorflow as tf
-    from keras import ops
-
-# What the notebook has beside the exercise in question; in a submission it is the learner's own.
-
-
-def windows_of(question, context, tokenize, max_length, overlap):
-    return features_of(QuestionExample(context, question, (), "q", "q"), tokenize, max_length, overlap)
-
-
-def answer_token_spans(offsets, starts, ends):
-    rows = []
-    for pairs, start, end in zip(np.asarray(offsets), np.asarray(starts), np.asarray(ends), strict=True):
-        hit = [i for i, (a, b) in enumerate(pairs) if a >= 0 and b > start and a < end]
-        whole = hit and pairs[hit[0]][0] <= start and pairs[hit[-1]][1] >= end
-        rows.append((hit[0], hit[-1]) if whole else (0, 0))
-    return tf.constant([r[0] for r in rows]), tf.constant([r[1] for r in rows])
-
-
-ROWS = ("input_ids", "attention_mask", "token_type_ids", "allowed")
-
-
-def padded_batches(features, batch_size):
-    made = []
-    for f in features:
-        made.append({
-            "input_ids": f["input_ids"], "attention_mask": [1 for _ in f["input_ids"]],
-            "token_type_ids": f["token_type_ids"], "allowed": [True, *list(f["in_context"])[1:]],
-            "start_positions": f["start_position"], "end_positions": f["end_position"],
-        })
-    kinds = {k: tf.TensorSpec([None] if k in ROWS else [], tf.bool if k == "allowed" else tf.int32) for k in made[0]}
-    return tf.data.Dataset.from_generator(lambda: iter(made), output_signature=kinds).padded_batch(batch_size)
-
-
-def span_loss(start_logits, end_logits, start_positions, end_positions):
-    ce = tf.nn.sparse_softmax_cross_entropy_with_logits
-    both = ce(start_positions, start_logits) + ce(end_positions, end_logits)
-    return 0.5 * tf.reduce_mean(both)
-
-
-def best_spans(start_logits, end_logits, in_context, max_answer_length):
-    length = start_logits.shape[1]
-    places = tf.range(length)
-    gap = places[None, :] - places[:, None]
-    fine = (gap >= 0) & (gap < max_answer_length) & in_context[:, :, None] & in_context[:, None]
-    sums = tf.where(fine, start_logits[:, :, None] + end_logits[:, None], -1e30)
-    flat = tf.reshape(sums, (len(sums), -1))
-    best = tf.argmax(flat, -1)
-    return best // length, best % length, tf.reduce_max(flat, -1)
-
+from grader.author.catalogue import slip
 
 # ---------------------------------------------------------------------------------- answer_token_spans
 
+slip("answer_token_spans", "last_tokens_exclusive", "The last token is counted exclusively, one too many.",
+     "The last token belongs to the answer: both numbers are included. For an answer of one token they are "
+     "equal.",
+     ("tf.where(whole, last, 0)", "tf.where(whole, last + 1, 0)"))
 
-@misconception(
-    "answer_token_spans",
-    "The last token belongs to the answer: both numbers are included. For an answer of one token they are equal.",
-)
-def last_tokens_exclusive(offsets, starts, ends):
-    """The last token is counted exclusively, one too many."""
-    first, last = answer_token_spans(offsets, starts, ends)
-    return first, tf.where(last > 0, last + 1, last)
+slip("answer_token_spans", "parts_of_answers_kept",
+     "Of an answer that the window cuts off, the part that is left is the target.",
+     "`argmax` of a row without any True is 0, and that looks like a result. But where a window holds only "
+     "a part of the answer, there is a True, and half an answer comes out. Ask whether the tokens cover all "
+     "of it.",
+     ("\n"
+      "        & (tf.gather(begins, first, batch_dims=1) <= starts)\n"
+      "        & (tf.gather(stops, last, batch_dims=1) >= ends)",
+      ""))
 
+slip("answer_token_spans", "answers_at_the_borders_lost",
+     "An answer that begins or ends where the window's text does is taken as cut off.",
+     "You compare with <= or < on the wrong side: an answer may end exactly where the window's last token "
+     "ends, and begin where its first begins. Ends are exclusive.",
+     ("        & (tf.gather(begins, first,",
+      "        & (tf.reduce_min(tf.where(begins >= 0, begins, ends[:, None]), axis=1) < starts)\n"
+      "        & (tf.reduce_max(stops, axis=1) > ends)\n"
+      "        & (tf.gather(begins, first,"))
 
-@misconception(
-    "answer_token_spans",
-    "`argmax` of a row without any True is 0, and that looks like a result. But where a window holds only a part of the answer, there is a "
-    "True, and half an answer comes out. Ask whether the tokens cover all of it.",
-)
-def parts_of_answers_kept(offsets, starts, ends):
-    """Of an answer that the window cuts off, the part that is left is the target."""
-    pairs = np.asarray(offsets)
-    hit = (pairs[..., 0] >= 0) & (pairs[..., 1] > np.asarray(starts)[:, None]) & (pairs[..., 0] < np.asarray(ends)[:, None])
-    any_ = hit.any(1)
-    return (
-        tf.constant(np.where(any_, hit.argmax(1), 0)),
-        tf.constant(np.where(any_, hit.shape[1] - 1 - hit[:, ::-1].argmax(1), 0)),
-    )
+slip("answer_token_spans", "equal_borders_only",
+     "An answer is found only if it begins and ends where tokens do.",
+     "You look for tokens that begin and end exactly where the answer does. An answer may begin or end "
+     "within a token.",
+     ("<= starts)", "== starts)"), (">= ends)", "== ends)"))
 
+slip("answer_token_spans", "first_taken_for_last",
+     "The first token of the answer is given as its last one, too.",
+     "`argmax` finds the *first* greatest entry. For the last True, read the row backwards, or number the "
+     "tokens before you take the maximum.",
+     ("tf.where(whole, last, 0)", "tf.where(whole, first, 0)"))
 
-@misconception(
-    "answer_token_spans",
-    "You compare with <= or < on the wrong side: an answer may end exactly where the window's last token ends, and begin where its first "
-    "begins. Ends are exclusive.",
-)
-def answers_at_the_borders_lost(offsets, starts, ends):
-    """An answer that begins or ends where the window's text does is taken as cut off."""
-    first, last = (part.numpy() for part in answer_token_spans(offsets, starts, ends))
-    pairs = np.asarray(offsets)
-    for n, row in enumerate(pairs):
-        known = row[row[:, 0] >= 0]
-        if last[n] and (known[0, 0] >= np.asarray(starts)[n] or known[-1, 1] <= np.asarray(ends)[n]):
-            first[n] = last[n] = 0
-    return tf.constant(first), tf.constant(last)
+slip("answer_token_spans", "minus_one_where_nothing_is", "-1 stands for no answer.",
+     "(-1, -1) marks tokens that are not of the context. Where there is no answer, start and end are 0 and "
+     "0; a window's target is then 0, where [CLS] stands, and not -1.",
+     ("return tf.where(whole, first, 0), tf.where(whole, last, 0)",
+      "return tf.where(whole, first, -1), tf.where(whole, last, -1)"))
 
-
-@misconception(
-    "answer_token_spans",
-    "You look for tokens that begin and end exactly where the answer does. An answer may begin or end within a token.",
-)
-def equal_borders_only(offsets, starts, ends):
-    """An answer is found only if it begins and ends where tokens do."""
-    begins = tf.cast(offsets[..., 0] == starts[:, None], tf.int32) * tf.cast(ends > 0, tf.int32)[:, None]
-    stops = tf.cast(offsets[..., 1] == ends[:, None], tf.int32)
-    both = tf.reduce_max(begins, 1) * tf.reduce_max(stops, 1)
-    return both * tf.argmax(begins, 1, tf.int32), both * tf.argmax(stops, 1, tf.int32)
-
-
-@misconception(
-    "answer_token_spans",
-    "`argmax` finds the *first* greatest entry. For the last True, read the row backwards, or number the tokens before you take the maximum.",
-)
-def first_taken_for_last(offsets, starts, ends):
-    """The first token of the answer is given as its last one, too."""
-    first, last = answer_token_spans(offsets, starts, ends)
-    return first, tf.where(last > 0, first, 0)
-
-
-@misconception(
-    "answer_token_spans",
-    "(-1, -1) marks tokens that are not of the context. Where there is no answer, start and end are 0 and 0; a window's target is then 0, where "
-    "[CLS] stands, and not -1.",
-)
-def minus_one_where_nothing_is(offsets, starts, ends):
-    """-1 stands for no answer."""
-    first, last = answer_token_spans(offsets, starts, ends)
-    return tf.where(last > 0, first, -1), tf.where(last > 0, last, -1)
-
-
-@misconception(
-    "answer_token_spans",
-    "Places count from the beginning of the window, [CLS] being 0. Yours count from the first token of the context.",
-)
-def counted_in_the_context(offsets, starts, ends):
-    """Tokens are counted from the first token of the context."""
-    first, last = answer_token_spans(offsets, starts, ends)
-    front = tf.argmax(tf.cast(offsets[..., 0] >= 0, tf.int32), 1, tf.int32)
-    return tf.where(last > 0, first - front, 0), tf.where(last > 0, last - front, 0)
+slip("answer_token_spans", "counted_in_the_context",
+     "Tokens are counted from the first token of the context.",
+     "Places count from the beginning of the window, [CLS] being 0. Yours count from the first token of the "
+     "context.",
+     ("return tf.where(whole, first, 0), tf.where(whole, last, 0)",
+      "front = tf.argmax(tf.cast(begins >= 0, tf.int32), axis=1, output_type=tf.int32)\n"
+      "    return tf.where(whole, first - front, 0), tf.where(whole, last - front, 0)"))
 
 
 # ---------------------------------------------------------------------------------- padded_batches
 
+slip("padded_batches", "padded_to_the_longest_of_all",
+     "Every batch is padded to the longest window of all of them.",
+     "All batches have the width of the longest window of all. `padded_batch` fills each batch up to its "
+     "own longest row, unless you give it a shape.",
+     ("    return tf.data",
+      '    width = max(len(feature["input_ids"]) for feature in features)\n'
+      "    widths = {name: [width] * spec.shape.rank for name, spec in signature.items()}\n"
+      "    return tf.data"),
+     ("padded_batch(batch_size)", "padded_batch(batch_size, widths)"))
 
-def _changed(features, batch_size, **new):
-    return padded_batches(features, batch_size).map(lambda b: {**b, **{k: f(b) for k, f in new.items()}})
+slip("padded_batches", "padding_is_attended", "The attention mask is 1 at the padding.",
+     "Your attention mask is 1 everywhere, at the padding, too. Make it before the windows are padded: then "
+     "the padding gets its 0 by itself.",
+     ("padded_batch(batch_size)",
+      "padded_batch(batch_size).map(\n"
+      '        lambda batch: {**batch, "attention_mask": tf.ones_like(batch["attention_mask"])}\n'
+      "    )"))
 
+slip("padded_batches", "cls_not_allowed", "allowed is False at [CLS].",
+     "[CLS] stands for no answer, and has to be allowed: otherwise the model can never say that there is "
+     "none, and the loss of such windows is enormous.",
+     ('[True, *feature["in_context"][1:]]', '[False, *feature["in_context"][1:]]'))
 
-@misconception(
-    "padded_batches",
-    "All batches have the width of the longest window of all. `padded_batch` fills each batch up to its own longest row, unless you give it a shape.",
-)
-def padded_to_the_longest_of_all(features, batch_size):
-    """Every batch is padded to the longest window of all of them."""
-    width = max(len(f["input_ids"]) for f in features)
-    return padded_batches(features, batch_size).map(
-        lambda b: {
-            k: tf.pad(v, [[0, 0], [0, width - tf.shape(v)[1]]]) if k in ROWS else v for k, v in b.items()
-        }
-    )
+slip("padded_batches", "every_token_allowed", "allowed is True at every token that is no padding.",
+     "An answer consists of words of the context only. In yours the question, or [SEP], is allowed, too.",
+     ('[True, *feature["in_context"][1:]]', '[True] * len(feature["input_ids"])'))
 
+slip("padded_batches", "rest_dropped", "The last batch is dropped if it is not full.",
+     "The windows at the end are lost: `drop_remainder` leaves out the last batch if it is not full.",
+     ("padded_batch(batch_size)", "padded_batch(batch_size, drop_remainder=True)"))
 
-@misconception(
-    "padded_batches",
-    "Your attention mask is 1 everywhere, at the padding, too. Make it before the windows are padded: then the padding gets its 0 by itself.",
-)
-def padding_is_attended(features, batch_size):
-    """The attention mask is 1 at the padding."""
-    return _changed(features, batch_size, attention_mask=lambda b: tf.ones_like(b["attention_mask"]))
+slip("padded_batches", "order_changed", "The windows come in another order, here by their length.",
+     "The order is not the one that was given. Shuffling is done elsewhere, on the windows, where batches "
+     "of equal lengths are made.",
+     ("for feature in features:",
+      'for feature in sorted(features, key=lambda feature: len(feature["input_ids"])):'))
 
-
-@misconception(
-    "padded_batches",
-    "[CLS] stands for no answer, and has to be allowed: otherwise the model can never say that there is none, and the loss of such windows is enormous.",
-)
-def cls_not_allowed(features, batch_size):
-    """allowed is False at [CLS]."""
-    def without(b):
-        return b["allowed"] & (tf.range(tf.shape(b["allowed"])[1]) > 0)[None]
-
-    return _changed(features, batch_size, allowed=without)
-
-
-@misconception(
-    "padded_batches",
-    "An answer consists of words of the context only. In yours the question, or [SEP], is allowed, too.",
-)
-def every_token_allowed(features, batch_size):
-    """allowed is True at every token that is no padding."""
-    return _changed(features, batch_size, allowed=lambda b: b["attention_mask"] > 0)
-
-
-@misconception(
-    "padded_batches",
-    "The windows at the end are lost: `drop_remainder` leaves out the last batch if it is not full.",
-)
-def rest_dropped(features, batch_size):
-    """The last batch is dropped if it is not full."""
-    full = len(features) - len(features) % batch_size
-    return padded_batches(features[:full], batch_size)
-
-
-@misconception(
-    "padded_batches",
-    "The order is not the one that was given. Shuffling is done elsewhere, on the windows, where batches of equal lengths are made.",
-)
-def order_changed(features, batch_size):
-    """The windows come in another order, here by their length."""
-    return padded_batches(sorted(features, key=lambda f: len(f["input_ids"])), batch_size)
-
-
-@misconception(
-    "padded_batches",
-    "Segment 1 is the context's. Your token_type_ids are 0 everywhere, or not taken from the features.",
-)
-def segments_lost(features, batch_size):
-    """token_type_ids are 0 everywhere."""
-    return _changed(features, batch_size, token_type_ids=lambda b: tf.zeros_like(b["token_type_ids"]))
+slip("padded_batches", "segments_lost", "token_type_ids are 0 everywhere.",
+     "Segment 1 is the context's. Your token_type_ids are 0 everywhere, or not taken from the features.",
+     ('feature["token_type_ids"]', '[0] * len(feature["input_ids"])'))
 
 
 # ---------------------------------------------------------------------------------- SpanHead
 
+slip("SpanHead", "ColumnsSwapped", "Start and end logits have changed places.",
+     "Column 0 of the kernel is for the start, column 1 for the end. Yours are the other way round.",
+     ("logits[..., 0], logits[..., 1]", "logits[..., 1], logits[..., 0]"))
 
-@misconception(
-    "SpanHead",
-    "Column 0 of the kernel is for the start, column 1 for the end. Yours are the other way round.",
-)
-class ColumnsSwapped(keras.layers.Layer):
-    """Start and end logits have changed places."""
+slip("SpanHead", "NothingIsBlocked", "The places that are not allowed keep their logits.",
+     "The logits are as the layer gives them, at the question and at the padding, too. What is the argument "
+     "`allowed` for?",
+     ("ops.where(allowed[..., None], self.dense(hidden), -1e9)", "self.dense(hidden)"))
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
+slip("SpanHead", "AllowedIsBlocked", "The allowed places are blocked, and the others not.",
+     "True means allowed in this course. You block what is allowed, and leave the rest.",
+     ("self.dense(hidden), -1e9", "-1e9, self.dense(hidden)"))
 
-    def call(self, hidden, allowed):
-        end, start = tf.unstack(self.dense(hidden), axis=-1)
-        return tf.where(allowed, start, -1e9), tf.where(allowed, end, -1e9)
+slip("SpanHead", "ZeroIsNotForbidden", "Forbidden places get 0 instead of a very low logit.",
+     "A logit of 0 is nothing special: it is more than -5. A forbidden place needs a logit so low that no "
+     "other is lower, minus a billion for example.",
+     ("-1e9", "0.0"))
 
+slip("SpanHead", "SoftmaxInTheHead", "A softmax is applied, so that shares come back instead of logits.",
+     "These are shares, not logits: a softmax has been taken. The loss takes one itself.",
+     ("ops.where(allowed[..., None], self.dense(hidden), -1e9)",
+      "ops.softmax(ops.where(allowed[..., None], self.dense(hidden), -1e9), axis=1)"))
 
-@misconception(
-    "SpanHead",
-    "The logits are as the layer gives them, at the question and at the padding, too. What is the argument `allowed` for?",
-)
-class NothingIsBlocked(keras.layers.Layer):
-    """The places that are not allowed keep their logits."""
+slip("SpanHead", "MadeInTheCall", "The Dense layer is made in call, anew each time.",
+     "A new Dense layer is made at every call: its weights are random each time, and nobody trains or saves "
+     "them. Layers are made in the constructor.",
+     ("        self.dense = keras.layers.Dense(2)\n", ""),
+     ("self.dense(hidden)", "keras.layers.Dense(2)(hidden)"))
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
-
-    def call(self, hidden, allowed):
-        return tuple(tf.unstack(self.dense(hidden), axis=-1))
-
-
-@misconception(
-    "SpanHead",
-    "True means allowed in this course. You block what is allowed, and leave the rest.",
-)
-class AllowedIsBlocked(keras.layers.Layer):
-    """The allowed places are blocked, and the others not."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
-
-    def call(self, hidden, allowed):
-        start, end = tf.unstack(self.dense(hidden), axis=-1)
-        return tf.where(allowed, -1e9, start), tf.where(allowed, -1e9, end)
-
-
-@misconception(
-    "SpanHead",
-    "A logit of 0 is nothing special: it is more than -5. A forbidden place needs a logit so low that no other is lower, minus a billion for example.",
-)
-class ZeroIsNotForbidden(keras.layers.Layer):
-    """Forbidden places get 0 instead of a very low logit."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
-
-    def call(self, hidden, allowed):
-        start, end = tf.unstack(self.dense(hidden), axis=-1)
-        return start * tf.cast(allowed, start.dtype), end * tf.cast(allowed, end.dtype)
-
-
-@misconception(
-    "SpanHead",
-    "These are shares, not logits: a softmax has been taken. The loss takes one itself.",
-)
-class SoftmaxInTheHead(keras.layers.Layer):
-    """A softmax is applied, so that shares come back instead of logits."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
-
-    def call(self, hidden, allowed):
-        start, end = tf.unstack(self.dense(hidden), axis=-1)
-        return tf.nn.softmax(tf.where(allowed, start, -1e9)), tf.nn.softmax(tf.where(allowed, end, -1e9))
-
-
-@misconception(
-    "SpanHead",
-    "A new Dense layer is made at every call: its weights are random each time, and nobody trains or saves them. Layers are made in the constructor.",
-)
-class MadeInTheCall(keras.layers.Layer):
-    """The Dense layer is made in call, anew each time."""
-
-    def call(self, hidden, allowed):
-        start, end = tf.unstack(keras.layers.Dense(2)(hidden), axis=-1)
-        return tf.where(allowed, start, -1e9), tf.where(allowed, end, -1e9)
-
-
-@misconception(
-    "SpanHead",
-    "The numbers are there, but in wrong places: reshaping mixes tokens and logits. The two logits of a token lie side by side in the *last* axis.",
-)
-class Reshaped(keras.layers.Layer):
-    """(batch, seq_len, 2) is reshaped to (2, batch, seq_len)."""
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.dense = keras.layers.Dense(2)
-
-    def call(self, hidden, allowed):
-        start, end = tf.unstack(tf.reshape(self.dense(hidden), (2, *allowed.shape)))
-        return tf.where(allowed, start, -1e9), tf.where(allowed, end, -1e9)
+slip("SpanHead", "Reshaped", "(batch, seq_len, 2) is reshaped to (2, batch, seq_len).",
+     "The numbers are there, but in wrong places: reshaping mixes tokens and logits. The two logits of a "
+     "token lie side by side in the *last* axis.",
+     ("ops.where(allowed[..., None], self.dense(hidden), -1e9)",
+      "ops.where(allowed, ops.reshape(self.dense(hidden), (2, *allowed.shape)), -1e9)"),
+     ("logits[..., 0], logits[..., 1]", "logits[0], logits[1]"))
 
 
 # ---------------------------------------------------------------------------------- weights_from_torch
 
+slip("weights_from_torch", "reshaped_instead_of_transposed", "The weight is reshaped instead of transposed.",
+     "The shape fits, the numbers do not: reshaping reads row by row. What PyTorch has in a row, Keras has "
+     "in a column.",
+     ('state["linear.weight"].T', 'state["linear.weight"].reshape(-1, 2)'))
 
-@misconception(
-    "weights_from_torch",
-    "The shape fits, the numbers do not: reshaping reads row by row. What PyTorch has in a row, Keras has in a column.",
-)
-def reshaped_instead_of_transposed(state):
-    """The weight is reshaped instead of transposed."""
-    weight = state["linear.weight"]
-    return [weight.reshape(weight.shape[::-1]), state["linear.bias"]]
+slip("weights_from_torch", "not_transposed", "The weight is handed over as it is.",
+     "The kernel has the shape that PyTorch has. Keras multiplies from the other side: (in, out).",
+     ('state["linear.weight"].T', 'state["linear.weight"]'))
 
+slip("weights_from_torch", "rows_in_reverse", "The rows are taken in reverse order.",
+     "Start and end have changed places on the way. Row 0 becomes column 0.",
+     ('state["linear.weight"].T, state["linear.bias"]',
+      'state["linear.weight"][::-1].T, state["linear.bias"][::-1]'))
 
-@misconception(
-    "weights_from_torch",
-    "The kernel has the shape that PyTorch has. Keras multiplies from the other side: (in, out).",
-)
-def not_transposed(state):
-    """The weight is handed over as it is."""
-    return [state["linear.weight"], state["linear.bias"]]
-
-
-@misconception(
-    "weights_from_torch",
-    "Start and end have changed places on the way. Row 0 becomes column 0.",
-)
-def rows_in_reverse(state):
-    """The rows are taken in reverse order."""
-    return [state["linear.weight"][::-1].T, state["linear.bias"][::-1]]
-
-
-@misconception(
-    "weights_from_torch",
-    "The bias is lost: a trained bias is not 0. It is the second of the two weights.",
-)
-def bias_of_zeros(state):
-    """The bias is set to zeros."""
-    return [state["linear.weight"].T, np.zeros(2, np.float32)]
+slip("weights_from_torch", "bias_of_zeros", "The bias is set to zeros.",
+     "The bias is lost: a trained bias is not 0. It is the second of the two weights.",
+     ('state["linear.bias"]', "np.zeros(2, np.float32)"))
 
 
 # ---------------------------------------------------------------------------------- span_loss
 
+slip("span_loss", "taken_for_probabilities", "from_logits is left at False.",
+     "Keras takes your logits for probabilities, because nobody told it otherwise. Look up `from_logits`.",
+     (", from_logits=True", "", 2))
 
-@misconception(
-    "span_loss",
-    "Keras takes your logits for probabilities, because nobody told it otherwise. Look up `from_logits`.",
-)
-def taken_for_probabilities(start_logits, end_logits, start_positions, end_positions):
-    """from_logits is left at False."""
-    ce = keras.losses.sparse_categorical_crossentropy
-    return 0.5 * tf.reduce_mean(ce(start_positions, start_logits) + ce(end_positions, end_logits))
+slip("span_loss", "two_softmaxes", "A softmax is taken before a cross-entropy of logits.",
+     "A softmax, and then a cross-entropy that takes another one: the loss can never come near 0.",
+     ("start_positions, start_logits,", "start_positions, tf.nn.softmax(start_logits),"),
+     ("end_positions, end_logits,", "end_positions, tf.nn.softmax(end_logits),"))
 
+slip("span_loss", "both_added", "The two cross-entropies are added instead of averaged.",
+     "Your loss is exactly twice as large: start and end are added, not averaged.",
+     ("tf.reduce_mean(start_loss + end_loss) / 2", "tf.reduce_mean(start_loss + end_loss)"))
 
-@misconception(
-    "span_loss",
-    "A softmax, and then a cross-entropy that takes another one: the loss can never come near 0.",
-)
-def two_softmaxes(start_logits, end_logits, start_positions, end_positions):
-    """A softmax is taken before a cross-entropy of logits."""
-    return span_loss(tf.nn.softmax(start_logits), tf.nn.softmax(end_logits), start_positions, end_positions)
+slip("span_loss", "end_forgotten", "Only the start counts.",
+     "The end has no gradient: it is never trained. Both ends of an answer are classifications.",
+     ("tf.reduce_mean(start_loss + end_loss) / 2", "tf.reduce_mean(start_loss)"))
 
+slip("span_loss", "crossed", "Start logits are compared with end positions, and the reverse.",
+     "Start logits meet end positions. Look at what belongs to what.",
+     ("cross_entropy(start_positions", "cross_entropy(end_positions"),
+     ("cross_entropy(end_positions", "cross_entropy(start_positions"))
 
-@misconception(
-    "span_loss",
-    "Your loss is exactly twice as large: start and end are added, not averaged.",
-)
-def both_added(start_logits, end_logits, start_positions, end_positions):
-    """The two cross-entropies are added instead of averaged."""
-    return 2 * span_loss(start_logits, end_logits, start_positions, end_positions)
+slip("span_loss", "batch_summed", "The loss is summed over the batch.",
+     "Your loss grows with the batch: it sums over the windows instead of averaging.",
+     ("tf.reduce_mean(", "tf.reduce_sum("))
 
-
-@misconception(
-    "span_loss",
-    "The end has no gradient: it is never trained. Both ends of an answer are classifications.",
-)
-def end_forgotten(start_logits, end_logits, start_positions, end_positions):
-    """Only the start counts."""
-    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(start_positions, start_logits))
-
-
-@misconception(
-    "span_loss",
-    "Start logits meet end positions. Look at what belongs to what.",
-)
-def crossed(start_logits, end_logits, start_positions, end_positions):
-    """Start logits are compared with end positions, and the reverse."""
-    return span_loss(start_logits, end_logits, end_positions, start_positions)
-
-
-@misconception(
-    "span_loss",
-    "Your loss grows with the batch: it sums over the windows instead of averaging.",
-)
-def batch_summed(start_logits, end_logits, start_positions, end_positions):
-    """The loss is summed over the batch."""
-    return len(start_logits) * span_loss(start_logits, end_logits, start_positions, end_positions)
-
-
-@misconception(
-    "span_loss",
-    "Position 0 is [CLS], and stands for no answer. That is a class to be learned, not padding to be left out.",
-)
-def zero_left_out(start_logits, end_logits, start_positions, end_positions):
-    """Windows whose target is 0 are left out."""
-    keep = start_positions > 0
-    parts = [tf.boolean_mask(part, keep) for part in (start_logits, end_logits, start_positions, end_positions)]
-    return span_loss(*parts)
+slip("span_loss", "zero_left_out", "Windows whose target is 0 are left out.",
+     "Position 0 is [CLS], and stands for no answer. That is a class to be learned, not padding to be left "
+     "out.",
+     ("(start_loss + end_loss)", "((start_loss + end_loss)[start_positions > 0])"))
 
 
 # ---------------------------------------------------------------------------------- best_spans
 
+slip("best_spans", "chosen_apart", "The best start and the best end are taken independently.",
+     "Start and end are chosen each for itself: nothing keeps the end from coming before the start. It is "
+     "the best *pair* that is wanted.",
+     ("tf.linalg.band_part(both, 0, max_answer_length - 1)", "both"))
 
-@misconception(
-    "best_spans",
-    "Start and end are chosen each for itself: nothing keeps the end from coming before the start. It is the best *pair* that is wanted.",
-)
-def chosen_apart(start_logits, end_logits, in_context, max_answer_length):
-    """The best start and the best end are taken independently."""
-    starts, ends = tf.where(in_context, start_logits, -1e9), tf.where(in_context, end_logits, -1e9)
-    return tf.argmax(starts, 1), tf.argmax(ends, 1), tf.reduce_max(starts, 1) + tf.reduce_max(ends, 1)
+slip("best_spans", "flattened_over_the_batch",
+     "The table is flattened over the batch, so that all windows get the same span.",
+     "The best of *all* windows together comes out, or everything is counted from the first window. Flatten "
+     "each window's table by itself.",
+     ("(-1, length * length)", "(1, -1)"),
+     ("output_type=tf.int32)\n",
+      "output_type=tf.int32) % (length * length)\n"
+      "    best = tf.repeat(best, len(scores))\n"),
+     ("tf.reduce_max(flat, axis=1)", "tf.repeat(tf.reduce_max(flat), len(scores))"))
 
+slip("best_spans", "row_and_column_swapped", "First and last have changed places.",
+     "Rows are starts and columns are ends, but you take the quotient for the end. Number k of a flattened "
+     "table stands in row k // length.",
+     ("best // length, best % length", "best % length, best // length"))
 
-@misconception(
-    "best_spans",
-    "The best of *all* windows together comes out, or everything is counted from the first window. Flatten each window's table by itself.",
-)
-def flattened_over_the_batch(start_logits, end_logits, in_context, max_answer_length):
-    """The table is flattened over the batch, so that all windows get the same span."""
-    first, last, score = best_spans(start_logits, end_logits, in_context, max_answer_length)
-    n = int(tf.argmax(score))
-    rows = len(score)
-    return tf.repeat(first[n], rows), tf.repeat(last[n], rows), tf.repeat(score[n], rows)
+slip("best_spans", "zeros_outside_the_band", "Impossible pairs have score 0.",
+     "Outside of the band there are zeros, and a zero is more than a sum of logits far below 0. Impossible "
+     "pairs need a score below all.",
+     ("scores.dtype.min", "0.0"))
 
+slip("best_spans", "band_too_wide", "Answers may be one token too long.",
+     "From i to j are j - i + 1 tokens, both ends included. With `max_answer_length` diagonals above the "
+     "main one your answers may be one token too long.",
+     ("max_answer_length - 1", "max_answer_length"))
 
-@misconception(
-    "best_spans",
-    "Rows are starts and columns are ends, but you take the quotient for the end. Number k of a flattened table stands in row k // length.",
-)
-def row_and_column_swapped(start_logits, end_logits, in_context, max_answer_length):
-    """First and last have changed places."""
-    first, last, score = best_spans(start_logits, end_logits, in_context, max_answer_length)
-    return last, first, score
+slip("best_spans", "diagonal_missing", "The last token must come after the first.",
+     "The main diagonal is missing: an answer of a single token begins and ends with it.",
+     ("tf.linalg.band_part(both, 0, max_answer_length - 1)",
+      "(tf.linalg.band_part(both, 0, max_answer_length - 1) - tf.linalg.band_part(both, 0, 0))"))
 
-
-@misconception(
-    "best_spans",
-    "Outside of the band there are zeros, and a zero is more than a sum of logits far below 0. Impossible pairs need a score below all.",
-)
-def zeros_outside_the_band(start_logits, end_logits, in_context, max_answer_length):
-    """Impossible pairs have score 0."""
-    length = start_logits.shape[1]
-    both = in_context[:, :, None] & in_context[:, None]
-    sums = (start_logits[:, :, None] + end_logits[:, None]) * tf.cast(both, tf.float32)
-    flat = tf.reshape(tf.linalg.band_part(sums, 0, max_answer_length - 1), (len(sums), -1))
-    best = tf.argmax(flat, 1)
-    return best // length, best % length, tf.reduce_max(flat, 1)
-
-
-@misconception(
-    "best_spans",
-    "From i to j are j - i + 1 tokens, both ends included. With `max_answer_length` diagonals above the main one your answers may be one token too long.",
-)
-def band_too_wide(start_logits, end_logits, in_context, max_answer_length):
-    """Answers may be one token too long."""
-    return best_spans(start_logits, end_logits, in_context, max_answer_length + 1)
-
-
-@misconception(
-    "best_spans",
-    "The main diagonal is missing: an answer of a single token begins and ends with it.",
-)
-def diagonal_missing(start_logits, end_logits, in_context, max_answer_length):
-    """The last token must come after the first."""
-    length = start_logits.shape[1]
-    gap = tf.range(length)[None] - tf.range(length)[:, None]
-    fine = (gap > 0) & (gap < max_answer_length) & in_context[:, :, None] & in_context[:, None]
-    flat = tf.reshape(tf.where(fine, start_logits[:, :, None] + end_logits[:, None], -1e30), (len(start_logits), -1))
-    best = tf.argmax(flat, 1)
-    return best // length, best % length, tf.reduce_max(flat, 1)
-
-
-@misconception(
-    "best_spans",
-    "Your answers are pieces of the question if their logits are high. The argument `in_context` says where an answer may be.",
-)
-def anywhere(start_logits, end_logits, in_context, max_answer_length):
-    """Tokens outside of the context may be answers."""
-    return best_spans(start_logits, end_logits, tf.ones_like(in_context), max_answer_length)
+slip("best_spans", "anywhere", "Tokens outside of the context may be answers.",
+     "Your answers are pieces of the question if their logits are high. The argument `in_context` says "
+     "where an answer may be.",
+     ("    both =",
+      "    in_context = tf.ones_like(in_context)\n"
+      "    both ="))
 
 
 # ---------------------------------------------------------------------------------- train_step
 
+slip("train_step", "not_in_training", "The model is not told that it is in training.",
+     "Without training=True the model runs as in an evaluation: dropout stays off while it learns.",
+     ("model(batch, training=True)", "model(batch)"))
 
-@misconception(
-    "train_step",
-    "Without training=True the model runs as in an evaluation: dropout stays off while it learns.",
-)
-def not_in_training(model, optimizer, batch, max_norm=1.0):
-    """The model is not told that it is in training."""
-    with tf.GradientTape() as tape:
-        loss = span_loss(*model(batch), batch["start_positions"], batch["end_positions"])
-    gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), max_norm)
-    optimizer.apply(gradients, model.trainable_variables)
-    return loss
+slip("train_step", "never_applied", "The gradients are not applied.",
+     "The loss is right, and no weight moves: the gradients are computed and never applied.",
+     ("    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))\n", ""))
 
+slip("train_step", "full_length", "The gradients are not clipped.",
+     "The gradients are used at their full length. Clip them between the tape and the optimizer.",
+     ("    gradients, _ = tf.clip_by_global_norm(gradients, max_norm)\n", ""))
 
-@misconception(
-    "train_step",
-    "The loss is right, and no weight moves: the gradients are computed and never applied.",
-)
-def never_applied(model, optimizer, batch, max_norm=1.0):
-    """The gradients are not applied."""
-    with tf.GradientTape() as tape:
-        loss = span_loss(*model(batch, training=True), batch["start_positions"], batch["end_positions"])
-    tape.gradient(loss, model.trainable_variables)
-    return loss
+slip("train_step", "clipped_one_by_one", "The gradient of each weight is clipped by its own norm.",
+     "You clip each weight's gradient by itself. The norm of all *together* is meant: one factor for all, "
+     "so that the direction stays.",
+     ("gradients, _ = tf.clip_by_global_norm(gradients, max_norm)",
+      "gradients = [tf.clip_by_norm(part, max_norm) for part in gradients]"))
 
+slip("train_step", "outside_the_tape", "The forward pass happens before the tape begins to record.",
+     "The forward pass is not under the tape: it was not written down, and all gradients are None. Both, "
+     "the model and the loss, belong under it.",
+     ("with tf.GradientTape() as tape:\n"
+      "        start_logits, end_logits = model(batch, training=True)",
+      "start_logits, end_logits = model(batch, training=True)\n"
+      "    with tf.GradientTape() as tape:"))
 
-@misconception(
-    "train_step",
-    "The gradients are used at their full length. Clip them between the tape and the optimizer.",
-)
-def full_length(model, optimizer, batch, max_norm=1.0):
-    """The gradients are not clipped."""
-    with tf.GradientTape() as tape:
-        loss = span_loss(*model(batch, training=True), batch["start_positions"], batch["end_positions"])
-    optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
-    return loss
-
-
-@misconception(
-    "train_step",
-    "You clip each weight's gradient by itself. The norm of all *together* is meant: one factor for all, so that the direction stays.",
-)
-def clipped_one_by_one(model, optimizer, batch, max_norm=1.0):
-    """The gradient of each weight is clipped by its own norm."""
-    with tf.GradientTape() as tape:
-        loss = span_loss(*model(batch, training=True), batch["start_positions"], batch["end_positions"])
-    gradients = tape.gradient(loss, model.trainable_variables)
-    optimizer.apply([tf.clip_by_norm(part, max_norm) for part in gradients], model.trainable_variables)
-    return loss
-
-
-@misconception(
-    "train_step",
-    "The forward pass is not under the tape: it was not written down, and all gradients are None. Both, the model and the loss, belong under it.",
-)
-def outside_the_tape(model, optimizer, batch, max_norm=1.0):
-    """The forward pass happens before the tape begins to record."""
-    start, end = model(batch, training=True)
-    with tf.GradientTape() as tape:
-        loss = span_loss(start, end, batch["start_positions"], batch["end_positions"])
-    gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), max_norm)
-    optimizer.apply(gradients, model.trainable_variables)
-    return loss
-
-
-@misconception(
-    "train_step",
-    "Inside a graph the loss has no value yet: it cannot become a Python number there. Return the tensor.",
-)
-def number_inside_the_graph(model, optimizer, batch, max_norm=1.0):
-    """The loss is made a Python number inside the graph."""
-    with tf.GradientTape() as tape:
-        loss = span_loss(*model(batch, training=True), batch["start_positions"], batch["end_positions"])
-    gradients, _ = tf.clip_by_global_norm(tape.gradient(loss, model.trainable_variables), max_norm)
-    optimizer.apply(gradients, model.trainable_variables)
-    return loss.numpy()
+slip("train_step", "number_inside_the_graph", "The loss is made a Python number inside the graph.",
+     "Inside a graph the loss has no value yet: it cannot become a Python number there. Return the tensor.",
+     ("return loss", "return loss.numpy()"))
 
 
 # ---------------------------------------------------------------------------------- answer
 
+slip("answer", "text_found_again",
+     "The answer's place is looked up with find(), which gives the first mention.",
+     "You found the right tokens, and then looked for their text with `find`: it gives the first place "
+     "where these words stand. The offsets say which place it is.",
+     ("return offsets[int(first[window])][0], offsets[int(last[window])][1], margin",
+      "words = context[offsets[int(first[window])][0] : offsets[int(last[window])][1]]\n"
+      "    return context.find(words), context.find(words) + len(words), margin"))
 
-def _asked(question, context, model, tokenize, max_length, overlap, max_answer_length, training=False):
-    windows = windows_of(question, context, tokenize, max_length, overlap)
-    batch = {k: tf.constant(v) for k, v in stacked(windows).items() if k in ROWS}
-    start, end = model(batch, training=training)
-    inside = batch["allowed"] & (tf.range(start.shape[1]) > 0)[None]
-    return windows, [part.numpy() for part in best_spans(start, end, inside, max_answer_length)], (start + end)[:, 0].numpy()
+slip("answer", "stripped_first", "The context is stripped first, so that all places are off.",
+     "The places count in a text whose white space was stripped. The answer is cut out of the one that was "
+     "given.",
+     ("windows_of(question, context,", "windows_of(question, context.strip(),"))
 
+slip("answer", "ends_where_the_last_token_begins", "The answer ends where its last token begins.",
+     "Your answers lack their last token: they end where it begins. A pair of offsets has two halves.",
+     ("offsets[int(last[window])][1]", "offsets[int(last[window])][0]"))
 
-def _told(windows, spans, nothing, threshold, half=1, more=0):
-    n = int(spans[2].argmax())
-    margin = float(spans[2][n] - nothing.min())
-    if margin <= threshold:
-        return 0, 0, margin
-    pairs = windows[n]["offsets"]
-    return pairs[spans[0][n]][0], pairs[spans[1][n]][half] + more, margin
+slip("answer", "end_plus_one", "1 is added to the answer's end, which is exclusive already.",
+     "Your answers are a letter too long: the ends of offsets are exclusive already, as those of a slice.",
+     ("offsets[int(last[window])][1]", "offsets[int(last[window])][1] + 1"))
 
+slip("answer", "window_zero", "Only the first window counts.",
+     "Only the first window counts in yours: `score[0]`. Which window has the best span?",
+     ("int(tf.argmax(score))", "0"),
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[0, 0] + end_logits[0, 0]"))
 
-@misconception(
-    "answer",
-    "You found the right tokens, and then looked for their text with `find`: it gives the first place where these words stand. The offsets say which "
-    "place it is.",
-)
-def text_found_again(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The answer's place is looked up with find(), which gives the first mention."""
-    start, end, margin = _told(*_asked(question, context, model, tokenize, max_length, overlap, max_answer_length), threshold)
-    place = context.find(context[start:end])
-    return (place, place + end - start, margin) if end else (0, 0, margin)
+slip("answer", "never_nothing", "The threshold is not used, so that there is always an answer.",
+     "It always finds something. Compare the margin with the threshold: a question may have no answer in "
+     "this text.",
+     ("    if margin <= threshold:\n"
+      "        return 0, 0, margin\n",
+      ""))
 
+slip("answer", "outvoted", "The greatest of the windows' no-answer scores counts instead of the least.",
+     "Windows that do not hold the answer rightly say that there is none. One of them must not outvote the "
+     "window that found it: the least of the no-answer scores counts.",
+     ("tf.reduce_min", "tf.reduce_max"))
 
-@misconception(
-    "answer",
-    "The places count in a text whose white space was stripped. The answer is cut out of the one that was given.",
-)
-def stripped_first(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The context is stripped first, so that all places are off."""
-    return _told(*_asked(question, context.strip(), model, tokenize, max_length, overlap, max_answer_length), threshold)
-
-
-@misconception(
-    "answer",
-    "Your answers lack their last token: they end where it begins. A pair of offsets has two halves.",
-)
-def ends_where_the_last_token_begins(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The answer ends where its last token begins."""
-    found = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length)
-    return _told(*found, threshold, half=0)
-
-
-@misconception(
-    "answer",
-    "Your answers are a letter too long: the ends of offsets are exclusive already, as those of a slice.",
-)
-def end_plus_one(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """1 is added to the answer's end, which is exclusive already."""
-    found = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length)
-    return _told(*found, threshold, more=1)
-
-
-@misconception(
-    "answer",
-    "Only the first window counts in yours: `score[0]`. Which window has the best span?",
-)
-def window_zero(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """Only the first window counts."""
-    windows, spans, nothing = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length)
-    return _told(windows[:1], [part[:1] for part in spans], nothing[:1], threshold)
-
-
-@misconception(
-    "answer",
-    "It always finds something. Compare the margin with the threshold: a question may have no answer in this text.",
-)
-def never_nothing(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The threshold is not used, so that there is always an answer."""
-    found = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length)
-    return _told(*found, float("-inf"))
-
-
-@misconception(
-    "answer",
-    "Windows that do not hold the answer rightly say that there is none. One of them must not outvote the window that found it: the least of the no-answer "
-    "scores counts.",
-)
-def outvoted(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The greatest of the windows' no-answer scores counts instead of the least."""
-    windows, spans, nothing = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length)
-    return _told(windows, spans, nothing.max(keepdims=True), threshold)
-
-
-@misconception(
-    "answer",
-    "The model is asked with training=True: dropout then makes answers random.",
-)
-def asked_as_in_training(question, context, model, tokenize, max_length=160, overlap=48, max_answer_length=16, threshold=0.0):
-    """The model is asked as in training."""
-    found = _asked(question, context, model, tokenize, max_length, overlap, max_answer_length, training=True)
-    return _told(*found, threshold)
+slip("answer", "asked_as_in_training", "The model is asked as in training.",
+     "The model is asked with training=True: dropout then makes answers random.",
+     ("names}, training=False", "names}, training=True"))
