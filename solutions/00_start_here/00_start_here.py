@@ -14,14 +14,14 @@
 # %% [markdown]
 # # Lab 00: start here
 #
-# This is how every lab of the course works. You find out by doing a small one: you write the **softmax**, the function that
+# Every lab of the course works in the same way. You learn how by doing a small one: you write the **softmax**, the function that
 # turns scores into probabilities. Every Transformer uses it in every layer, so you will meet it again.
 #
 # **After this lab you can**
 #
 # - run a notebook, restart it, and say what is saved and what is lost;
-# - read what a check tells you, and mend your code with it;
-# - say why scores become probabilities by *exp* and not by plain division;
+# - read what a check tells you, and use it to fix your code;
+# - explain why *exp*, and not plain division, turns scores into probabilities;
 # - write a softmax that works along any axis and never overflows;
 # - validate a lab and hand it in.
 #
@@ -46,14 +46,14 @@ import numpy as np
 print("It runs. NumPy is version", np.__version__)
 
 # %% [markdown]
-# A number in square brackets at the left, like `[1]`, says that the cell has run, and as which one. `[*]` says that it is
-# still running.
+# A number in square brackets on the left, like `[1]`, means that the cell has run; the numbers count the runs. `[*]` means that it is still
+# running.
 #
 # ### The kernel remembers
 #
-# Code runs in a Python process in the background, the **kernel**. What one cell defines, all later ones know. What counts is
-# the order in which you *run* cells, not the order in which they stand. Run the first of the next two cells once, and
-# the second one three times.
+# Code runs in a Python process in the background, the **kernel**. Whatever one cell defines, all cells that you run later can use. What
+# counts is the order in which you *run* the cells, not their order on the page. Run the first of the next two cells once, and the second
+# one three times.
 
 # %% tags=["skip-grading"]
 visits = 0
@@ -63,8 +63,8 @@ visits = visits + 1
 print("visits:", visits)
 
 # %% [markdown]
-# The variable `visits` grows with each run, because the kernel keeps it. Now and then that bites: your code works only because of a
-# variable from a cell that you have changed or deleted since.
+# The variable `visits` grows with each run, because the kernel keeps it. Sometimes this causes trouble: your code works only because of a
+# variable from a cell that you have since changed or deleted.
 #
 # The cure is a fresh start: menu **Kernel**, then **Restart Kernel and Run All Cells**. Do this before you hand in a lab. If
 # everything still works, it works for everybody.
@@ -73,26 +73,26 @@ print("visits:", visits)
 #
 # | | where | kept when you close everything? |
 # |---|---|---|
-# | your text and code, and the outputs | in the notebook's file, by Ctrl+S (Cmd+S on a Mac), and by itself every two minutes | yes |
+# | your text and code, and the outputs | in the notebook's file, when you press Ctrl+S (Cmd+S on a Mac) and automatically every two minutes | yes |
 # | variables and functions | in the kernel's memory | no: run the cells again |
 # | which exercises you have solved | in a small file in your home folder | yes |
 #
 # ### Cells that wait for you
 #
-# Where you have something to write, you find these two lines:
+# Wherever you have something to write, you will find these two lines:
 #
 # ```python
 # # YOUR CODE HERE
 # raise NotImplementedError
 # ```
 #
-# Replace both by your code. You may add cells of your own wherever you like. A **check cell** follows each exercise. You can
-# run a check as often as you want, nobody counts that against you.
+# Replace both with your code. You may add cells wherever you like. A **check cell** follows each exercise. You can run a check as often as
+# you want; it is never held against you.
 #
 # ### Is everything there?
 #
-# The next cell looks at your Python, the packages of the course, and the machine. If something is missing or too old, it
-# names the command that mends it.
+# The next cell checks your Python, the course's packages, and the machine. If something is missing or too old, it tells you which command
+# fixes it.
 
 # %% tags=["skip-grading"]
 from course_utils import check_environment
@@ -102,8 +102,8 @@ check_environment()
 # %% [markdown]
 # ## 2. From scores to probabilities
 #
-# How does a sentence go on that begins with *Jane visits*? A language model gives each word that it knows a **score**, any
-# number at all. A higher score means a better fit. Here are four words and made-up scores.
+# How might a sentence that begins with *Jane visits* continue? A language model gives each word that it knows a **score**, which can be any
+# number. A higher score means a better fit. Here are four words and made-up scores.
 
 # %% tags=["skip-grading"]
 words = ["Africa", "Rome", "September", "yesterday"]
@@ -114,10 +114,10 @@ for word, score in zip(words, scores, strict=True):
 
 # %% [markdown]
 # Scores are easy to make and hard to use. Is a 2 a lot? How often should the model choose *Rome*? **Probabilities** answer
-# that. They have three properties that we want:
+# that. We want them to have three properties:
 #
 # 1. none is negative;
-# 2. together they are 1;
+# 2. they sum to 1;
 # 3. a higher score gives a higher probability.
 #
 # ### A first try: plain division
@@ -131,17 +131,17 @@ for word, score in zip(words, scores, strict=True):
     print(f"{word:>10}  {score:4.1f} / {total} = {score / total:5.2f}")
 
 # %% [markdown]
-# They sum to 1, but *yesterday* has got a probability of −0.50. And what do we do with scores whose sum is 0?
+# They sum to 1, but *yesterday* has a probability of −0.50. And what if the scores sum to 0?
 #
-# There is a quieter fault as well. Scores have no natural zero: only their **differences** say something. Look at what plain
-# division does when all scores move up by 100.
+# There is a less obvious problem as well. Scores have no natural zero: only their **differences** mean anything. Look at what plain
+# division does when all scores go up by 100.
 
 # %% tags=["skip-grading"]
 print("scores:          ", (scores / scores.sum()).round(3))
 print("scores plus 100: ", ((scores + 100) / (scores + 100).sum()).round(3))
 
 # %% [markdown]
-# *Africa* is still 1 ahead of *Rome*. Yet all four words have become nearly equal. Plain division will not do.
+# *Africa* is still 1 ahead of *Rome*. Yet all four words have become nearly equally likely. Plain division will not do.
 #
 # ### A better try: exp first
 #
@@ -170,14 +170,14 @@ show_figure(
 )
 
 # %% [markdown]
-# **What to see:** the curve never touches zero, so (but for rounding) no probability is ever exactly 0. And it rises ever more steeply: every
-# step to the right multiplies the height by the same factor.
+# **What to notice:** the curve never touches zero, so (apart from rounding) no probability is ever exactly 0. And it gets steeper and
+# steeper: every step to the right multiplies the height by the same factor.
 #
 # This is the softmax. For scores $s_1, \dots, s_n$,
 #
 # $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_{j=1}^{n} e^{s_j}}$$
 #
-# John Bridle gave it its name in 1990: a *soft* version of "take the maximum". The largest score gets most, but not all.
+# John Bridle gave it its name in 1990: a *soft* version of "take the maximum". The largest score gets the largest share, but not all of it.
 
 # %% [markdown]
 # ## 3. Shifted scores, large scores
@@ -194,12 +194,12 @@ for c in (0, 100, -3):
     print(f"c = {c:4}:  {(powers / powers.sum()).round(6)}")
 
 # %% [markdown]
-# Three times the same probabilities. Compare that with plain division above.
+# The probabilities are the same all three times. Compare that with plain division above.
 #
 # ### Large scores overflow
 #
-# A float of 64 bits cannot hold numbers of any size. What is too large becomes `inf`. With exp, scores get there sooner than
-# you would think.
+# A 64-bit float cannot hold arbitrarily large numbers. Anything too large becomes `inf`. With exp, that happens sooner than you might
+# think.
 
 # %% tags=["skip-grading"]
 print("largest float:", np.finfo(float).max, "\n")
@@ -210,17 +210,17 @@ with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings
 
 # %% [markdown]
 # Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
-# infinity divided by infinity. Every number that is computed from it is `nan` too. So one large score can spoil a model that has been
-# training for a week.
+# infinity divided by infinity. Every number computed from it is `nan` too. So one large score can ruin a model that has been training for a
+# week.
 #
-# **Put the two together.** You may add any number to all scores, and nothing changes. Which number would you add, so that
-# `exp` can never overflow? Think about it before you go on. You need it in the exercise.
+# **Put the two together.** You may add any number to all scores, and nothing changes. Which number would you add so that `exp` can never
+# overflow? Think about it before you go on: you will need it in the exercise.
 
 # %% [markdown]
 # ## 4. Along which axis?
 #
-# Scores rarely come alone. Three friends each give points to four cities: a table of shape (3, 4). An **axis** is a direction in which
-# you can walk through an array. Here axis 0 goes down, from row to row, and axis 1 goes across, from column to column. The last
+# Scores rarely come alone. Three friends each give points to four cities: a table of shape (3, 4). An **axis** is a direction in which you
+# can move through an array. Here axis 0 goes down, from row to row, and axis 1 goes across, from column to column. The last
 # axis can also be called -1.
 
 # %% tags=["skip-grading"]
@@ -242,8 +242,8 @@ print("sum without an axis:                 ", points.sum())
 # | `points.sum(axis=-1)` | the last, here 1 | (3,) | the same |
 # | `points.sum()` | none | () | all twelve numbers |
 #
-# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. That is a nuisance when you want to divide
-# each row by its own sum.
+# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. That gets in the way when you want to
+# divide each row by its own sum.
 
 # %% tags=["skip-grading"]
 try:
@@ -255,16 +255,16 @@ print("\nshape with keepdims:", points.sum(axis=1, keepdims=True).shape)
 print(points / points.sum(axis=1, keepdims=True))
 
 # %% [markdown]
-# NumPy lines shapes up from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`
+# NumPy aligns shapes from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`
 # the axis stays, with length 1. Then (3, 4) and (3, 1) fit, and NumPy repeats the one column for all four cities. This is called **broadcasting**.
 #
-# It works for any axis and any number of axes. Other functions that shrink an axis, like `max`, know `keepdims` too.
+# It works for any axis and any number of axes. Other functions that remove an axis, like `max`, accept `keepdims` too.
 
 # %% [markdown]
 # ## 5. See a check fail
 #
-# Your first check should fail on purpose, so that you know what it looks like. Here is plain division once more, as a function. We
-# hand it in as if it were a softmax.
+# Your first check should fail on purpose, so that you know what it looks like. Here is plain division once more, as a function. We check it
+# as if it were a softmax.
 
 # %% tags=["skip-grading"]
 from course_utils import report_on
@@ -280,40 +280,40 @@ report_on("start_here.softmax", shares)
 # %% [markdown]
 # Read such a report from the top:
 #
-# - **The first line** says how many checks hold. Points are shared out equally among them, so a function that is right in
-#   some cases earns a part.
-# - **"This looks like a known mistake"** appears when your output equals what a common mistake produces. It explains what is
-#   going on, and leaves the mending to you. Not every fault is a known one; then the report says what to look at next.
-# - **Each line with a mark** is one check. The first ones try your function on an input and compare the values with the
-#   right ones. Where they differ, you see how many, and the worst of them. The last ones are *properties*, which hold for every softmax.
+# - **The first line** says how many checks pass. They share the points equally, so a function that is right in some cases earns part of
+#   them.
+# - **"This looks like a known mistake"** appears when your output equals what a common mistake produces. It explains what is going on and
+#   leaves the fix to you. If the mistake is not a known one, the report says what to look at next.
+# - **Each line with a mark** is one check. The first ones run your function on an input and compare its values with the correct ones. If
+#   they differ, you see how many do, and the worst of them. The last ones are *properties*, which hold for every softmax.
 #
-# Two properties hold even here: shares sum to 1, and the inputs are left alone. Yet properties alone, with no case right,
-# earn no points: a function that returns nothing but zeros has a few of them, too.
+# Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone, with no case right, earn no
+# points: even a function that returns nothing but zeros has a few of them.
 
 # %% [markdown]
 # ## 6. Your turn
 #
 # ### Exercise 1: `softmax`
 #
-# Write the softmax for arrays of any shape, along any axis, for scores of any size. Two to four lines are enough, but loops are
-# just as right. Leave the array `scores` itself as it is.
+# Write the softmax for arrays of any shape, along any axis, for scores of any size. Two to four lines are enough, but loops are fine too.
+# Do not change the array `scores` itself.
 #
 # <details><summary>Hint: where do I begin?</summary>
 #
-# Forget axes and large scores at first. Take the worked example of section 2: which three steps lead from the scores to the last column? Write
-# them down and run the check. Some of it will hold already.
+# Forget axes and large scores for now. Take the worked example of section 2: which three steps lead from the scores to the last column? Write
+# them down and run the check. Part of it will pass already.
 #
 # </details>
 #
 # <details><summary>Hint: my result has the wrong sums, or the shapes do not fit</summary>
 #
-# Your sum has to run along <code>axis</code>, the argument, and keep that axis with length 1. Section 4 does this for axis 1.
+# Take the sum along <code>axis</code>, the argument, and keep that axis, with length 1. Section 4 does this for axis 1.
 #
 # </details>
 #
 # <details><summary>Hint: I get NaN for scores around 1000</summary>
 #
-# Section 3 says that you may add any number to all scores, also a negative one. Make the largest score 0. Then the largest exponential is exp(0) = 1.
+# Section 3 says that you may add any number to all scores, even a negative one. Make the largest score 0. Then the largest exponential is exp(0) = 1.
 #
 # </details>
 #
@@ -353,7 +353,7 @@ def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 # %% [markdown]
-# Run the cell above, then the check. If it does not pass at once, mend the function, run *its* cell again, then the check again.
+# Run the cell above, then the check. If it does not pass at once, fix the function, run *its* cell again, then run the check again.
 
 # %% nbgrader={"grade": true, "grade_id": "check_softmax", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 from course_utils import check
@@ -363,8 +363,7 @@ check("start_here.softmax")
 # %% [markdown]
 # A check that fails stops *Run All*, so that you notice. Everything below this cell needs your softmax.
 #
-# To look into a case yourself, ask for its inputs, and try your function on them. Cases count from 0, in the order of the
-# report.
+# To look at a case yourself, ask for its inputs and try your function on them. Cases are numbered from 0, in the order of the report.
 
 # %% tags=["skip-grading"]
 from course_utils import inputs_of
@@ -377,8 +376,9 @@ print("\nits sums over axis 0:", softmax(**case).sum(axis=0))
 # %% [markdown]
 # ## 7. Your softmax at work: temperature
 #
-# Divide all scores by a number before the softmax, and you decide how bold it is. That number is called **temperature**. When you
-# ask a language model for "more creative" answers, this is often the knob that you turn. Here is your function at work on *Jane visits*.
+# If you divide all scores by a number before the softmax, you control how decisive it is. That number is called the **temperature**. When
+# you ask a language model for "more creative" answers, this is often the knob that you turn. Here is your function at work on *Jane
+# visits*.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.softmax import bars_at_temperatures
@@ -391,15 +391,16 @@ show_figure(
 )
 
 # %% [markdown]
-# **What to see:** from left to right the same scores and the same order, but other proportions. A low temperature comes close to
-# "always take the largest". A high one comes close to "take any". At 1 you see the numbers of section 2.
+# **What to notice:** from left to right, the scores and their order are the same, but the proportions change. A low temperature comes close
+# to "always take the largest". A high one comes close to "take any of them". At 1 you see the numbers of section 2.
 #
 # Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing. A
-# model can hardly learn from that. In lab 02 you meet this as the reason for dividing by $\sqrt{d_k}$.
+# model can hardly learn from that. In lab 02 you will meet this as the reason for dividing by $\sqrt{d_k}$.
 #
 # ### The same as the library's
 #
-# Softmax is in every library. You have written it to know what happens inside. Here it meets PyTorch's on scores around 1000.
+# Every library has a softmax. You have written your own to know what happens inside. Here it is compared with PyTorch's on scores around
+# 1000.
 # Importing PyTorch takes a few seconds, once in each notebook.
 
 # %% tags=["skip-grading"]
@@ -411,20 +412,21 @@ print("largest score in the table:", table.max().round(1))
 print("largest difference to torch.softmax:", difference)
 
 # %% [markdown]
-# A difference this small is rounding: two right ways to compute may differ in the last digits.
+# A difference this small is rounding: two correct computations may differ in the last digits.
 #
 # ## 8. Validate and hand in
 #
 # **In a course with nbgrader.** Save the notebook, then press **Validate** in the bar above it. Validate runs the whole
-# notebook from the top in a fresh kernel, and tells you which checks fail. It takes as long as the notebook does. When it is content, open the menu
-# **Nbgrader**, **Assignment List**, and press **Submit** beside the lab. You can submit again until the deadline; the last one
-# counts. If your course collects files by another way, such as a learning platform, upload the notebook's file `start_here.ipynb` there.
+# notebook from the top in a fresh kernel, and tells you which checks fail. It takes as long as running the notebook does. When all checks pass,
+# open the menu **Nbgrader**, **Assignment List**, and press **Submit** next to the lab. You can submit again until the deadline; the last
+# submission counts. If your course collects files in another way, for example through a learning platform, upload the notebook file
+# `start_here.ipynb` there.
 #
-# **On your own.** There is nothing to submit. Choose *Restart Kernel and Run All Cells*; if it runs to the end, all checks
-# hold. The progress overview below keeps count.
+# **On your own.** There is nothing to submit. Choose *Restart Kernel and Run All Cells*; if it runs to the end, all checks pass. The
+# progress overview below keeps count.
 #
-# **What happens in grading.** Your functions are run once more, on the same cases with other numbers. There are no hidden tests. Printed text,
-# warnings, extra cells and your own style cost nothing. Check cells are replaced by fresh ones, so changing them has no effect.
+# **What happens in grading.** Your functions are run once more, on the same cases with different numbers. There are no hidden tests. Printed
+# text, warnings, extra cells and personal style cost nothing. Check cells are replaced with fresh ones, so changing them has no effect.
 
 # %% [markdown]
 # ## Common mistakes, by their symptom
@@ -432,12 +434,12 @@ print("largest difference to torch.softmax:", difference)
 # | what you see | likely cause |
 # |---|---|
 # | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
-# | you changed the function, the check still says the same | the function's cell was not run after the change |
+# | you changed the function, but the check still says the same | the function's cell was not run after the change |
 # | `[*]` does not go away | it is still computing, perhaps in an endless loop: press the ■ button in the bar |
 # | the check: `a part is still to be written` | the line `raise NotImplementedError` is still there |
 # | the check: `It returned None` | the `return` line is missing |
 # | `could not be broadcast together` | the sum or the maximum has lost its axis: `keepdims` |
-# | all numbers are tiny and sum to 1 together | a sum without an axis |
+# | all numbers are tiny, and the whole array sums to 1 | a sum without an axis |
 # | right for tables, wrong for a row or a batch | a fixed axis instead of the argument `axis` |
 # | `nan` | exp of large scores; or of very negative ones, and then 0 / 0 |
 # | `Error displaying widget` | the widget belongs to a kernel that is gone: run its cell again |
@@ -446,8 +448,8 @@ print("largest difference to torch.softmax:", difference)
 # %% [markdown]
 # ## Review quiz
 #
-# Choose an answer with the mouse, or with the keyboard: Esc leaves the code, Tab goes from answer to answer, Enter chooses. Each
-# answer tells you why, the wrong ones too. Nothing is recorded.
+# Choose an answer with the mouse, or with the keyboard: Esc leaves the code, Tab moves from answer to answer, Enter chooses. Every answer
+# explains itself, even the wrong ones. Nothing is recorded.
 
 # %% tags=["skip-grading"]
 from course_utils import quiz
@@ -457,7 +459,7 @@ quiz("start_here")
 # %% [markdown]
 # ## Your progress
 #
-# All labs, with what you have solved so far. You can run this in any lab.
+# This shows all labs and what you have solved so far. You can run it in any lab.
 
 # %% tags=["skip-grading"]
 from course_utils import progress
@@ -470,9 +472,10 @@ progress.overview()
 # - **Two words only.** For two scores, the softmax of the first one is $1 / (1 + e^{-(s_1 - s_2)})$, the logistic function. Can you
 #   derive it?
 # - **Logarithms.** Very small probabilities become 0. That is why losses use the *logarithm* of the softmax, computed
-#   directly: $s_i - \log \sum_j e^{s_j}$. Where does this overflow, and how would you repair it?
-# - **Its gradient.** Show that the derivative of the i-th probability $p_i$ by its own score is $p_i (1 - p_i)$. When is it near 0?
+#   directly: $s_i - \log \sum_j e^{s_j}$. Where does this overflow, and how would you fix it?
+# - **Its gradient.** Show that the derivative of the i-th probability $p_i$ with respect to its own score is $p_i (1 - p_i)$. When is it
+#   near 0?
 # - Bridle, J. S. (1990), *Probabilistic interpretation of feedforward classification network outputs, with relationships to
 #   statistical pattern recognition*: the paper that named the softmax.
 #
-# Next: **lab 01** shows what attention was invented for. In **lab 02** your softmax becomes part of self-attention.
+# Next: **lab 01** shows why attention was invented. In **lab 02** your softmax becomes part of self-attention.
