@@ -14,21 +14,21 @@
 # %% [markdown]
 # # Lab 01: why attention
 #
-# Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty nobody would
-# try: you would look at the text again. Until 2014 a neural translator was not allowed to. It read the sentence word by word
-# into one vector, and wrote the translation from that vector alone. **Attention** was invented to let it look back.
+# Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty nobody would try: you
+# would look at the text again. Until 2014 neural translators could not do that. They read the sentence word by word into one vector, and
+# wrote the translation from that vector alone. **Attention** was invented to let them look back.
 #
-# In this lab you build the old way and the new one. And you measure: what the old way forgets, how long it makes you wait,
-# how much better a translator gets that may look back, and what looking back costs.
+# In this lab you build the old method and the new one. And you measure what the old one forgets, how long it makes you wait, how much
+# better a translator gets when it can look back, and what looking back costs.
 #
 # **After this lab you can**
 #
 # - write a recurrent network, and name its three problems;
 # - compare a query with keys in the two classical ways, additive (Bahdanau) and by dot product (Luong), and turn the scores
 #   into a weighted average;
-# - read an alignment: which source word stands behind which written word;
+# - read an alignment: which source word lies behind which translated word;
 # - show what attention does without a single learned weight, and what it does not know;
-# - count what a layer costs, and measure from which length on attention is the slower one.
+# - count what a layer costs, and measure the length beyond which attention is slower.
 #
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 80 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
@@ -53,19 +53,19 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## 1. One word after the other
 #
-# Sentences have any length, and a network has a fixed number of weights. How can the one read the other? Four answers, older
-# than the Transformer:
+# Sentences can have any length, but a network has a fixed number of weights. How can it read them? Four answers, all older than the
+# Transformer:
 #
-# | way | how it reads | what it does not see |
+# | method | how it reads | what it does not see |
 # |---|---|---|
 # | n-grams | counts runs of *n* words | everything before the last *n* − 1 words |
 # | bag of words | adds up all words | their order |
 # | convolution | each word with its neighbours | words that are far apart (section 7) |
-# | recurrent network | word by word, with a memory | you will measure it |
+# | recurrent network | word by word, with a memory | you will measure this |
 #
-# The last one ruled until 2017. It keeps a vector, the **state**, and after each word it makes a new state from the word and
-# the old state. Here the state is a single number. Only the first word says something, a 1. The others say nothing, 0. Watch
-# what is left of *Jane*.
+# The last one dominated until 2017. It keeps a vector, the **state**, and after each word it computes a new state from the word and the old
+# state. Here the state is a single number. Only the first word carries information, a 1. The others carry none, 0. Watch how much of *Jane*
+# is left.
 
 # %% tags=["skip-grading"]
 import math
@@ -77,8 +77,8 @@ for word, number in zip(["Jane", "visits", "Africa", "in", "September"], [1, 0, 
     print(f"{word:10} tanh(1.0 * {number} + 0.6 * {before:.3f}) = {memory:.3f}")
 
 # %% [markdown]
-# Two things to remember for later. Each state needs the one before it, so nobody can compute the last without all the others.
-# And each step multiplies what is left of *Jane* by something smaller than 1.
+# Remember two things for later. Each state needs the one before it, so you cannot compute the last without all the others. And each step
+# multiplies what is left of *Jane* by something smaller than 1.
 #
 # ### Exercise 1: `rnn_forward`
 #
@@ -86,8 +86,8 @@ for word, number in zip(["Jane", "visits", "Africa", "in", "September"], [1, 0, 
 #
 # $$h_t = \tanh(x_t\,W_\mathrm{input} + h_{t-1}\,W_\mathrm{hidden} + b)$$
 #
-# Vectors are rows in this course, so the matrix stands on the right. The words lie along the second-to-last axis of `x`.
-# There may be more axes in front (a batch of sentences), which all go through the same steps.
+# Vectors are rows in this course, so the matrix is on the right. The words are along the second-to-last axis of `x`. There may be more axes
+# before it (a batch of sentences), which all go through the same steps.
 
 # %% nbgrader={"grade": false, "grade_id": "rnn_forward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rnn_forward(
@@ -104,7 +104,7 @@ def rnn_forward(
         w_input: (d_input, d_hidden).
         w_hidden: (d_hidden, d_hidden).
         bias: (d_hidden,).
-        state: the state before the first word, (..., d_hidden). None stands for zeros.
+        state: the state before the first word, (..., d_hidden). None means zeros.
 
     Returns:
         The state after each word, (..., seq_len, d_hidden). The state before the first word is not among them.
@@ -126,17 +126,17 @@ def rnn_forward(
 # %% [markdown]
 # <details><summary>Hint 1: which axis do I loop over?</summary>
 #
-# The words. They are the second-to-last axis, whatever stands in front. `x[..., 0, :]` is the first word of every sentence of
+# The words. They are the second-to-last axis, whatever comes before it. `x[..., 0, :]` is the first word of every sentence of
 # the batch, and `x.shape[-2]` is how many words there are.
 # </details>
 # <details><summary>Hint 2: the shape of the zeros</summary>
 #
-# One state for each sentence: the axes in front of `x`'s last two, and then the features. `x.shape[:-2]` is a tuple of the
-# axes in front; it is empty for a single sentence.
+# One state for each sentence: the axes before `x`'s last two, and then the features. `x.shape[:-2]` is a tuple of those leading axes; it is
+# empty for a single sentence.
 # </details>
 # <details><summary>Hint 3: I keep getting a state that does not depend on earlier words</summary>
 #
-# Then the next step does not get the state that you have just computed. What is the variable called that it reads?
+# Then the next step does not get the state that you have just computed. Which variable does it read?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_rnn_forward", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -145,8 +145,8 @@ from course_utils import check
 check("why_attention.rnn_forward")
 
 # %% [markdown]
-# The same loop is behind PyTorch's layer. It stores its matrices the other way round, for vectors as columns, and it has two
-# biases where one would do. With its weights your function gives its states:
+# PyTorch's layer runs the same loop. It stores its matrices transposed, for column vectors, and it has two biases where one would do. With
+# its weights your function gives its states:
 
 # %% tags=["skip-grading"]
 import torch
@@ -164,14 +164,14 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # %% [markdown]
 # ### Gates: GRU and LSTM
 #
-# A plain recurrent network writes its whole state anew at each word. The **LSTM** (Hochreiter and Schmidhuber 1997) and the
+# A plain recurrent network rewrites its whole state at each word. The **LSTM** (Hochreiter and Schmidhuber 1997) and the
 # **GRU** (Cho et al. 2014) have *gates*: numbers between 0 and 1, one for each feature, computed from the word and the state.
 # A gate says how much of a feature is kept. The LSTM's memory $c_t$ shows the idea best:
 #
 # $$c_t = f_t \odot c_{t-1} + i_t \odot g_t$$
 #
-# $g_t$ is the news, $i_t$ the gate that lets it in, and $f_t$ the *forget gate*. Where $f_t$ is near 1, a feature passes
-# through almost unchanged. Each gate has matrices of its own, which you can count:
+# $g_t$ is the new information, $i_t$ the gate that lets it in, and $f_t$ the *forget gate*. Where $f_t$ is near 1, a feature passes through
+# almost unchanged. Each gate has its own matrices, which you can count:
 
 # %% tags=["skip-grading"]
 for name in ("RNN", "GRU", "LSTM"):
@@ -180,11 +180,11 @@ for name in ("RNN", "GRU", "LSTM"):
     print(f"{name:5} of width 64: {total:6,} parameters, {total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
 
 # %% [markdown]
-# Better at keeping, then. But still one word after the other.
+# So they remember better. But they still read one word after the other.
 #
 # ## 2. First problem: distance
 #
-# Take 40 words, change the first, and look how far your states are moved by that. Near the change a lot; and later?
+# Take 40 words, change the first, and see how far that moves your states. Close to the change they move a lot; and later?
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(1)
@@ -198,14 +198,14 @@ for distance in (0, 1, 2, 5, 10, 20, 39):
     print(f"{distance:2} words after the change: the state has moved by {np.linalg.norm(moved[distance]):.1e}")
 
 # %% [markdown]
-# The last state hardly knows which word came first. For learning that is worse than it sounds. The gradient takes the same
-# way, backwards. By the chain rule
+# The last state hardly knows which word came first. For learning, that is worse than it sounds. The gradient takes the same path backwards.
+# By the chain rule
 #
 # $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
 #
-# with one factor for each word in between. Factors below 1 multiply to nothing: the gradient **vanishes**. Factors above 1
-# multiply to something huge: it **explodes** (Bengio, Simard and Frasconi 1994). A word far back that would have been
-# important gets no signal to say so.
+# with one factor for each word in between. The product of many factors below 1 is almost nothing: the gradient **vanishes**. The product of
+# many factors above 1 is huge: it **explodes** (Bengio, Simard and Frasconi 1994). If a word far back was important, no signal gets back to
+# say so.
 #
 # Now measure it in real layers, freshly initialised: the gradient of the last output with respect to each word, over 100
 # words.
@@ -216,7 +216,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_core():
-    """Small matrices are not worth sharing out among cores. In use as @one_core() above a function."""
+    """Small matrices are not worth spreading over several cores. Write @one_core() above a function to use it."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -256,7 +256,7 @@ norms = {
     "LSTM, forget gates open": gradient_norms(lambda x: open_lstm(x)[0]),
     "attention": gradient_norms(lambda x: attention(x, x, x)[0]),
 }
-print(f"{'distance':24}" + "".join(f"{at:>9}" for at in (1, 10, 50, 99)) + "   mean factor a word")
+print(f"{'distance':24}" + "".join(f"{at:>9}" for at in (1, 10, 50, 99)) + "   mean factor per word")
 for name, values in norms.items():
     factor = (values[99] / values[1]) ** (1 / 98)
     print(f"{name:24}" + "".join(f"{values[at]:9.0e}" for at in (1, 10, 50, 99)) + f"{factor:14.2f}")
@@ -267,23 +267,23 @@ show_figure(
 )
 
 # %% [markdown]
-# Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor a step, the last column of the
-# table: the RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
+# Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step, the last column of the table: the
+# RNN loses more than half of its gradient at every single word. Gates make the line less steep, and a forget gate
 # that starts open makes it nearly flat. That is why LSTMs were worth having. Yet each word in between still costs a factor.
 # With larger weights the plain network explodes instead.
 #
-# Attention is the level one. Its output is a sum over *all* words, so every word is one step away, the last as well as the
-# first. (It lies lower because each of a hundred words has only a small share in the sum. But it does not fall.)
+# Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
+# line is lower because each of a hundred words has only a small share in the sum. But it does not fall.)
 #
 # ## 3. Second problem: one vector for everything
 #
-# To translate, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
-# source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. It is the same size for three
-# words and for thirty.
+# For translation, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
+# source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. That vector has the same size for three words
+# as for thirty.
 #
-# A toy shows what that does. The task is to translate things like *le chat noir et la gare vide* to *the black cat and the
-# empty station*. It is made, so there is as much of it as we like, and we know which words belong together: noun and
-# adjective change places. The adjective has to agree in French (*noir*, *noire*) but not in English.
+# A toy task shows what that does: translating phrases like *le chat noir et la gare vide* into *the black cat and the empty station*. The
+# data is made up, so there is as much of it as we like, and we know which words belong together: noun and adjective change places. The
+# adjective has to agree in French (*noir*, *noire*) but not in English.
 
 # %% tags=["skip-grading"]
 NOUNS = """le chat cat, le chien dog, le livre book, le train train, le pont bridge, le jardin garden,
@@ -297,12 +297,12 @@ english = ["<start>", "and", "the", *sorted({*nouns[:, 2], *adjectives[:, 2]})]
 
 
 def ids(words: np.ndarray, vocabulary: list[str]) -> torch.Tensor:
-    """Words -> their numbers in a vocabulary, without the last word of each row (an "et" or "and" too many)."""
+    """Words -> their numbers in a vocabulary, without the last word of each row (a surplus "et" or "and")."""
     return torch.tensor(np.vectorize(vocabulary.index)(words).reshape(len(words), -1)[:, :-1])
 
 
 def sentences(phrases: int, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """French and English sentences of so many phrases, as word ids, (count, 4 * phrases - 1)."""
+    """French and English sentences with that many phrases, as word ids, (count, 4 * phrases - 1)."""
     noun = nouns[rng.integers(0, len(nouns), (count, phrases))]
     adjective = adjectives[rng.integers(0, len(adjectives), (count, phrases))]
     agreeing = np.where(noun[..., 0] == "le", adjective[..., 0], adjective[..., 1])
@@ -316,18 +316,18 @@ for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=Tru
     print(" ".join(french[i] for i in source), "->", " ".join(english[i] for i in target))
 
 # %% [markdown]
-# Three words a phrase, and an *et* between two. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of
-# 96⁴, about 85 million. Nobody learns that by heart.
+# Each phrase has three words, and *et* joins the phrases. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of 96⁴,
+# about 85 million. That is too many to memorise.
 #
-# The translator has an encoder that reads in both directions (as Bahdanau's) and a decoder. Look at `context`: it says what
-# the decoder sees of the French sentence while it writes. Here that is the one vector `summary`, for each word to be written.
+# The translator has an encoder that reads in both directions (like Bahdanau's) and a decoder. Look at `context`: it says what the decoder
+# sees of the French sentence while it writes. Here that is the one vector `summary`, for every word it writes.
 
 # %% tags=["skip-grading"]
 from torch import nn
 
 
 class Translator(nn.Module):
-    """A GRU that reads French and a GRU that writes English; all that the one tells the other is one vector."""
+    """A GRU that reads French and a GRU that writes English; the first passes a single vector to the second."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -356,8 +356,8 @@ class Translator(nn.Module):
         return torch.tanh(self.first_state(summary))[None]
 
 # %% [markdown]
-# Training shows the model the right English words up to a place and asks for the next one. Sentences have 1 to 5 phrases. To
-# test, the model translates sentences that it has not seen, word after word, each time with its own last word.
+# Training shows the model the correct English words up to some place and asks for the next one. Sentences have 1 to 5 phrases. In the test,
+# the model translates sentences that it has not seen, word by word, feeding each word it writes back in.
 
 # %% tags=["skip-grading"]
 @one_core()
@@ -385,7 +385,7 @@ def train(model: Translator, steps: int = 1000) -> None:
 @one_core()
 @torch.no_grad()
 def translate(model: Translator, source: torch.Tensor) -> torch.Tensor:
-    """The likeliest word, again and again, as many as the source has."""
+    """The likeliest word at each step, as many words as the source has."""
     memory, summary = model.read(source)
     state, words = model.begin(summary), torch.zeros(len(source), 1, dtype=torch.long)
     for _ in range(source.shape[1]):
@@ -414,21 +414,21 @@ for phrases, share in enumerate(accuracy["one vector"], 1):
     print(f"{4 * phrases - 1:2} words: {share:4.0%} of the sentences without a mistake")
 
 # %% [markdown]
-# Short sentences go well. With each further phrase more goes wrong, and soon no sentence is right any more. The model has
-# learned French: what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that
-# they can be unpacked again is hard to learn, the harder the longer the sentence. (Train it three times as long, and the fall
-# comes a phrase later.) Cho et al. (2014, *On the properties of neural machine translation*) saw the same with real
+# Short sentences go well. With each extra phrase more goes wrong, and soon no sentence is right any more. The model has learned French:
+# what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that they can be unpacked again is
+# hard to learn, and the longer the sentence, the harder it gets. (Train it three times as long, and the drop comes one phrase later.) Cho
+# et al. (2014, *On the properties of neural machine translation*) saw the same with real
 # sentences: quality fell with length.
 #
 # ## 4. Looking back
 #
-# Bahdanau, Cho and Bengio (2015) did not throw the encoder's other states away. There is one for each source word. When the
-# decoder writes a word, it *looks back*: it compares its own state with each of the encoder's states, and takes an average of
-# these in which the fitting ones weigh more. In today's words:
+# Bahdanau, Cho and Bengio (2015) did not throw away the encoder's other states. There is one for each source word. When the decoder writes
+# a word, it *looks back*: it compares its own state with each of the encoder's states, and takes an average of them in which the best
+# matches weigh more. In today's terms:
 #
 # - the **query** is the decoder's state: what am I looking for?
 # - the **keys** are the encoder's states: what can be found where?
-# - the **values** are what is averaged. Here they are the encoder's states again; in lab 02 keys and values part.
+# - the **values** are what is averaged. Here they are the encoder's states again; in lab 02 keys and values become different things.
 #
 # $$\text{weights} = \mathrm{softmax}(\mathrm{score}(\text{query}, \text{keys})) \qquad \text{context} = \sum_j \text{weights}_j\,\text{value}_j$$
 #
@@ -437,9 +437,8 @@ for phrases, share in enumerate(accuracy["one vector"], 1):
 #
 # $$\mathrm{score}(q, k) = \tanh(q\,W_\mathrm{query} + k\,W_\mathrm{key}) \cdot v$$
 #
-# Two matrices bring query and key to the same length, so they may have different lengths themselves. Then they are added, and
-# $v$ weighs the features of the result. That is why this kind is called **additive**. With numbers, for a query that looks
-# for a noun:
+# Two matrices bring query and key to the same length, so the two may differ in length to begin with. Then they are added, and $v$ weights
+# the features of the result. That is why this kind is called **additive**. In numbers, for a query that looks for a noun:
 
 # %% tags=["skip-grading"]
 asks = [1.0, -0.5]  # the query, times its matrix
@@ -455,9 +454,9 @@ print("weights:", np.exp(fits) / np.exp(fits).sum())
 # %% [markdown]
 # ### Exercise 2: `additive_scores`
 #
-# All queries with all keys at once. The sum needs every pair, so there is an array with an axis for the queries, an axis for
-# the keys, and one for the features: (..., q_len, k_len, d_align). Broadcasting makes it: a column of queries plus a row of
-# keys is a table.
+# Now do this for all queries with all keys at once. The sum needs every pair, so you need an array with an axis for the queries, an axis
+# for the keys, and one for the features: (..., q_len, k_len, d_align). Broadcasting creates it: a column of queries plus a row of keys is a
+# table.
 
 # %% nbgrader={"grade": false, "grade_id": "additive_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def additive_scores(
@@ -467,7 +466,7 @@ def additive_scores(
 
     Args:
         query: (..., q_len, d_query).
-        key: (..., k_len, d_key), with the same axes in front.
+        key: (..., k_len, d_key), with the same leading axes.
         w_query: (d_query, d_align).
         w_key: (d_key, d_align).
         v: (d_align,).
@@ -484,7 +483,7 @@ def additive_scores(
     ### BEGIN SOLUTION
     pairs = np.tanh(asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :])
     ### END SOLUTION
-    # 3. One number a pair: (..., q_len, k_len).
+    # 3. One number per pair: (..., q_len, k_len).
     ### BEGIN SOLUTION
     return pairs @ v
     ### END SOLUTION
@@ -493,12 +492,12 @@ def additive_scores(
 # <details><summary>Hint 1: a table of sums</summary>
 #
 # For plain numbers: with `a` of shape (4,) and `b` of shape (6,), `a[:, np.newaxis] + b` has shape (4, 6) and holds every
-# sum. Where does the new axis go when there are features behind and perhaps a batch in front? Write the two shapes that you
-# want to add below each other.
+# sum. Where does the new axis go when the features come after it and perhaps a batch before it? Write the two shapes that you want to add
+# one below the other.
 # </details>
 # <details><summary>Hint 2: from features to one number</summary>
 #
-# A matrix product with a vector sums over the last axis, whatever stands in front.
+# A matrix product with a vector sums over the last axis, whatever axes come before it.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_additive_scores", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -507,31 +506,31 @@ from course_utils import check
 check("why_attention.additive_scores")
 
 # %% [markdown]
-# What is the tanh for? For small numbers tanh(*z*) is nearly *z*, as if it were not there. So shrink both matrices to a
-# thousandth, and stretch `v` by a thousand to make up for it. Two queries that are quite different:
+# What is the tanh for? For small numbers tanh(*z*) is nearly *z*, as if it were not there. So shrink both matrices to a thousandth, and
+# multiply `v` by a thousand to make up for it. Here are two quite different queries:
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(35)
 two_queries, three_keys = rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
 w_q, w_k, v = rng.standard_normal((4, 5)), rng.standard_normal((4, 5)), rng.standard_normal(5)
-print("with the tanh, a row a query:\n", softmax(additive_scores(two_queries, three_keys, w_q, w_k, v)))
+print("with the tanh, one row per query:\n", softmax(additive_scores(two_queries, three_keys, w_q, w_k, v)))
 nearly_linear = additive_scores(two_queries, three_keys, w_q / 1000, w_k / 1000, v * 1000)
-print("as good as without it:\n", softmax(nearly_linear))
+print("practically without it:\n", softmax(nearly_linear))
 
 # %% [markdown]
-# Without it both queries get the same weights: asking has no effect! The score is then a number of the query plus a number of
-# the key, and the softmax ignores what is added to a whole row. The tanh makes query and key meet.
+# Without it both queries get the same weights, so the query has no effect! The score is then a number from the query plus a number from the
+# key, and the softmax ignores what is added to a whole row. The tanh makes query and key interact.
 #
 # ### Exercise 3: `dot_product_scores`
 #
 # Luong, Pham and Manning (2015) tried simpler scores. If query and key have the same length, multiply them entry by entry and
-# add up: the **dot** product. It is large when both point the same way. If not, a learned matrix in between makes them fit,
-# which they call **general**:
+# add up: the **dot** product. It is large when both point the same way. If the lengths differ, a learned matrix in between makes them fit;
+# they call this **general**:
 #
 # $$\mathrm{score}(q, k) = q \cdot k \qquad\qquad \mathrm{score}(q, k) = q\,W \cdot k$$
 #
-# All queries with all keys are then one matrix product, and no array of pairs and features is needed. That is why the
-# Transformer took this one.
+# All queries with all keys are then one matrix product, with no need for an array of pairs and features. That is why the Transformer uses
+# this one.
 
 # %% nbgrader={"grade": false, "grade_id": "dot_product_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def dot_product_scores(query: np.ndarray, key: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
@@ -539,11 +538,11 @@ def dot_product_scores(query: np.ndarray, key: np.ndarray, w: np.ndarray | None 
 
     Args:
         query: (..., q_len, d_query).
-        key: (..., k_len, d_key), with the same axes in front.
+        key: (..., k_len, d_key), with the same leading axes.
         w: (d_query, d_key) for "general". None means "dot"; then d_query = d_key.
 
     Returns:
-        The scores, neither scaled nor through a softmax, (..., q_len, k_len).
+        The scores, without scaling and before any softmax, (..., q_len, k_len).
     """
     ### BEGIN SOLUTION
     if w is not None:
@@ -555,7 +554,7 @@ def dot_product_scores(query: np.ndarray, key: np.ndarray, w: np.ndarray | None 
 # <details><summary>Hint 1: every query with every key</summary>
 #
 # (q_len, d) times (d, k_len) gives (q_len, k_len), and each entry is one dot product. Your keys have shape (k_len, d):
-# exchange their *last two* axes. `.T` exchanges all of them, which a batch does not survive.
+# swap their *last two* axes. `.T` reverses all of them, which goes wrong with a batch.
 # </details>
 # <details><summary>Hint 2: where does w go?</summary>
 #
@@ -568,8 +567,8 @@ from course_utils import check
 check("why_attention.dot_product_scores")
 
 # %% [markdown]
-# How much does the simpler score save? Numbers in memory for a sentence of 1000 words that is compared with itself, 512
-# features each:
+# How much does the simpler score save? Here is how many numbers are in memory when a sentence of 1000 words with 512 features each is
+# compared with itself:
 
 # %% tags=["skip-grading"]
 n, d = 1000, 512
@@ -579,8 +578,8 @@ print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           {4 * n 
 # %% [markdown]
 # ### Exercise 4: `attend`
 #
-# Now the whole of attention, with your dot-product scores: scores, shares, average. Each **query** shares out its attention
-# over the keys. (Why is nothing scaled here? Luong does not. Lab 02 shows what goes wrong with long vectors, and the small
+# Now all of attention, with your dot-product scores: scores, shares, average. Each **query** distributes its attention over the keys. (Why
+# is nothing scaled here? Luong does not. Lab 02 shows what goes wrong with long vectors, and the small
 # correction that made it *scaled* dot-product attention.)
 
 # %% nbgrader={"grade": false, "grade_id": "attend", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -593,7 +592,7 @@ def attend(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.nd
         value: (..., k_len, d_value).
 
     Returns:
-        context (..., q_len, d_value): for each query, the average of the values by its weights;
+        context (..., q_len, d_value): for each query, the average of the values, weighted by its weights;
         weights (..., q_len, k_len): for each query, shares of the keys that sum to 1.
     """
     # 1. Scores, and from them the weights of each query.
@@ -623,8 +622,8 @@ from course_utils import check
 check("why_attention.attend")
 
 # %% [markdown]
-# Three keys, three values that are easy to follow, and three queries: one like the first key, one between the first and the
-# second, one that is all zeros.
+# Here are three keys, three values that are easy to follow, and three queries: one like the first key, one between the first and the
+# second, and one that is all zeros.
 
 # %% tags=["skip-grading"]
 some_keys = np.array([[3.0, 0.0], [0.0, 3.0], [-3.0, 0.0]])
@@ -634,13 +633,13 @@ for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8], "no
     print(f"{said:16} weights {weights[0]}  context {context[0]}")
 
 # %% [markdown]
-# Whoever asks for nothing in particular gets the plain average of everything. Keep that in mind for section 6.
+# A query that asks for nothing in particular gets the plain average of everything. Keep that in mind for section 6.
 #
 # ## 5. The payoff: a translator that looks back
 #
-# The new translator is the old one with another `context`. In it you recognise your exercise 2, in PyTorch's words so that
-# gradients flow through it. (The scores are Bahdanau's. The wiring is Luong's: the decoder takes its step first and then
-# looks, which trains faster.)
+# The new translator is the old one with a different `context`. You will recognise your exercise 2 in it, written in PyTorch so that
+# gradients flow through it. (The scores are Bahdanau's. The wiring is Luong's: the decoder takes its step first and then looks, which
+# trains faster.)
 
 # %% tags=["skip-grading"]
 class LookingTranslator(Translator):
@@ -674,22 +673,22 @@ for place, length in enumerate(lengths):
     print(f"{length:2} words: " + ",  ".join(found))
 show_figure(
     accuracy_by_length(lengths, accuracy, trained_up_to=19),
-    alt="Share of sentences without a mistake against their length: with one vector it falls to nothing; "
+    alt="Share of sentences without a mistake against their length: with one vector it falls to zero; "
     "the model that looks back stays high up to the longest sentences of the training, and falls beyond.",
 )
 
 # %% [markdown]
-# Same data, same number of steps, same encoder and decoder. The one vector fills up. The model that looks back does not get
-# tired as sentences grow, up to the lengths that it was trained on.
+# The data, the number of steps, the encoder and the decoder are the same. The single vector fills up. The model that looks back does not
+# get worse as sentences grow, up to the lengths that it was trained on.
 #
-# Beyond those it stumbles too. Looking back gives it room, but *where to look next* has to be learned, and it never had to
-# find a sixth phrase.
+# Beyond those it stumbles too. Looking back gives it room, but it has to learn *where to look next*, and it never had to find a sixth
+# phrase.
 #
 # ### Where does it look?
 #
 # Take the trained states and the trained matrices out of PyTorch and give them to **your** functions. Queries are the
-# decoder's states while it writes, keys are the encoder's states. Your `additive_scores` and a softmax must give the weights
-# that the model used itself.
+# decoder's states while it writes, keys are the encoder's states. Your `additive_scores` and a softmax must give the weights that the model
+# itself used.
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
@@ -735,19 +734,19 @@ print(f"... if each looked at the word in its own place:             {straight:.
 # *house* from *maison*, one place back. Figure 3 of Bahdanau et al. (2015) shows the same zigzag for real French, in *zone
 # économique européenne*, *European Economic Area*.
 #
-# Now look at the rows *the* and *and*. They look somewhere as well, and it means little: these words follow from the ones
-# before, without any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is
+# Now look at the rows *the* and *and*. They look somewhere as well, but it means little: these words follow from the ones before, without
+# any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is
 # another question, and much debated (Jain and Wallace 2019, Wiegreffe and Pinter 2019).
 #
 # ## 6. Attention without weights
 #
-# The translator had matrices to learn. How much of attention is left without any? Let each word of a sentence ask with its
-# own vector, let it be found by its own vector, and let it hand over its own vector:
+# The translator had matrices to learn. How much of attention is left without any? Let each word of a sentence use its own vector as query,
+# as key and as value:
 #
 # $$y_i = \sum_j w_{ij}\,x_j \qquad w_{ij} = \mathrm{softmax}_j(x_i \cdot x_j)$$
 #
-# Each word becomes an average of all words, in which words like itself weigh more. Nothing is learned, so nothing is hidden.
-# Three words with two features, by hand:
+# Each word becomes an average of all words, in which words similar to it weigh more. Nothing is learned, so nothing is hidden. Here are
+# three words with two features, by hand:
 
 # %% tags=["skip-grading"]
 three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
@@ -764,7 +763,7 @@ for one, vector in three.items():
 # %% [markdown]
 # ### Exercise 5: `reweight`
 #
-# You have written nearly all of it. Who is query here, who is key, who is value?
+# You have already written nearly all of it. What is the query here, what is the key, and what is the value?
 
 # %% nbgrader={"grade": false, "grade_id": "reweight", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reweight(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -784,8 +783,8 @@ def reweight(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Compare the formula with what `attend` computes. The score of words *i* and *j* is a query times a key: which vector stands
-# in each place? And what is averaged?
+# Compare the formula with what `attend` computes. The score of words *i* and *j* is a query times a key: which vector is in each place? And
+# what is averaged?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_reweight", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -796,8 +795,8 @@ check("why_attention.reweight")
 # %% [markdown]
 # ### The word *station*
 #
-# *The train left the station on time.* A station can be many things. Here the *train* tells you. Can `reweight` hear it? Take
-# real word vectors: the table of a pretrained encoder (MiniLM, Wang et al. 2020). It has one vector of 384 numbers for each
+# *The train left the station on time.* A station can be many things. Here *train* tells you which. Can `reweight` tell? Take real word
+# vectors: the table of a pretrained encoder (MiniLM, Wang et al. 2020). It has one vector of 384 numbers for each
 # word, the same in every sentence.
 
 # %% tags=["skip-grading"]
@@ -826,11 +825,11 @@ show_figure(
 )
 
 # %% [markdown]
-# After itself, *station* looks most at *train*. The vectors were learned, but nobody trained this attention. It is there
-# because the two vectors point a similar way, and they do because the two words are found in the same texts.
+# After itself, *station* looks most at *train*. The vectors were learned, but nobody trained this attention. It is there because the two
+# vectors point in similar directions, and they do because the two words appear in the same texts.
 #
-# What has the average done to the word? Put *station* into five sentences, and measure how near its new vector comes to words
-# that belong to one of them (the cosine: 1 = the same direction, 0 = nothing in common):
+# What has the average done to the word? Put *station* into five sentences, and measure how close its new vector comes to words that each
+# belong to one of them (the cosine: 1 = the same direction, 0 = nothing in common):
 
 # %% tags=["skip-grading"]
 lines = {
@@ -860,8 +859,8 @@ best = (probes @ stations.T).argmax(axis=1)
 print("nearest sentence of each probe:", ", ".join(list(lines)[winner] for winner in best))
 
 # %% [markdown]
-# Read a column from top to bottom. Each probe is nearest to *station* in its own sentence: one word, five meanings, and not
-# one learned attention weight. Which of the encoder's 30,522 words does each *station* move to, compared with the four
+# Read each column from top to bottom. Each probe word is nearest to *station* in its own sentence: one word, five meanings, and not one
+# learned attention weight. Which of the encoder's 30,522 words does each *station* move to, compared with the four
 # others?
 
 # %% tags=["skip-grading"]
@@ -874,12 +873,13 @@ for column, line in enumerate(lines.values()):
     print(f"{line:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
 
 # %% [markdown]
-# Look at the first line: *trained, training* is there as well. The table has only one vector for *train*, whatever it means,
-# and reweighting cannot take it apart. That needs several layers, and matrices that learn what to look for.
+# Look at the first line: *trained, training* is there as well. The table has only one vector for *train*, whatever it means, and
+# reweighting cannot separate the meanings. That needs several layers, and matrices that learn what to look for.
 #
 # ### What it does not know
 #
-# No weights, no secrets. Order has no influence, nor has distance, and any length will do. Try to prove each of these wrong:
+# With no weights, nothing is hidden. Order has no influence, distance has none either, and any length will do. Try to prove each of these
+# wrong:
 
 # %% tags=["skip-grading"]
 words, x = word_vectors("The train left the station on time")
@@ -895,15 +895,15 @@ _, long = word_vectors(" ".join(["The train left the station on time"] * 60))
 print("420 words, the same code:                 ", reweight(long)[0].shape)
 
 # %% [markdown]
-# The first two are serious gaps: *the dog bites the man* and *the man bites the dog* have the same words. Lab 04 closes them.
-# The third says that attention is an average: it sees *which* words there are and in what proportion.
+# The first two are serious gaps: *the dog bites the man* and *the man bites the dog* have the same words. Lab 04 closes them. The third
+# shows that attention is an average: it sees *which* words there are and in what proportion.
 #
-# One more warning. Vectors that are longer have larger products. The vectors that enter the encoder's first layer have the
+# One more warning: longer vectors have larger products. The vectors that enter the encoder's first layer have the
 # position mixed in, and are about eight times as long as those of the table:
 
 # %% tags=["skip-grading"]
 entering = read("The train left the station on time")
-x = entering.hidden[0]  # (9, 384): the encoder sets a mark [CLS] in front and [SEP] at the end
+x = entering.hidden[0]  # (9, 384): the encoder adds [CLS] at the beginning and [SEP] at the end
 place = entering.tokens.index("station")
 in_the_table = np.linalg.norm(table[tokenizer.convert_tokens_to_ids("station")])
 print(f"length of station: {in_the_table:.1f} in the table, {np.linalg.norm(x[place]):.1f} here")
@@ -911,10 +911,10 @@ seen = zip(entering.tokens, reweight(x)[1][place], strict=True)
 print("what station looks at:", "  ".join(f"{token} {share:.3f}" for token, share in seen))
 
 # %% [markdown]
-# All of its attention lies on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 cures that,
-# with a division and with learned matrices.
+# All of its attention is on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 fixes that with a division and
+# with learned matrices.
 #
-# Type a sentence of your own and one of its words. Try *bank*, *spring*, *bat*.
+# Type your own sentence and one of its words. Try *bank*, *spring*, *bat*.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import sentence_explorer
@@ -938,19 +938,17 @@ sentence_explorer(look, [("The river bank was muddy", "bank"), ("The bank gave u
 # %% [markdown]
 # ### Attention's relatives
 #
-# One vector out of many: that is **pooling**, and attention is one kind of it among others. What differs is who sets the
-# weights.
+# Making one vector out of many is called **pooling**, and attention is one kind of it. The kinds differ in what sets the weights.
 #
 # - **Mean pooling** gives every word the same weight.
 # - **TF-IDF** gives a word more weight if it occurs often here (term frequency, TF) and in few other texts (inverse document
-#   frequency, IDF). The weight is the word's own: it is the same for every question.
+#   frequency, IDF). The weight belongs to the word: it is the same for every query.
 # - **Max pooling** takes, feature by feature, the largest number. That is a weight of 1 for one word and 0 for all others,
 #   chosen for each feature by itself: hard attention without a query.
 # - **Attention** lets the query decide.
 #
-# Side by side on the same sentence. The texts for IDF are the five sentences above; a word that occurs twice here has two
-# bars, which is its TF. For max pooling a bar is the share of the 384 features that a word wins (of two equal words, the
-# first).
+# Here they are side by side on the same sentence. The texts for IDF are the five sentences above; a word that occurs twice here has two
+# bars, which is its TF. For max pooling, a bar is the share of the 384 features that a word wins (if two words are equal, the first wins).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import weights_in_panels
@@ -969,31 +967,30 @@ shares = {
 }
 show_figure(
     weights_in_panels(words, shares),
-    alt="Five panels of weights for the words of one sentence: equal for the mean; lowest for the and station "
+    alt="Five panels of weights for the words of one sentence: equal for the mean; lowest for 'the' and 'station' "
     "with TF-IDF; largest for train with max pooling; attention gives most weight to the word that asks.",
 )
 steep = [softmax(sharpness * x[:, 0]) @ x[:, 0] for sharpness in (0, 10, 100, 1000)]
-print("feature 0, softmax of itself, ever sharper:", np.array(steep), " max:", x[:, 0].max().round(3))
+print("feature 0, softmax of itself, sharper each time:", np.array(steep), " max:", x[:, 0].max().round(3))
 print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 
 # %% [markdown]
-# TF-IDF thinks little of *station*, because it is in all five texts. Attention thinks highly of it, if *station* is what
-# asks.
+# TF-IDF gives *station* little weight, because it is in all five texts. Attention gives it a lot, if *station* is the query.
 #
-# The lines below the figure show the family tie in numbers. A softmax of zeros is the mean. Make it sharper and sharper, and
-# it becomes the maximum. Attention lies in between, and it is the only one that changes its mind when another word asks.
+# The lines below the figure show how they are related. A softmax of zeros gives the mean. Make it sharper and sharper, and it becomes the
+# maximum. Attention is in between, and it is the only one whose weights change with the word that asks.
 #
 # ## 7. Third problem: waiting, and what it costs not to
 #
-# A recurrent network cannot start with word 5 before it is done with word 4, however many cores you have. A **convolution**
-# can: it computes each position from the inputs around it, all positions at the same time. Give it a kernel of width 3 that
-# looks at a position and the two before it. Then no position waits for another. ByteNet (Kalchbrenner et al. 2016) and
-# ConvS2S (Gehring et al. 2017) translated that way, just before the Transformer.
+# A recurrent network cannot start on word 5 before it has finished word 4, however many cores you have. A **convolution**
+# can: it computes each position from the inputs around it, all positions at the same time. Take a kernel of width 3 that looks at a
+# position and the two before it. Then no position waits for another. ByteNet (Kalchbrenner et al. 2016) and
+# ConvS2S (Gehring et al. 2017) translated this way just before the Transformer appeared.
 #
-# The catch is the range. One layer sees three words. Two layers see five, three see seven. To bring the first and the last
-# word of a long sentence together takes a tall stack. *Dilated* convolutions leave gaps, wider from layer to layer (1, 3, 9,
-# ... for kernel 3), and reach further. And attention? Here is what feeds the last output, and in orange the shortest way from
-# the first input to it, found by search:
+# The catch is the range. One layer sees three words. Two layers see five, three see seven. It takes a tall stack to connect the first and
+# the last word of a long sentence. *Dilated* convolutions leave gaps, wider from layer to layer (1, 3, 9,
+# ... for kernel 3), and reach further. And attention? The figure shows what feeds the last output, and in orange the shortest path to it
+# from the first input, found by search:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import ways_figure
@@ -1006,9 +1003,9 @@ show_figure(
 )
 
 # %% [markdown]
-# *Path length* is the number of steps on that way. *Sequential steps* are those that have to wait for each other inside one
-# layer. *Operations* are the work. Count the work for a small case, with a counter in the innermost loop: the scores of
-# self-attention, n = 5 words of d = 4 features.
+# *Path length* is the number of steps on that path. *Sequential steps* are those that have to wait for each other inside one layer.
+# *Operations* are the work. Count the work for a small case, the scores of self-attention for n = 5 words of d = 4 features, with a counter
+# in the innermost loop.
 
 # %% tags=["skip-grading"]
 n, d, multiplications = 5, 4, 0
@@ -1021,13 +1018,13 @@ print("self-attention, 5 words of 4 features:", multiplications, "multiplication
 # %% [markdown]
 # ### Exercise 6: `layer_cost`
 #
-# Vaswani et al. (2017) compare layers by these three numbers in their table 1, with O(), which drops constants. Here you
-# write exact numbers, so the docstring says what is counted. Draw the loops in your mind, or on paper, and derive the
-# formulas; the figure above has n = 10 and kernel 3.
+# Vaswani et al. (2017) compare layers by these three numbers in their table 1, with O(), which drops constants. Here you compute exact
+# numbers, so the docstring says what to count. Picture the loops, or draw them on paper, and derive the formulas; the figure above has n =
+# 10 and kernel 3.
 
 # %% nbgrader={"grade": false, "grade_id": "layer_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, int]:
-    """What a layer costs for n positions of d features, counted after table 1 of Vaswani et al. 2017.
+    """What a layer costs for n positions of d features, counted as in table 1 of Vaswani et al. 2017.
 
     Args:
         kind: "self-attention", "recurrent", "convolutional" or "dilated".
@@ -1045,11 +1042,10 @@ def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, in
         sequential_steps: how many steps of one layer must wait for each other.
         path_length: steps from the first input to the last output. Self-attention and convolutions: the number of
             layers to be stacked until the last output depends on the first input, at least 1. For a dilated
-            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: the number of states on the
-            way, both ends included.
+            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: the number of states on the path, both ends included.
 
     Raises:
-        ValueError: the kind is none of the four; the message names it.
+        ValueError: the kind is not one of the four; the message names it.
     """
     ### BEGIN SOLUTION
     if kind == "self-attention":
@@ -1074,11 +1070,11 @@ def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, in
 # </details>
 # <details><summary>Hint 2: rounding up whole numbers</summary>
 #
-# Half a layer does not exist. `math.ceil(a / b)` rounds up. So does `-(-a // b)`, without leaving the whole numbers.
+# Half a layer does not exist. `math.ceil(a / b)` rounds up. So does `-(-a // b)`, using only whole numbers.
 # </details>
 # <details><summary>Hint 3: the logarithm of a dilated stack</summary>
 #
-# A loop that multiplies by `kernel` until it is large enough needs no logarithm. If you use one, mind its rounding:
+# A loop that multiplies by `kernel` until it is large enough needs no logarithm. If you use one, watch out for rounding:
 # `math.log(125, 5)` is a hair above 3, and rounded up it is 4.
 # </details>
 
@@ -1088,8 +1084,8 @@ from course_utils import check
 check("why_attention.layer_cost")
 
 # %% [markdown]
-# Your formulas against the search that drew the figure, and then table 1 with numbers. A sentence, a page, a book, for 512
-# features:
+# Compare your formulas with the search that drew the figure, and then look at table 1 in numbers, for a sentence, a page and a book with
+# 512 features:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import way_through
@@ -1105,18 +1101,17 @@ for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
         print(f"  {kind:18}{operations:>32,}{sequential:>13,}{path:>9,}")
 
 # %% [markdown]
-# For a sentence self-attention has the smallest numbers in all three columns. For a book it has by far the most operations.
-# n²·d against n·d²: they are equal where n = d.
+# For a sentence self-attention has the smallest numbers in all three columns. For a book it has by far the most operations. n²·d and n·d²
+# are equal where n = d.
 #
-# Two claims that you will meet, and that these numbers put right. *"Attention takes logarithmic time"*: its path has length
+# These numbers correct two claims that you will come across. *"Attention takes logarithmic time"*: its path has length
 # 1, and the logarithm belongs to dilated convolutions. The work grows with n². *"d is much larger than n, so attention is
-# cheaper"*: for sentences, yes. Long texts turn it round.
+# cheaper"*: for sentences, yes. For long texts it is the other way round.
 #
 # ## 8. What the clock says
 #
-# Operations are one thing, time another: a core that waits does nothing. Now measure, on **your** machine: a forward pass of
-# PyTorch's RNN and LSTM, a convolution, and one attention product, 64 features each, one sentence at a time, from 16 words
-# to 8192.
+# Operations are one thing, time another: a core that waits does nothing. Now measure on **your** machine: a forward pass of PyTorch's RNN
+# and LSTM, a convolution, and one attention product, with 64 features each, one sentence at a time, from 16 words to 8192.
 
 # %% tags=["skip-grading"]
 def milliseconds(work, *inputs) -> float:
@@ -1145,9 +1140,9 @@ def measured(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, list[
     return times
 
 # %% [markdown]
-# The two grey curves are n²·d and n·d², your `layer_cost`, each moved so that it meets the measured time of the longest
-# sequence: only their *slope* can be compared. The crossing is where attention becomes slower than the RNN, read off between
-# the two measurements around it.
+# The two grey curves are n²·d and n·d², your `layer_cost`, each shifted so that it meets the measured time of the longest sequence: only
+# their *slope* can be compared. The crossing is where attention becomes slower than the RNN, interpolated between the two nearest
+# measurements.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import times_against_length
@@ -1199,21 +1194,19 @@ print("16 sentences at a time: attention becomes slower than the RNN", told(meet
 # %% [markdown]
 # What to look for in your numbers:
 #
-# - The RNN's line has the slope of n·d², from the beginning: each further word costs one more step of waiting. Attention's
+# - The RNN's line has the slope of n·d² from the beginning: each extra word costs one more step of waiting. Attention's
 #   has the slope of n²·d, but only for long sequences. Short ones cost next to nothing, because all their work is done at
 #   once.
 # - So the clock's crossing usually lies well beyond n = d, where counting operations would put it. The difference is the
 #   price of waiting. The more a machine does in parallel, the further right the crossing tends to lie.
-# - The RNN against the LSTM shows it again: how long they take compares quite differently from how much they multiply. A
-#   library that prepares an LSTM's products in advance can even make it the faster one.
-# - With 16 sentences at a time the RNN's steps have more to do while they are at it, and less time is wasted: the crossing
-#   moves.
+# - The RNN and the LSTM show it again: the ratio of their times is quite different from the ratio of their multiplications. A library that
+#   computes an LSTM's products in advance can even make it the faster one.
+# - With 16 sentences at a time each step of the RNN has more to do, and less time is wasted: the crossing moves.
 #
-# And an attention *product* is not all of an attention layer, which has four projections besides, of n·d² multiplications
-# each (labs 02 and 03).
+# And an attention *product* is not a whole attention layer, which also has four projections of n·d² multiplications each (labs 02 and 03).
 #
-# Your own functions cross as well, though perhaps somewhere else: every library spends its time differently. Put
-# `rnn_forward` and `attend` on the clock:
+# Your own functions cross as well, though perhaps somewhere else: every library spends its time differently. Time `rnn_forward` and
+# `attend`:
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(3)
@@ -1229,19 +1222,19 @@ for n in (16, 64, 256, 1024, 2048):
 # %% [markdown]
 # ## 9. What you can say now
 #
-# | problem of the recurrent encoder-decoder | what you measured | what convolutions do about it | what attention does about it |
+# | problem of the recurrent encoder-decoder | what you measured | how convolutions handle it | how attention handles it |
 # |---|---|---|---|
 # | one word after the other | time in proportion to n, however many cores | all positions at once | all positions at once |
 # | one vector for everything | long sentences fail | nothing by themselves | looks at every state |
-# | the gradient fades over distance | straight lines downwards | way of n or log n layers | way of one step |
+# | the gradient fades over distance | straight lines downwards | a path of n or log n layers | a path of one step |
 #
-# And four more claims that you can put right:
+# And four more claims that you can now correct:
 #
 # | you may read | what is true |
 # |---|---|
-# | "Transformers do not suffer from vanishing gradients." | The way between two *positions* no longer grows with their distance. The way through the *layers* does grow with depth. Residual connections and normalisation take care of that (lab 05). |
+# | "Transformers do not suffer from vanishing gradients." | The path between two *positions* no longer grows with their distance. The path through the *layers* still grows with depth. Residual connections and normalisation take care of that (lab 05). |
 # | "A Transformer is a CNN plus attention." | It has no convolution. What it shares with a CNN is that all positions are computed at once. |
-# | "Keys and values are the same." | In `reweight` and in the translator of this lab, yes. From lab 02 on they have the same source, and projections of their own. |
+# | "Keys and values are the same." | In `reweight` and in the translator of this lab, yes. From lab 02 on they come from the same source but have separate projections. |
 # | "Attention weights explain the decision." | They show where a layer looked. Think of the rows *the* and *and*. |
 #
 # ## Common mistakes, by their symptom
@@ -1249,12 +1242,12 @@ for n in (16, 64, 256, 1024, 2048):
 # | what you see | likely cause |
 # |---|---|
 # | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
-# | each state depends on its own word only | the new state is not handed to the next step |
+# | each state depends on its own word only | the new state is not passed to the next step |
 # | right for one sentence, wrong or an error for a batch | a loop over the first axis, `.T`, or new axes counted from the front |
 # | one state too many, or all states one step late | the state before the first word is stored |
 # | `operands could not be broadcast together` | queries and keys added without a new axis each |
 # | every query gets the same weights | no tanh in the additive score |
-# | `matmul: Input operand 1 has a mismatch` | the keys are not transposed, or `w` stands on the wrong side |
+# | `matmul: Input operand 1 has a mismatch` | the keys are not transposed, or `w` is on the wrong side |
 # | columns sum to 1, rows do not | softmax over the queries |
 # | contexts far outside the range of the values | raw scores as weights |
 # | NaN | exp of a large score, without subtracting the maximum |
@@ -1271,11 +1264,11 @@ quiz("why_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **More room.** Train `one_vector` for 3000 steps, or give `Translator` an encoder of twice the width. How far does the
-#   fall move? What does that cost?
-# - **Other scores.** Replace the additive score of `LookingTranslator` by Luong's *general*. Does it learn faster? Does the
-#   alignment look different?
-# - **Order, cheaply.** Add the number of its place to one feature of each word before `reweight`. What happens to *train* and
+# - **More room.** Train `one_vector` for 3000 steps, or give `Translator` an encoder of twice the width. How far does the drop move? What
+#   does that cost?
+# - **Other scores.** Replace the additive score of `LookingTranslator` with Luong's *general*. Does it learn faster? Does the alignment
+#   look different?
+# - **Order, cheaply.** Add each word's position to one of its features before `reweight`. What happens to *train* and
 #   *station* when you move them apart? Lab 04 does it properly.
 # - **Where is the crossing?** Change `d` and `batch` in `measured`. Which of the two moves it more?
 # - Bahdanau, Cho and Bengio (2015), *Neural machine translation by jointly learning to align and translate*, and Luong, Pham
