@@ -15,19 +15,18 @@
 # # Lab 02: self-attention
 #
 # *Jane visite l'Afrique en septembre.* What does the word *l'Afrique* mean here? A continent, yes. But in this sentence it is
-# also the goal of a visit, and the visit is in September. A reader collects that from the other words. **Self-attention** is
-# how a network does it: each word looks at all the others, decides how much each of them matters, and takes a weighted
-# average of what they have to say.
+# also the goal of a visit, and the visit is in September. A reader learns that from the other words. **Self-attention** is how a network
+# does it: each word looks at all the others, decides how much each of them matters, and takes a weighted average of what they have to say.
 #
-# You write all of it in NumPy, and at the end your code runs with weights that were really trained.
+# You write all of it in NumPy, and at the end your code runs with trained weights.
 #
 # **After this lab you can**
 #
-# - explain query, key and value as a soft look-up in a dictionary;
+# - explain query, key and value as a soft dictionary look-up;
 # - compute attention for one word by hand, and for a whole batch with three matrix products;
 # - say why the scores are divided by $\sqrt{d_k}$, and show it with a measurement;
-# - build padding and causal masks, combine them, and apply them at the right place;
-# - tell bidirectional self-attention, causal self-attention and cross-attention apart.
+# - build padding and causal masks, combine them, and apply them in the right place;
+# - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 75 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
@@ -54,12 +53,12 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## 1. A look-up in a soft dictionary
 #
-# A Python dictionary answers a *query* by comparing it with its *keys*. One key is equal, and you get its *value*; all other
-# values do not count. All or nothing.
+# A Python dictionary answers a *query* by comparing it with its *keys*. One key is equal, and you get its *value*; all other values count
+# for nothing. It is all or nothing.
 #
 # Attention softens this. Query and keys are vectors. How well they fit is a number, their dot product. And the answer is an
 # average of **all** values, in which the values with fitting keys weigh more. Here is the difference with numbers: three
-# keys in the plane, each with a value, and a query that points nearly the way of the second key.
+# keys in the plane, each with a value, and a query that points in nearly the same direction as the second key.
 
 # %%
 keys = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
@@ -74,18 +73,17 @@ print(f"\nhard look-up: {values[np.argmax(fits)]:.0f}")
 print(f"soft look-up: {sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
 
 # %% [markdown]
-# The soft answer lies close to the hard one, moved a little by the first key. Two things are gained. The answer changes
-# smoothly when the query changes, so it has a gradient and can be learned. And the answer may mix several values, when
-# several keys fit.
+# The soft answer lies close to the hard one, moved a little by the first key. This has two advantages. The answer changes smoothly when the
+# query changes, so it has a gradient and can be learned. And the answer can mix several values when several keys fit.
 #
-# Two names that people mix up: the **key** is what something is found by, the **value** is what it hands over once found. In
+# Two names that people mix up: the **key** is what something is found by, the **value** is what you get once it is found. In
 # self-attention both are made from the same word, but by different projections, so they are not the same vector.
 
 # %% [markdown]
 # ## 2. Jane's sentence in numbers
 #
 # Real embeddings have hundreds of features without names. For this lab you get five words with four features that *have*
-# names, so that every number can be read. The three matrices are made by hand too; in a real model they are learned.
+# names, so that every number means something. The three matrices are made by hand too; in a real model they are learned.
 
 # %%
 from course_utils.plots.attention import numbers
@@ -99,7 +97,7 @@ jane = np.array([
     [0.0, 0.0, 0.2, 0.3],  # en
     [0.0, 0.0, 0.1, 1.0],  # septembre
 ])
-numbers("x: one row a word", words, jane, ["person", "action", "place", "time"])
+numbers("x: one row per word", words, jane, ["person", "action", "place", "time"])
 
 # %% [markdown]
 # A matrix $W^Q$ turns a word into its **query**: what it wants to know. Here a query has three entries, one for each of
@@ -129,7 +127,7 @@ w_value = np.array([[0.0,     0.0],
 #
 # $$Q = x\,W^Q \qquad K = x\,W^K \qquad V = x\,W^V$$
 #
-# The vectors are rows: `x` has a row a word. There may be more axes in front (a batch); NumPy's `@` works on the last two
+# The vectors are rows: `x` has one row per word. There may be more axes in front (a batch); NumPy's `@` works on the last two
 # axes and leaves the others alone.
 
 # %% nbgrader={"grade": false, "grade_id": "project_qkv", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -167,7 +165,7 @@ from course_utils import check
 check("self_attention.project_qkv")
 
 # %% [markdown]
-# Look at what your projections say. Which question does *l'Afrique* ask most strongly? Which word has the key for it?
+# Look at what your projections say. Which question does *l'Afrique* ask most strongly? Which word has the key to it?
 
 # %%
 query, key, value = project_qkv(jane, w_query, w_key, w_value)
@@ -183,11 +181,11 @@ numbers("values: what each word says", words, value, ["activity", "season"])
 # Take *visite*, the word at position 1, and go through attention slowly, with plain Python and nothing hidden.
 #
 # 1. the word's own query;
-# 2. the keys and values of **all** words, its own too;
+# 2. the keys and values of **all** words, including its own;
 # 3. the scores: the query's dot product with every key;
 # 4. the scores divided by $\sqrt{d_k}$, where $d_k$ is the length of a query (section 4 shows why);
 # 5. the softmax: scores become shares that sum to 1;
-# 6. the sum of all values, each weighed by its share.
+# 6. the sum of all values, each weighted by its share.
 
 # %%
 import math
@@ -206,7 +204,7 @@ mixed = [sum(share * said for share, said in zip(shares, column, strict=True)) f
 print("6. weighted sum:       ", np.array(mixed))
 
 # %% [markdown]
-# *visite* asks who does it and when, and so it looks mostly at *septembre* and *Jane*.
+# *visite* asks who does it and when, so it looks mostly at *septembre* and *Jane*.
 #
 # ### Exercise 2: `attend_one_word`
 #
@@ -255,7 +253,7 @@ def attend_one_word(
 # <details><summary>Hint 2: the weighted sum</summary>
 #
 # A row vector times a matrix adds up the *rows* of the
-# matrix, each multiplied by its entry of the vector. Which side must the shares stand on?
+# matrix, each multiplied by its entry of the vector. Which side must the shares be on?
 # </details>
 # <details><summary>Hint 3: I keep getting weights that are nearly, but not quite, the expected ones</summary>
 #
@@ -268,7 +266,7 @@ from course_utils import check
 check("self_attention.attend_one_word")
 
 # %% [markdown]
-# Now the question from the beginning. Write $A^{<3>}$ for the new representation of the third word, *l'Afrique* (position 2
+# Now back to the question from the beginning. Write $A^{<3>}$ for the new representation of the third word, *l'Afrique* (position 2
 # in Python):
 
 # %% tags=["skip-grading"]
@@ -291,7 +289,7 @@ show_figure(
 
 # %% [markdown]
 # Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for
-# *season*, nearly all of it from *septembre*. A place where something is done, in a known season: the word has collected its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
+# *season*, nearly all of it from *septembre*. A place where something is done, in a known season: the word has taken its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
 #
 # ## 4. All words at once
 #
@@ -301,7 +299,7 @@ show_figure(
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V$$
 #
 # Read it from the inside: $QK^\top$ compares every query with every key; the division keeps the numbers small; the softmax
-# turns each **row** into shares; the product with $V$ makes the weighted sums. The shapes tell the story:
+# turns each **row** into shares; the product with $V$ computes the weighted sums. The shapes are:
 #
 # | what | shape |
 # |---|---|
@@ -318,9 +316,8 @@ show_figure(
 #
 # A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
 # product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the
-# softmax: one share is nearly 1, the others nearly 0. Then a change of the scores hardly changes the shares: the gradient is
-# small, and little is learned. Measure it (the gradient here is that of the shares with respect to the numbers that enter the
-# softmax):
+# softmax: one share is nearly 1, the others nearly 0. Then changing the scores hardly changes the shares: the gradient is small, and little
+# is learned. Measure it (here, the gradient of the shares with respect to the numbers that enter the softmax):
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import growth_with_d_k
@@ -354,7 +351,7 @@ show_figure(
 # %% [markdown]
 # So the division is not there to keep gradients from *exploding*. It keeps the softmax out of the region where they *vanish*.
 #
-# Move the slider. Above: five scores that grow with $\sqrt{d_k}$, as dot products do. Below: the same five, divided by $\sqrt{d_k}$.
+# Move the slider. At the top: five scores that grow with $\sqrt{d_k}$, as dot products do. Below: the same five, divided by $\sqrt{d_k}$.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import temperature_widget
@@ -364,12 +361,12 @@ temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
 # %% [markdown]
 # ### Who may look at whom: the mask
 #
-# Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says so: a boolean array,
-# laid over the scores, **True = may attend**. (Take care when you read elsewhere: some texts and libraries mark what is
+# Sometimes a query must not look at some keys: at padding, or at words that come later. A **mask** says which: a boolean array, laid over
+# the scores, **True = may attend**. (Take care when you read other sources: some texts and libraries mark what is
 # *blocked*. PyTorch's `scaled_dot_product_attention` and Keras's `attention_mask` use True = may attend, as we do; `torch.nn.MultiheadAttention` uses True =
 # blocked.)
 #
-# Where does it act? Look at one row of scores in which the last key is blocked:
+# Where is it applied? Look at one row of scores in which the last key is blocked:
 
 # %%
 row = np.array([2.0, 1.0, 3.0])
@@ -380,17 +377,16 @@ print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]), " the key is s
 print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " sum 1, and exactly 0")
 
 # %% [markdown]
-# Only the last one is what we want: a blocked *score* becomes hugely negative, before the softmax. Then its weight is exactly 0,
+# Only the last one is what we want: a blocked *score* is set to a huge negative number before the softmax. Then its weight is exactly 0,
 # and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`.
 #
-# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row turns to NaN, with `-1e9` the keys that it may not
-# see share everything. In this course such a row gets **weights 0 and output 0**; PyTorch's function gives output 0, too (compared
-# below).
+# One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row becomes NaN; with `-1e9` the keys that it must not
+# see share everything. In this course such a row gets **weights 0 and output 0**; PyTorch's function also gives output 0 (compared below).
 #
 # ### Exercise 3: `scaled_dot_product_attention`
 #
 # The heart of the Transformer. It must work for one sentence (2-D), a batch (3-D), and a batch with several heads (4-D, lab 03):
-# use the last two axes, and leave the ones in front alone. A mask broadcasts against the scores.
+# use the last two axes, and leave the leading ones alone. A mask broadcasts against the scores.
 
 # %% nbgrader={"grade": false, "grade_id": "scaled_dot_product_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaled_dot_product_attention(
@@ -419,7 +415,7 @@ def scaled_dot_product_attention(
         scores = np.where(mask, scores, -1e9)
     ### END SOLUTION
 
-    # 3. Shares for each query, (..., q_len, k_len). Mind the rows with every key blocked.
+    # 3. Shares for each query, (..., q_len, k_len). Watch out for rows with every key blocked.
     ### BEGIN SOLUTION
     weights = softmax(scores)
     if mask is not None:
@@ -435,13 +431,12 @@ def scaled_dot_product_attention(
 # %% [markdown]
 # <details><summary>Hint 1: the shapes of the scores do not fit</summary>
 #
-# (q_len, d_k) times (k_len, d_k) has no equal inner sizes. Exchange the *last two* axes of the key: `np.swapaxes` does exactly two axes,
-# `.T` reverses all of them.
+# In (q_len, d_k) times (k_len, d_k) the inner sizes differ. Swap the *last two* axes of the key: `np.swapaxes` swaps exactly two axes, `.T`
+# reverses all of them.
 # </details>
 # <details><summary>Hint 2: masking</summary>
 #
-# `np.where(condition, a, b)` takes from `a` where the condition is True and from `b` elsewhere. It returns a new array, so keep what it
-# returns.
+# `np.where(condition, a, b)` takes from `a` where the condition is True and from `b` elsewhere. It returns a new array, so keep the result.
 # </details>
 # <details><summary>Hint 3: rows with every key blocked</summary>
 #
@@ -449,8 +444,8 @@ def scaled_dot_product_attention(
 # </details>
 # <details><summary>Hint 4: one case fails and I cannot see why</summary>
 #
-# Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=3)`, then call your function with
-# `**case` and print shapes on the way. (The last two cases run your code twice: there you get a list of two, so take `case[0]`.)
+# Get its inputs and look: `case = inputs_of("self_attention.scaled_dot_product_attention", case=3)`, then call your function with `**case`
+# and print shapes along the way. (The last two cases run your code twice: for those you get a list of two, so take `case[0]`.)
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_scaled_dot_product_attention", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -459,7 +454,7 @@ from course_utils import check
 check("self_attention.scaled_dot_product_attention")
 
 # %% [markdown]
-# The whole of Jane's sentence at once. Row *l'Afrique* is what you computed in exercise 2.
+# Here is all of Jane's sentence at once. The row *l'Afrique* is what you computed in exercise 2.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import attention_heatmap
@@ -477,9 +472,9 @@ shuffled, _ = scaled_dot_product_attention(*project_qkv(jane[order], w_query, w_
 print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
 
 # %% [markdown]
-# Hardly anybody looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them is
+# Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them is
 # small. And note what attention does **not** know: the order of
-# the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 mends that.
+# the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 fixes that.
 #
 # ### The same as everybody's
 #
@@ -501,8 +496,8 @@ ours, _ = scaled_dot_product_attention(q, k, v, allowed)
 print(f"largest difference from PyTorch: {np.abs(theirs.numpy() - ours).max():.1e}")
 
 # %% [markdown]
-# And how much faster is one matrix product than your six steps in a loop over words? Both give the same numbers. Measured on your
-# machine, now:
+# And how much faster is one matrix product than your six steps in a loop over words? Both give the same numbers. Measure it on your
+# machine:
 
 # %% tags=["skip-grading"]
 import time
@@ -531,15 +526,15 @@ print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
 print(f"512 words, all at once:   {1000 * product:7.1f} ms   ({loop / product:.0f} times faster)")
 
 # %% [markdown]
-# The loop even projects the keys and values again for every word. All words at once share that work, and nothing has to wait for anything
-# else: that is why attention trains so well on parallel hardware.
+# The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
+# for anything else: that is why attention trains so well on parallel hardware.
 #
 # ## 5. Two masks that every Transformer needs
 #
 # ### Padding
 #
-# Sentences of a batch have different lengths. To put them into one array, the short ones are filled up with a padding token, here with id 0.
-# Nobody may attend to padding: it is not a word. Two sentences:
+# The sentences of a batch have different lengths. To put them into one array, the short ones are filled up with a padding token, here with
+# id 0. No word may attend to padding: it is not a word. Two sentences:
 #
 # | | | | | | |
 # |---|---|---|---|---|---|
@@ -557,7 +552,7 @@ def padding_mask(token_ids: np.ndarray, pad_id: int = 0) -> np.ndarray:
 
     Args:
         token_ids: integers, (..., seq_len).
-        pad_id: the id that stands for padding.
+        pad_id: the id of the padding token.
 
     Returns:
         Booleans, (..., 1, seq_len): True = a real token, may be attended.
@@ -569,8 +564,8 @@ def padding_mask(token_ids: np.ndarray, pad_id: int = 0) -> np.ndarray:
 # %% [markdown]
 # <details><summary>Hint: a new axis of length 1</summary>
 #
-# `array[:, np.newaxis]` makes a column of a vector. `...` stands for all axes that you do not name. Where must the new axis stand, so
-# that the tokens stay last?
+# `array[:, np.newaxis]` turns a vector into a column. `...` means all axes that you do not name. Where must the new axis go so that the
+# tokens stay last?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_padding_mask", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -582,8 +577,8 @@ check("self_attention.padding_mask")
 # ### The future
 #
 # A language model learns to predict the next word. If word *i* could look at word *i* + 1, it would just copy the answer. So position *i* may
-# look at positions 0 to *i*, itself included, and at nothing later. All positions are still computed at once; the mask alone keeps
-# them honest.
+# look at positions 0 to *i*, itself included, and at nothing later. All positions are still computed at once; only the mask stops them from
+# cheating.
 #
 # ### Exercise 5: `causal_mask`
 
@@ -604,7 +599,7 @@ def causal_mask(seq_len: int) -> np.ndarray:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Row *i*, column *j*: allowed if *j* ≤ *i*. You can compare two aranges (one as a column, one as a row), or look for NumPy's functions for
+# Row *i*, column *j*: allowed if *j* ≤ *i*. You can compare two aranges (one as a column, one as a row), or look up NumPy's functions for
 # triangles.
 # </details>
 
@@ -617,7 +612,7 @@ check("self_attention.causal_mask")
 # ### Exercise 6: `combine_masks`
 #
 # With padding at the end, the causal mask already keeps real words from looking at it. With padding in *front* (as when a language
-# model writes for a whole batch) it does not. Using both is right either way. A key may be attended only if **every** mask allows it. `None` stands for a mask that
+# model writes for a whole batch) it does not. Using both is right either way. A key may be attended to only if **every** mask allows it. `None` means a mask that
 # allows everything.
 
 # %% nbgrader={"grade": false, "grade_id": "combine_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -641,8 +636,8 @@ def combine_masks(first: np.ndarray | None, second: np.ndarray | None) -> np.nda
 # %% [markdown]
 # <details><summary>Hint: the truth value of an array is ambiguous</summary>
 #
-# Python's `and` and `if mask:` want one True or False, and an array has many. NumPy's `&` (both), `|` (at least one) and `~` (not) work
-# entry by entry. Whether something is None you ask with `is None`, and you ask it first.
+# Python's `and` and `if mask:` need a single True or False, and an array has many. NumPy's `&` (both), `|` (at least one) and `~` (not)
+# work entry by entry. To find out whether something is None, use `is None`, and do that first.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_combine_masks", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -651,8 +646,8 @@ from course_utils import check
 check("self_attention.combine_masks")
 
 # %% [markdown]
-# All three on *Jane rit*. Compare the rows *Jane* and *rit* in the last two tables: they are equal. Which rows differ? And mind the
-# shapes: (1, 5) with (5, 5) gives (5, 5).
+# Here are all three on *Jane rit*. Compare the rows *Jane* and *rit* in the last two tables: they are equal. Which rows differ? And notice
+# the shapes: (1, 5) with (5, 5) gives (5, 5).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import heatmaps_side_by_side
@@ -688,12 +683,12 @@ show_figure(
 # | cross-attention | x, the decoder's words | memory, the encoder's output | memory's padding | between decoder and encoder |
 #
 # *Self* means that queries, keys and values come from the same sequence. *Causal* is a mask. The two words answer different questions, though
-# they are sometimes used as one.
+# people sometimes use them interchangeably.
 #
 # ### Exercise 7: `causal_self_attention`
 #
-# You have all the pieces: the projections, the causal mask, the padding mask, a way to combine them, and attention
-# itself. A language model's self-attention is these five in the right order.
+# You have all the pieces: the projections, the causal mask, the padding mask, a way to combine them, and attention itself. A language
+# model's self-attention is these five, in the right order.
 
 # %% nbgrader={"grade": false, "grade_id": "causal_self_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def causal_self_attention(
@@ -727,7 +722,7 @@ def causal_self_attention(
 # %% [markdown]
 # <details><summary>Hint: which piece goes where?</summary>
 #
-# Which exercise makes a mask from a length? Which axis of `x` counts the words, also in a batch? Which exercise accepts a mask that may be
+# Which exercise makes a mask from a length? Which axis of `x` counts the words, even in a batch? Which exercise accepts a mask that may be
 # None?
 # </details>
 
@@ -753,7 +748,8 @@ for name, attend in {
 # %% [markdown]
 # ### Exercise 8: `cross_attention`
 #
-# To translate, the decoder writes *Jane visits Africa in September*, and at each word it asks the French sentence what to say. Queries come
+# To translate, the decoder writes *Jane visits Africa in September*, and at each word it asks the French sentence what to write. Queries
+# come
 # from the English words `x`; keys **and** values come from the encoder's output, called `memory`. The two sentences may differ in length.
 # The French sentence is known from the start, so nothing in it is "the future": the only mask is its padding.
 
@@ -796,8 +792,8 @@ from course_utils import check
 check("self_attention.cross_attention")
 
 # %% [markdown]
-# Five English words ask the French ones. The vectors are made by hand again, such that a word asks for its own kind: a person for a person,
-# a time for a time.
+# Five English words ask the French ones. The vectors are made by hand again, so that a word asks for its own kind: a person for a person, a
+# time for a time.
 
 # %% tags=["skip-grading"]
 english = ["Jane", "visits", "Africa", "in", "September"]
@@ -811,8 +807,8 @@ show_figure(
 )
 
 # %% [markdown]
-# The bright diagonal is an **alignment**: which source word stands behind which target word. Lab 05 trains a real translator, and there
-# nobody writes the matrices by hand.
+# The bright diagonal is an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
+# matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
 # (2019, *Attention is not explanation*) and Wiegreffe and Pinter (2019, *Attention is not not explanation*) argue about exactly this.
@@ -839,15 +835,15 @@ word_picker(
 # ## 8. The payoff: your attention, with weights that were learned
 #
 # So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
-# order and then a name, and must say that name's digit. The book is new every time, so nothing can be memorised; the only way is to *look it
-# up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from random numbers.
+# order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to
+# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from random numbers.
 
 # %% tags=["skip-grading"]
 NAMES, DIGITS, PAIRS = 20, 10, 8
 
 
 def telephone_books(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit a pair, the asked name last; answers."""
+    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit per pair, the name asked for last; answers."""
     names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
     digits = rng.integers(0, DIGITS, (count, PAIRS))
     x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
@@ -884,8 +880,8 @@ for step in range(121):
         print(f"step {step:3}: loss {loss.item():.3f}, right {right:.0%} of the batch")
 
 # %% [markdown]
-# Now the trained matrices go into **your** NumPy functions. The last word, which asks, attends to the eight pairs. Beside it stand two baselines
-# that everything has to beat: a guess, and the average over all pairs without looking at the names.
+# Now the trained matrices go into **your** NumPy functions. The last word, which asks, attends to the eight pairs. Next to it are two baselines
+# that any method has to beat: a guess, and the average over all pairs without looking at the names.
 
 # %% tags=["skip-grading"]
 learned = [matrix.detach().numpy() for matrix in matrices]
@@ -898,7 +894,7 @@ print(f"always the same digit:           {np.bincount(y).max() / len(y):6.1%} ri
 sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
 show_figure(
     word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
-    alt="Bar chart over the eight pairs of one book: nearly all attention lies on the asked name's pair.",
+    alt="Bar chart over the eight pairs of one book: nearly all attention is on the pair with the name asked for.",
 )
 
 # %% [markdown]
@@ -915,7 +911,7 @@ show_figure(
 # | columns sum to 1, rows do not | softmax over the queries |
 # | rows sum to less than 1 | the mask was applied after the softmax |
 # | the mask changes nothing | the result of `np.where` was not kept, or 1e-9 instead of -1e9 |
-# | everything is the wrong way round | True = blocked in the text you followed |
+# | everything is the wrong way round | True means blocked in the text you followed |
 # | `The truth value of an array ... is ambiguous` | `if mask:`, or `and` between arrays: ask `is not None`, combine with `&` |
 # | NaN | a row with every key blocked, and -inf |
 # | a language model that is too good to be true | it sees the future |
@@ -931,11 +927,12 @@ quiz("self_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it grows fourfold. Flash attention (Dao et al. 2022) never writes it
-#   to memory: it computes the softmax block by block. Try to write that: keep a running maximum and a running sum.
+# - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it becomes four times as large. Flash attention (Dao et al. 2022)
+#   never writes it
+#   to memory: it computes the softmax block by block. Try writing that: keep a running maximum and a running sum.
 # - **Several heads.** One softmax gives one pattern of attention. A word that asks *who* and *when* at once has to split it, as *visite* did. Lab 03
 #   gives it several heads.
 # - **Order.** Attention treats a sentence as a bag of words. Lab 04 adds positions.
-# - Vaswani et al. (2017), *Attention is all you need*, sections 3.2.1 to 3.2.3, is short and now readable for you.
+# - Vaswani et al. (2017), *Attention is all you need*, sections 3.2.1 to 3.2.3, is short, and you can now read it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
