@@ -650,7 +650,7 @@ def test_the_module_of_this_lab_may_stand_where_later_labs_need_one(reference):
     x, memory = torch.zeros(BATCH, Q_LEN, D_MODEL), torch.zeros(BATCH, K_LEN, D_MODEL)
     output, weights = module(x, memory, memory, torch.ones(BATCH, 1, K_LEN, dtype=torch.bool))
     assert output.shape == (BATCH, Q_LEN, D_MODEL) and weights.shape == (BATCH, HEADS, Q_LEN, K_LEN)
-    with pytest.raises(ValueError, match="cannot be shared out evenly"):
+    with pytest.raises(ValueError, match="cannot be divided evenly"):
         reference.MultiHeadAttention(10, 3)
 
 

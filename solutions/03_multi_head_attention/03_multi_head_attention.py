@@ -14,22 +14,22 @@
 # %% [markdown]
 # # Lab 03: multi-head attention
 #
-# In *Jane visite l'Afrique en septembre*, the word *visite* wants to know two things: **who** does it, and **when**? In lab 02 it had one
-# row of attention weights for both questions, and that row sums to 1. Whatever *Jane* got, *septembre* lost. Then the two answers were
-# averaged into one vector.
+# In *Jane visite l'Afrique en septembre*, the word *visite* wants to know two things: **who** does it, and **when**? In lab 02 it had one row of
+# attention weights for both questions, and that row sums to 1. Whatever *Jane* gained, *septembre* lost. Then the two answers were averaged into one
+# vector.
 #
-# **Multi-head attention** gives each question an attention of its own. You write it three times: as a loop over heads, so that you see
+# **Multi-head attention** gives each question its own attention. You write it three times: as a loop over heads, so that you see
 # what it is; as one product for all heads, so that it is fast; and as a PyTorch module, so that it can learn. At the end your module
 # carries the weights of a real pretrained encoder, and you look at what its heads look at.
 #
 # **After this lab you can**
 #
 # - say what a head is, and what it is not;
-# - turn a loop over heads into one computation, with `reshape` and an exchange of axes, and say why `reshape` alone goes wrong;
+# - turn a loop over heads into one computation, with `reshape` and a swap of axes, and say why `reshape` alone goes wrong;
 # - explain what $W^O$ is for;
-# - count the parameters of multi-head attention, and say when more heads cost nothing;
+# - count the parameters of multi-head attention, and say when extra heads cost nothing;
 # - write it as a PyTorch module that agrees with PyTorch's, Keras's and a pretrained encoder's own;
-# - measure what a head looks at, before you give it a name.
+# - measure what a head looks at before you give it a name.
 #
 # **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 80 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
@@ -49,7 +49,7 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-from course_utils.maths import scaled_dot_product_attention, softmax  # as yours of labs 02 and 00
+from course_utils.maths import scaled_dot_product_attention, softmax  # the same as yours from labs 02 and 00
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -57,8 +57,8 @@ np.set_printoptions(precision=3, suppress=True)
 # ## 1. One attention has one portion to share out
 #
 # Jane's sentence again, with the numbers of lab 02: four features with names, and matrices made by hand. A query has an entry for each
-# of the questions *who?*, *what happens?* and *when?*; a key says which of them a word can answer. New is $W^V$: a word now hands over
-# its *person*, its *action* and its *time*.
+# of the questions *who?*, *what happens?* and *when?*; a key says which of them a word can answer. $W^V$ is new: a word now passes on its *person*,
+# its *action* and its *time*.
 
 # %%
 from course_utils.plots.attention import numbers, weights_text
@@ -83,48 +83,49 @@ w_value = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0
 
 query, key, value = jane @ w_query, jane @ w_key, jane @ w_value
 found, weights = scaled_dot_product_attention(query, key, value)
-print("weights of one attention: a row is a word that looks", weights_text(words, weights), sep="\n")
+print("weights of one attention (each row is a word that looks)", weights_text(words, weights), sep="\n")
 print()
 numbers("what each word finds", words, found, ["person", "action", "time"])
 
 # %% [markdown]
-# Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), and so it got 0.37 of a person and 0.43 of a time. No choice of
-# matrices can give both of them 0.9: a row sums to 1. And where both answers have the same kind of value, only their average is
-# left, and which was the answer to what is lost.
+# Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), so it got 0.37 of a person and 0.43 of a time. No choice of matrices
+# can give both of them 0.9: a row sums to 1. And if both answers have the same kind of value, only their average is left, and you can no longer tell
+# which answer belongs to which question.
 #
 # ## 2. A head for each question
 #
-# Now cut `query`, `key` and `value` into columns. Column 0 is the question *who?*, and only that. Give each column a softmax of its own:
+# Now cut `query`, `key` and `value` into columns. Column 0 is the question *who?*, and only that. Give each column its own softmax:
 
 # %%
 for column, question in enumerate(questions):
     shares = softmax(np.outer(query[:, column], key[:, column]))  # d_k is 1 here, and its root too
-    print(f"{question} (a row is a word that looks)", weights_text(words, shares), sep="\n")
+    print(f"{question} (each row is a word that looks)", weights_text(words, shares), sep="\n")
     print(f"visite finds {shares[1] @ value[:, column]:.2f}\n")
 
 # %% [markdown]
-# The row of *visite* is now three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in. What
-# changed is that the three questions are no longer added up before the softmax.
+# The row of *visite* has become three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in.
+# What changed is that the three questions are no longer added up before the softmax.
 #
-# Such a small attention is a **head**. Where a word has no such question, its head's row is nearly flat: in the head *who?*, look at *septembre*.
+# A small attention like this is called a **head**. If a word does not ask a head's question, its row in that head is nearly flat: see *septembre* in
+# the head *who?*.
 #
-# In general a head has $d_k$ columns of $W^Q$ and $W^K$, and $d_v$ columns of $W^V$: projections of its own, into a small space of
-# its own. With $W_i^Q$ for the columns of head $i$, and $x$ the words that ask and $m$ the words that answer (Vaswani et al. 2017, section 3.2.2):
+# In general a head has $d_k$ columns of $W^Q$ and $W^K$, and $d_v$ columns of $W^V$: its own projections, into its own small space. With $W_i^Q$ for
+# the columns of head $i$, and $x$ the words that ask and $m$ the words that answer (Vaswani et al. 2017, section 3.2.2):
 #
 # $$\mathrm{head}_i = \mathrm{Attention}(x\,W_i^Q,\; m\,W_i^K,\; m\,W_i^V)$$
 # $$\mathrm{MultiHead}(x, m) = \mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h)\,W^O$$
 #
-# `Concat` sets the heads side by side: a row of `num_heads` × `d_v` numbers for each word. The fourth matrix, $W^O$, mixes them and brings the row
+# `Concat` puts the heads side by side: a row of `num_heads` × `d_v` numbers for each word. The fourth matrix, $W^O$, mixes them and brings the row
 # back to `d_model` numbers.
 #
 # ### Exercise 1: `multi_head_attention_loop`
 #
-# Write it as it stands there, head by head. The matrices hold all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
+# Write exactly this, head by head. The matrices hold all heads: the first $d_k$ columns of `w_query` belong to head 0, the next $d_k$ to
 # head 1, and so on; `w_key` and `w_value` likewise. As in lab 02's cross-attention, `x` asks and `memory` answers; in self-attention both are
 # the same words.
 #
-# Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours, or PyTorch's). What is to be
-# built is the rest, so PyTorch's or Keras's ready-made multi-head attention earns nothing in this lab.
+# Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours, or PyTorch's). Your task is
+# the rest, so PyTorch's or Keras's ready-made multi-head attention earns no points in this lab.
 
 # %% nbgrader={"grade": false, "grade_id": "multi_head_attention_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def multi_head_attention_loop(
@@ -154,7 +155,7 @@ def multi_head_attention_loop(
     """
     outputs, weights_of_heads = [], []
     for head in range(num_heads):
-        # 1. Query, key and value of this head, made with its columns of the matrices.
+        # 1. Query, key and value of this head, computed with its columns of the matrices.
         ### BEGIN SOLUTION
         d_k, d_v = w_query.shape[1] // num_heads, w_value.shape[1] // num_heads
         own, own_values = slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)
@@ -162,7 +163,7 @@ def multi_head_attention_loop(
         key = memory @ w_key[:, own]
         value = memory @ w_value[:, own_values]
         ### END SOLUTION
-        # 2. Its attention. Keep output and weights in the two lists.
+        # 2. Its attention. Add output and weights to the two lists.
         ### BEGIN SOLUTION
         attended, shares = scaled_dot_product_attention(query, key, value, mask)
         outputs.append(attended)
@@ -179,23 +180,23 @@ def multi_head_attention_loop(
     return output, weights
 
 # %% [markdown]
-# <details><summary>Hint 1: how many columns has a head?</summary>
+# <details><summary>Hint 1: how many columns does a head have?</summary>
 #
-# `w_query` has `num_heads` × `d_k` columns, and you know `num_heads`. Whole numbers are divided with `//`. Do not count on `d_k` and `d_v` being equal.
+# `w_query` has `num_heads` × `d_k` columns, and you know `num_heads`. Divide whole numbers with `//`. Do not rely on `d_k` and `d_v` being equal.
 # </details>
 # <details><summary>Hint 2: some columns of a matrix</summary>
 #
-# `matrix[:, start:stop]` takes all rows, and the columns from `start` on, without `stop`.
+# `matrix[:, start:stop]` takes all rows, and the columns from `start` up to, but not including, `stop`.
 # </details>
 # <details><summary>Hint 3: side by side, or stacked?</summary>
 #
-# `np.concatenate` joins arrays along an axis that they have: rows get longer. `np.stack` gives them a new axis. For the weights: the new axis is
+# `np.concatenate` joins arrays along an existing axis: rows get longer. `np.stack` adds a new axis. For the weights: the new axis is
 # the third from the right, whether there is a batch or not.
 # </details>
 # <details><summary>Hint 4: one case fails and I cannot see why</summary>
 #
-# `case = inputs_of("multi_head_attention.multi_head_attention_loop", case=1)` gives you its inputs. Call your function with `**case` and print shapes on the
-# way.
+# `case = inputs_of("multi_head_attention.multi_head_attention_loop", case=1)` gives you its inputs. Call your function with `**case` and print shapes along
+# the way.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_multi_head_attention_loop", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -204,7 +205,8 @@ from course_utils import check
 check("multi_head_attention.multi_head_attention_loop")
 
 # %% [markdown]
-# Jane's sentence with your function, three heads. $W^O$ is made by hand, too: it sends what each head found to the feature where it belongs.
+# Here is Jane's sentence with your function and three heads. $W^O$ is made by hand, too: it sends what each head found to the feature where it
+# belongs.
 
 # %%
 w_output = np.array([[1.0, 0.0, 0.0, 0.0],   # what "who?" found goes to: person
@@ -220,35 +222,34 @@ from course_utils.plots.attention import heatmaps_side_by_side
 show_figure(
     heatmaps_side_by_side(dict(zip(questions, by_head, strict=True)), words, words),
     alt="Three heat maps of 5 by 5 weights. In the head who?, visite looks at Jane; in the head what?, "
-    "nearly everybody looks at visite; in the head when?, visite and l'Afrique look at septembre.",
+    "nearly every word looks at visite; in the head when?, visite and l'Afrique look at septembre.",
 )
 
 # %% [markdown]
 # *l'Afrique* came in as a place and little else. Its heads found an action (0.99) and a time (0.93). With one attention these were 0.71 and 0.20
-# (section 1): one row of weights had to do for both. (The residual connection of lab 05 adds the two rows, so the place is not forgotten.)
+# (section 1): one row of weights had to serve for both. (The residual connection of lab 05 adds the two rows, so the place is not forgotten.)
 #
 # ### What the output matrix does
 #
-# Take away all rows of $W^O$ but those of one head, and only that head is heard. Do it for each head in turn, and add up:
+# Set all rows of $W^O$ except those of one head to zero, and only that head has an effect. Do this for each head in turn, and add up the results:
 
 # %%
 parts = []
 for head in range(3):
     only_this = np.zeros_like(w_output)
-    only_this[head] = w_output[head]  # d_v is 1: a row a head
+    only_this[head] = w_output[head]  # d_v is 1: one row per head
     parts.append(multi_head_attention_loop(jane, jane, w_query, w_key, w_value, only_this, num_heads=3)[0])
     numbers(f"visite, head {questions[head]} alone", [""], parts[-1][1], features)
 numbers("visite, the sum of the three", [""], sum(parts)[1], features)
 print("equal to all heads at once:", np.allclose(sum(parts), output))
 
 # %% [markdown]
-# So multi-head attention is a *sum* over heads, each with its own rows of $W^O$. Here each head writes to a feature of its own. A learned $W^O$ lets every
-# head write to every feature: that is how what one head found meets what another found.
+# So multi-head attention is a *sum* over heads, each with its own rows of $W^O$. Here each head writes to its own feature. A learned $W^O$ lets every head
+# write to every feature: this combines what different heads found.
 #
 # ### Does a head see only a piece of the word?
 #
-# "The heads cut the embedding into pieces, one for each head." You can read that in many places. It is not what you wrote. The words are
-# *projected* first, and each column of $W^Q$ reads **every** feature of a word. A measurement: change feature 0 of one word, and see which heads notice.
+# "The heads cut the embedding into pieces, one for each head." You can read that in many places, but it is not what you wrote. The words are *projected* first, and each column of $W^Q$ reads **every** feature of a word. To test it, change feature 0 of one word, and see which heads notice.
 
 # %%
 rng = np.random.default_rng(0)
@@ -261,20 +262,20 @@ _, after = multi_head_attention_loop(changed, changed, *random_weights, num_head
 print("largest change of a weight in each of the 4 heads:", np.abs(after - before).max(axis=(1, 2)))
 
 # %% [markdown]
-# All four heads notice. Had the embedding been cut (features 0 and 1 for the first head), three of the four numbers would be 0.
+# All four heads notice. If the embedding had been cut up (features 0 and 1 for the first head), three of the four numbers would be 0.
 #
-# Mind also that the heads need not fit into `d_model`: here 4 heads of 3 features make 12 columns, and `d_model` is 8. That `num_heads` × `d_k` equals `d_model` is a
+# Note also that the heads need not fit into `d_model`: here 4 heads of 3 features make 12 columns, and `d_model` is 8. That `num_heads` × `d_k` equals `d_model` is a
 # choice (a good one: section 6).
 #
 # ## 3. From a loop to one product
 #
-# The loop projects with `w_query[:, :3]`, then with `w_query[:, 3:6]`, and so on. But `x @ w_query` does all of that in one product: the heads' queries then lie side
-# by side in each word's row. What is left to do is bookkeeping: to give the heads an axis of their own.
+# The loop projects with `w_query[:, :3]`, then with `w_query[:, 3:6]`, and so on. But `x @ w_query` does all of that in one product: the heads' queries are then side
+# by side in each word's row. The rest is bookkeeping: giving the heads their own axis.
 #
-# Attention works on the last two axes and leaves the ones in front alone (lab 02). So the axis of the heads must stand **in front** of words and
-# features: (..., num_heads, seq_len, d_k). Then one call does all heads of all sentences.
+# Attention works on the last two axes and leaves the leading ones alone (lab 02). So the axis of the heads must come **before** words and features:
+# (..., num_heads, seq_len, d_k). Then one call handles all heads of all sentences.
 #
-# This picture is your target. Three words *a*, *b*, *c* with six features, for two heads; a colour a head:
+# This picture is your target. Three words *a*, *b*, *c* with six features, for two heads, one colour per head:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.heads import split_figure
@@ -286,19 +287,19 @@ show_figure(
 )
 
 # %% [markdown]
-# The last row is the most frequent mistake of this lab. `reshape` never moves a number: it reads the table on, word after word, and cuts it anew. The shape comes
-# out right, no error is raised, and head 0 holds *a0 … a5* and half of *b*. A model built so even trains; nothing tells you.
+# The last row is the most common mistake in this lab. `reshape` never moves a number: it reads the table straight through, word after word, and cuts it into new
+# rows. The shape comes out right, no error is raised, and head 0 holds *a0 … a5* and half of *b*. A model built this way even trains; nothing warns you.
 #
 # ### Exercise 2: `split_heads`
 #
-# Two steps. Cut each word's row into heads where it lies: (..., seq_len, num_heads, d_k). Then exchange the axes of words and heads.
+# There are two steps. Cut each word's row into heads, in place: (..., seq_len, num_heads, d_k). Then swap the axes of words and heads.
 
 # %% nbgrader={"grade": false, "grade_id": "split_heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
-    """Gives the heads an axis of their own.
+    """Gives the heads their own axis.
 
     Args:
-        x: projected words, (..., seq_len, num_heads * d_k); any number of axes in front, also none.
+        x: projected words, (..., seq_len, num_heads * d_k); any number of leading axes, even none.
         num_heads: number of heads.
 
     Returns:
@@ -308,19 +309,19 @@ def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
     ### BEGIN SOLUTION
     by_word = x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)
     ### END SOLUTION
-    # 2. Heads in front of words.
+    # 2. Heads before words.
     ### BEGIN SOLUTION
     return np.swapaxes(by_word, -3, -2)
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: reshape with any number of axes in front</summary>
+# <details><summary>Hint 1: reshape with any number of leading axes</summary>
 #
 # `x.shape[:-1]` is the shape without its last axis. `*` unpacks it among other arguments: with x of shape (2, 5, 6), `(*x.shape[:-1], 3, 2)` is (2, 5, 3, 2).
 # </details>
-# <details><summary>Hint 2: exchange two axes, whatever stands in front</summary>
+# <details><summary>Hint 2: swap two axes, whatever comes before them</summary>
 #
-# `np.swapaxes(array, a, b)` exchanges two axes. Counted from the right, with minus signs, the numbers of the axes do not depend on the batch.
+# `np.swapaxes(array, a, b)` swaps two axes. If you count axes from the right, with minus signs, their numbers do not depend on the batch.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_split_heads", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -331,14 +332,14 @@ check("multi_head_attention.split_heads")
 # %% [markdown]
 # ### Exercise 3: `merge_heads`
 #
-# The way back: what the heads found, side by side again in each word's row. The same two steps in the other order.
+# This is the way back: it puts what the heads found side by side again in each word's row. The steps are the same two in reverse order.
 
 # %% nbgrader={"grade": false, "grade_id": "merge_heads", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def merge_heads(heads: np.ndarray) -> np.ndarray:
-    """Sets the heads side by side: undoes `split_heads`.
+    """Puts the heads side by side: undoes `split_heads`.
 
     Args:
-        heads: (..., num_heads, seq_len, d_v); any number of axes in front, also none.
+        heads: (..., num_heads, seq_len, d_v); any number of leading axes, even none.
 
     Returns:
         (..., seq_len, num_heads * d_v): in each word's row, all of head 0, then all of head 1, and so on.
@@ -349,9 +350,9 @@ def merge_heads(heads: np.ndarray) -> np.ndarray:
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint: the right shape, and the check still fails</summary>
+# <details><summary>Hint: the shape is right, but the check still fails</summary>
 #
-# Then it is likely the `reshape` alone. It joins axes that lie side by side. Which two have to lie side by side before you join them?
+# Then you have probably used `reshape` alone. It joins neighbouring axes. Which two must be neighbours before you join them?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_merge_heads", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -360,7 +361,7 @@ from course_utils import check
 check("multi_head_attention.merge_heads")
 
 # %% [markdown]
-# There and back again, with numbers that you can follow: the tens are the word, the units the feature.
+# Here is the round trip with numbers that you can follow: the tens digit is the word, the units digit the feature.
 
 # %%
 table = np.array([[10, 11, 12, 13, 14, 15], [20, 21, 22, 23, 24, 25], [30, 31, 32, 33, 34, 35]])
@@ -374,11 +375,11 @@ print("as it was:", np.array_equal(merge_heads(split), table))
 #
 # ### Exercise 4: `multi_head_attention`
 #
-# Project with the whole matrices, split, attend once, merge, mix. No loop is needed. (The check compares numbers, and would accept one. The
-# measurement below would tell you.)
+# Project with the whole matrices, split, attend once, merge, mix. No loop is needed. (The check compares numbers and would accept a loop. The
+# measurement below would reveal it.)
 #
-# One thing needs thought: the mask. It broadcasts to (..., q_len, k_len), and says nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting lines
-# axes up **from the right**:
+# One thing needs thought: the mask. It broadcasts to (..., q_len, k_len), and knows nothing of heads. But the scores are (..., num_heads, q_len, k_len). Broadcasting
+# aligns axes **from the right**:
 #
 # | | | | | |
 # |---|---|---|---|---|
@@ -386,8 +387,8 @@ print("as it was:", np.array_equal(merge_heads(split), table))
 # | a mask (batch, 1, k_len) as it is | | **batch** | 1 | k_len |
 # | what you want | batch | **1** | 1 | k_len |
 #
-# As it is, the mask's batch axis lies on the heads. Usually that is an error. With as many sentences as heads it is none: head 2 of *every* sentence is masked as sentence 2 should
-# be. The check has such a case.
+# As it is, the mask's batch axis lines up with the heads. Usually that raises an error. If there are as many sentences as heads, it does not: head 2 of *every* sentence is masked
+# as sentence 2 should be. The check has such a case.
 
 # %% nbgrader={"grade": false, "grade_id": "multi_head_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def multi_head_attention(
@@ -409,8 +410,7 @@ def multi_head_attention(
         w_value: (d_model, num_heads * d_v).
         w_output: (num_heads * d_v, d_model).
         num_heads: number of heads.
-        mask: booleans that broadcast to (..., q_len, k_len), with two axes (q_len or 1, k_len) or with
-            those of a batch in front; the same for all heads. True = may attend.
+        mask: booleans that broadcast to (..., q_len, k_len), with two axes (q_len or 1, k_len) or with the batch axes before them; the same for all heads. True = may attend.
 
     Returns:
         output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query that may look at
@@ -437,11 +437,11 @@ def multi_head_attention(
 # %% [markdown]
 # <details><summary>Hint 1: where does the new axis of the mask go?</summary>
 #
-# Third from the right, in front of q_len and k_len, with length 1. `np.expand_dims` takes a negative axis, too; `np.newaxis` in an index does the same.
+# Third from the right, before q_len and k_len, with length 1. `np.expand_dims` accepts a negative axis, too; `np.newaxis` in an index does the same.
 # </details>
 # <details><summary>Hint 2: which sizes does split_heads need?</summary>
 #
-# Only `num_heads`. It finds d_k itself, and d_v for the values: that is why it may be called for all three.
+# Only `num_heads`. It works out d_k itself, and d_v for the values: that is why you can call it for all three.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_multi_head_attention", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -450,7 +450,7 @@ from course_utils import check
 check("multi_head_attention.multi_head_attention")
 
 # %% [markdown]
-# "The heads are a loop": they *equal* one, and nobody runs it. And a single head is just the attention of lab 02, with $W^O$ behind it. Both measured:
+# "The heads are a loop": they are *equivalent* to one, but nobody runs it. And a single head is just the attention of lab 02 followed by $W^O$. Here are both claims, measured:
 
 # %%
 rng = np.random.default_rng(1)
@@ -467,7 +467,7 @@ plain, _ = scaled_dot_product_attention(x @ matrices[0], memory @ matrices[1], m
 print("one head and plain attention differ by at most", np.abs(one_head - plain @ matrices[3]).max())
 
 # %% [markdown]
-# How much faster is it? That depends on the sizes and on the machine. Yours, now:
+# How much faster is it? That depends on the sizes and on the machine. Measure it on yours:
 
 # %% tags=["skip-grading"]
 import time
@@ -493,32 +493,32 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     print(f"{sizes}: loop {looped:6.2f} ms, at once {at_once:6.2f} ms")
 
 # %% [markdown]
-# With many small heads the loop spends its time on being a loop. With a few large ones the products take the time, NumPy does them one after the other either way, and a few processor cores have
-# little to gain. A GPU has thousands of units to keep busy and is used best by a few large products: that is what Transformers are trained on.
+# With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one after the other either way, and a few
+# processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large products: that is what Transformers are trained on.
 #
 # ## 5. As a PyTorch module
 #
-# So far you handed in the matrices. A module *owns* them, so that an optimizer can find and train them. Four `nn.Linear` hold them: `nn.Linear(d_in, d_out)` computes
+# So far you passed in the matrices. A module *owns* them, so that an optimizer can find and train them. Four `nn.Linear` hold them: `nn.Linear(d_in, d_out)` computes
 # $x W^\top + b$ (it keeps its weight as (d_out, d_in)), and you call it like a function. As in the paper, $d_k = d_v = d_{model} / h$, so all
 # four map `d_model` numbers to `d_model` numbers.
 #
-# The names change a little, to those that the libraries use. `forward(query, key, value)` gets what comes *before* the projections: in self-attention the same sentence three
+# The names change a little, to those that the libraries use. `forward(query, key, value)` gets the words *before* the projections: in self-attention the same sentence three
 # times, in cross-attention the decoder's words as `query`, and the encoder's words as both `key` and `value`.
 #
 # ### Exercise 5: `MultiHeadAttention`
 #
-# The same computation with tensors; lab 05 builds its Transformer with this class. Make the layers in `__init__`, under the four names in the docstring: the check sets their weights by name. In
-# `forward`, use them.
+# The same computation with tensors; lab 05 builds its Transformer with this class. Create the layers in `__init__`, under the four names in the docstring: the check sets their weights by name.
+# Use them in `forward`.
 #
-# `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not hand out the weights, and you need them. So compute scores and softmax yourself: PyTorch's
-# `softmax`, `masked_fill` and `where` are there.
+# `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not return the weights, and you need them. So compute scores and softmax yourself; you may use
+# PyTorch's `softmax`, `masked_fill` and `where`.
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttention(nn.Module):
     """Multi-head attention with d_k = d_v = d_model / num_heads (Vaswani et al. 2017, section 3.2.2).
 
-    Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to d_model. Of what
-    the first three give, features 0 to d_k - 1 belong to head 0, the next d_k to head 1, and so on.
+    Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to d_model. In the output of the first three, features 0 to d_k -
+    1 belong to head 0, the next d_k to head 1, and so on.
 
     Args:
         d_model: features of a word, in and out.
@@ -529,7 +529,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
         super().__init__()
         if d_model % num_heads:
-            raise ValueError(f"{d_model} features cannot be shared out evenly among {num_heads} heads")
+            raise ValueError(f"{d_model} features cannot be divided evenly among {num_heads} heads")
         self.num_heads, self.d_k = num_heads, d_model // num_heads
         # The four linear layers, as attributes with the names above.
         ### BEGIN SOLUTION
@@ -569,7 +569,7 @@ class MultiHeadAttention(nn.Module):
             mask = mask[..., None, :, :]
             scores = scores.masked_fill(~mask, -1e9)
             ### END SOLUTION
-        # 4. Shares; mind the queries that may look at nothing.
+        # 4. Shares; watch out for queries that may look at nothing.
         ### BEGIN SOLUTION
         shares = scores.softmax(dim=-1)
         weights = shares if mask is None else shares.masked_fill(~mask, 0.0)
@@ -582,23 +582,23 @@ class MultiHeadAttention(nn.Module):
         return output, weights
 
 # %% [markdown]
-# <details><summary>Hint 1: exchanging two axes of a tensor</summary>
+# <details><summary>Hint 1: swapping two axes of a tensor</summary>
 #
-# `tensor.transpose(1, 2)` exchanges axes 1 and 2, like NumPy's `swapaxes`. (NumPy's `transpose` wants the order of all axes; the two are easily mixed up.) The matrix product is `@`
+# `tensor.transpose(1, 2)` swaps axes 1 and 2, like NumPy's `swapaxes`. (NumPy's `transpose` takes the order of all axes; the two are easy to mix up.) The matrix product is `@`
 # here, too.
 # </details>
 # <details><summary>Hint 2: view size is not compatible ... use reshape</summary>
 #
-# After a transpose the numbers do not lie in memory in the order of the axes. `view` insists on that, `reshape` copies where it must.
+# After a transpose the numbers in memory are no longer in the order of the axes. `view` insists on that order; `reshape` copies if it must.
 # </details>
 # <details><summary>Hint 3: masks</summary>
 #
-# `tensor.masked_fill(condition, number)` returns a new tensor in which `number` stands wherever `condition` is True. So the condition is what is *blocked*: `~mask`. And the axis for the
-# heads: `mask.unsqueeze(-3)`, or an index with `None`.
+# `tensor.masked_fill(condition, number)` returns a new tensor with `number` wherever `condition` is True. So the condition is what is *blocked*: `~mask`. For the heads' axis, use
+# `mask.unsqueeze(-3)` or an index with `None`.
 # </details>
 # <details><summary>Hint 4: it says that a parameter is missing</summary>
 #
-# `nn.Module` finds its parameters in its attributes: `self.w_query = nn.Linear(...)` in `__init__`. It does not find what lies in a Python list, or what is made later.
+# `nn.Module` finds its parameters in its attributes: `self.w_query = nn.Linear(...)` in `__init__`. It does not find layers in a Python list, or layers created later.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_MultiHeadAttention", "locked": true, "points": 6, "schema_version": 3, "solution": false, "task": false}
@@ -609,8 +609,8 @@ check("multi_head_attention.MultiHeadAttention")
 # %% [markdown]
 # ### The same as PyTorch's
 #
-# `nn.MultiheadAttention` keeps the three input matrices in one, one below the other. Copy your weights into it, and compare. Two traps are waiting there: its masks use True for *blocked*, and it
-# averages the weights over the heads unless told not to.
+# `nn.MultiheadAttention` stores the three input matrices as one, stacked on top of each other. Copy your weights into it, and compare. There are two traps: its masks use True for *blocked*, and
+# it averages the weights over the heads unless told not to.
 
 # %% tags=["skip-grading"]
 torch.manual_seed(0)
@@ -637,7 +637,7 @@ print("shape of the weights:", tuple(our_weights.shape))
 # %% [markdown]
 # ### The same as Keras's
 #
-# Keras writes the heads as an axis into its weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask` is (batch, q_len, k_len) with True = may attend, as yours.
+# In Keras the heads are an axis of the weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask` is (batch, q_len, k_len) with True = may attend, like yours.
 # (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.)
 
 # %% tags=["skip-grading"]
@@ -665,8 +665,8 @@ print(f"weights differ by at most {(our_weights - keras_weights).abs().max():.1e
 #
 # ### Exercise 6: `count_parameters`
 #
-# Count the numbers that training may change: the entries of the four matrices and, with `bias`, one number for each feature that comes out of each of them. Here `d_k` and `d_v`
-# are given, and need not fit into `d_model`; the shapes are those of exercise 1.
+# Count the numbers that training may change: the entries of the four matrices and, with `bias`, one number for each output feature of each matrix. Here `d_k` and `d_v` are
+# given and need not fit into `d_model`; the shapes are those of exercise 1.
 
 # %% nbgrader={"grade": false, "grade_id": "count_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool = True) -> int:
@@ -677,7 +677,7 @@ def count_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: boo
         num_heads: number of heads.
         d_k: features of a head's queries and keys.
         d_v: features of a head's values.
-        bias: whether each of the four maps also adds a bias, a number for each feature that it gives.
+        bias: whether each of the four maps also adds a bias, one number for each feature it outputs.
 
     Returns:
         The entries of W^Q, W^K, W^V and W^O, and of their biases if there are any.
@@ -700,8 +700,8 @@ from course_utils import check
 check("multi_head_attention.count_parameters")
 
 # %% [markdown]
-# Now the question. Take $d_{model} = 512$, as the paper does, and more and more heads. On the left each head gets its share of the width, $d_k = d_v = 512 / h$, and your
-# module is asked what it really has. On the right each head keeps 64 features.
+# Now answer the question. Take $d_{model} = 512$, as the paper does, and more and more heads. On the left each head gets its share of the width, $d_k = d_v = 512 / h$,
+# and the number is compared with what your module really has. On the right each head keeps 64 features.
 
 # %%
 print("heads    shared width: formula      module     64 each: formula")
@@ -713,22 +713,22 @@ for heads in [1, 2, 4, 8, 16, 32]:
     print(f"{heads:5} {by_formula:23,} {really:11,} {count_parameters(512, heads, 64, 64):20,}")
 
 # %% [markdown]
-# With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because each of them gets smaller. Where
+# With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because each of them gets smaller. If
 # they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
 #
 # ## 7. Do they help? One question or two
 #
-# A free thing may still be useless. A test: the telephone books of lab 02, six (name, digit) pairs each, but now **two** names are asked for at once, and both digits have to be said, in
-# the right order. The models have the same number of parameters, by exercise 6. Only `num_heads` differs.
+# Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for **two** names at once, and the
+# model must give both digits in the right order. The models have the same number of parameters, by exercise 6. Only `num_heads` differs.
 
 # %% tags=["skip-grading"]
 NAMES, DIGITS, PAIRS = 12, 10, 6
-FIRST, DIGIT, SECOND = slice(0, 12), slice(12, 22), slice(22, 34)  # where a name, its digit, a second name stand
+FIRST, DIGIT, SECOND = slice(0, 12), slice(12, 22), slice(22, 34)  # positions of a name, its digit, a second name
 D_MODEL = 36  # two features stay unused, so that it has many divisors
 
 
 def telephone_books(count: int, source: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Two asked names (count, 1, D_MODEL), the pairs (count, PAIRS, D_MODEL), the two digits (count, 2)."""
+    """The two names asked for (count, 1, D_MODEL), the pairs (count, PAIRS, D_MODEL), the two digits (count, 2)."""
     one_hot = nn.functional.one_hot
     names = torch.rand(count, NAMES, generator=source).argsort(1)[:, :PAIRS]
     digits = torch.randint(DIGITS, (count, PAIRS), generator=source)
@@ -741,7 +741,7 @@ def telephone_books(count: int, source: torch.Generator) -> tuple[torch.Tensor, 
 
 
 def in_words(question: torch.Tensor, pairs: torch.Tensor) -> tuple[str, list[str]]:
-    """One question and its book, to be read."""
+    """One question and its book, in words."""
     book = [f"{row[FIRST].argmax()}: {row[DIGIT].argmax()}" for row in pairs]
     return f"asks {question[0, FIRST].argmax()} and {question[0, SECOND].argmax()}", book
 
@@ -751,7 +751,7 @@ print(*in_words(question[0], pairs[0]), "right answer:", digits[0].tolist())
 
 # %% tags=["skip-grading"]
 def train(num_heads: int, steps: int = 400) -> tuple[nn.Module, nn.Module]:
-    """Your attention and a linear layer that reads two digits off its output, trained."""
+    """Your attention and a linear layer that reads two digits from its output, trained."""
     torch.manual_seed(0)
     source = torch.Generator().manual_seed(1)
     attention, answer = MultiHeadAttention(D_MODEL, num_heads), nn.Linear(D_MODEL, 2 * DIGITS)
@@ -782,10 +782,10 @@ for heads, (attention, answer) in trained.items():
     print(f"{heads:5} {size:12,} {first:13.0%} {second:14.0%} {both:6.0%}")
 
 # %% [markdown]
-# One head gets both digits right only now and then; two heads do nearly always. It is not a matter of size: the number of parameters is the same. One head has one row of weights and hands over *one* mix
-# of values. It can lean towards one name, or mix both and guess their order. Two heads hand over two.
+# One head gets both digits right only now and then; two heads nearly always do. It is not a matter of size: the number of parameters is the same. One head has one row of weights and passes on *one* mix
+# of values. It can lean towards one name, or mix both and guess their order. Two heads pass on two.
 #
-# What do they look at? One book, two names asked for:
+# What do they look at? Take one book and two names asked for:
 
 # %% tags=["skip-grading"]
 asked, book = in_words(question[0], pairs[0])
@@ -800,7 +800,7 @@ show_figure(
         book,
     ),
     alt="Three rows of weights over the six pairs of a book. The one head shares its attention between the two "
-    "names asked for, or leans to one; of the two heads each looks at one of the names.",
+    "names asked for, or leans to one; with two heads, each looks at one of the names.",
 )
 
 # %% [markdown]
@@ -808,8 +808,8 @@ show_figure(
 #
 # ## 8. Your module inside a real encoder
 #
-# MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and lies on your disk. Take the attention weights of one of its
-# layers and put them into **your** module.
+# MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your disk. Take the attention weights of one
+# of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import attention_weights, load_encoder, load_tokenizer, read
@@ -831,8 +831,8 @@ mine = {layer: with_learned_weights(layer) for layer in range(1, 7)}
 print("parameters of one layer's attention:", f"{sum(p.numel() for p in mine[1].parameters()):,}")
 
 # %% [markdown]
-# Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we catch what enters the encoder's attention and what leaves it, give your module the same words
-# and the same padding mask, and compare.
+# Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we record what enters and leaves the encoder's attention, give your module the same words and
+# the same padding mask, and compare.
 
 # %% tags=["skip-grading"]
 batch = load_tokenizer()(
@@ -861,15 +861,16 @@ for layer in range(1, 7):
     print(f"layer {layer}: outputs differ by at most {apart[0]:.1e}, weights by at most {apart[1]:.1e}")
 
 # %% [markdown]
-# All six layers, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
+# All six layers agree, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
 #
 # ## 9. What do its heads look at?
 #
-# We gave our three heads names: *who?*, *what?*, *when?* Nobody gave the encoder's 72 heads any. It is tempting to look at one picture and invent one. Measure first. Clark et al. (2019, *What does BERT look
+# We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one, but measure first. Clark et al. (2019, *What does BERT
+# look
 # at?*, section 3) found heads that look at the previous token, at the next one, at the same word, or nearly always at a special token. How much of its attention does each head here give to each of these, on average over a few
 # sentences?
 #
-# [CLS] and [SEP] are marks that the encoder sets at the beginning and at the end. A share is averaged over those words that *have* such a partner, so the shares of a head need not sum to 1.
+# [CLS] and [SEP] are markers that the encoder adds at the beginning and at the end. A share is averaged over the words that *have* such a partner, so a head's shares need not sum to 1.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.heads import PATTERNS, mean_patterns, pattern_grid, strongest
@@ -900,17 +901,18 @@ show_figure(
 )
 
 # %% [markdown]
-# Three things to see.
+# Notice three things.
 #
 # **Some heads have a job.** Layer 1, head 3 looks at the previous token, and at nothing else. Layer 2, head 9 mostly looks at the next one. Two or three heads find a word's other mention.
 #
-# **Most have none that we could name.** Dark panels do not mean that a head is useless; they mean that our six names do not fit.
+# **Most have none that we could name.** Dark panels do not mean that a head is useless; they mean that none of our six names fits.
 #
-# **From layer 2 on, a great part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of doing nothing: a row must sum to 1, so a head that finds nothing has to put
-# its attention *somewhere*. If so, that place should have little to say. A weight is multiplied with a value; so how long are the values at [CLS], beside those of the words? Your module computes them:
+# **From layer 2 on, a large part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of doing nothing: a row must sum to 1, so a head that finds nothing has to put
+# its attention *somewhere*. If so, that place should have little to say. A weight is multiplied by a value; so how long are the values at [CLS], compared with those of the words? Your module computes
+# them:
 
 # %% tags=["skip-grading"]
-print("        attention   length of its value, beside a word's (of the 12 heads)")
+print("        attention   length of its value, relative to a word's (over 12 heads)")
 print("layer   to [CLS]    smallest   middle   largest")
 for layer in range(1, 7):
     to_cls, lengths = [], []
@@ -924,17 +926,18 @@ for layer in range(1, 7):
     print(f"{layer:5} {np.mean(to_cls):10.2f} {low:11.2f} {middle:8.2f} {high:9.2f}")
 
 # %% [markdown]
-# In layers 2 to 6 the values at [CLS] are short: at most a fifth of a word's, and mostly a few hundredths. (The one exception, in layer 4, is head 12. Find it in the panel [CLS] above: it is the dark one. It does not look there.) So a head may put half of its attention on [CLS]
-# and fetch next to nothing. Pictures of *weights* alone would mislead you (Kobayashi et al. 2020, *Attention is not only a weight*).
+# In layers 2 to 6 the values at [CLS] are short: at most a fifth of a word's, and mostly a few hundredths. (The one exception, in layer 4, is head 12. Find it in the panel [CLS] above: it is the dark one. It does not look there.) So a head can put half of its attention on [CLS]
+# and get next to nothing from it. Pictures of *weights* alone would mislead you (Kobayashi et al. 2020, *Attention is not only a weight*).
 #
 # ### The head browser
 #
-# Your turn. Type a sentence and press Enter; choose a layer and a head; or go to the head that looks most at something. (With the keyboard: Tab goes on, ← and → move a slider, Enter presses a
-# button.) Some things to try:
+# Your turn. Type a sentence and press Enter; choose a layer and a head; or jump to the head that looks most at something. (With the keyboard: Tab moves on, ← and → move a slider, Enter
+# presses a button.) Some things to try:
 #
-# - The head of the previous token: does it keep to its job if you type nonsense? If you shuffle the words?
+# - The head of the previous token: does it still do its job if you type nonsense? If you shuffle the words?
 # - A sentence in which a word comes twice. Which head finds the other mention?
-# - *She poured water from the bottle into the cup until it was full.* Does any head link *it* to the *cup*? And with *empty* for *full*, to the *bottle*?
+# - *She poured water from the bottle into the cup until it was full.* Does any head link *it* to the *cup*? And if you replace *full* with *empty*, to
+#   the *bottle*?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.heads import head_browser
@@ -947,15 +950,15 @@ head_browser(read, "The cat sat on the mat because the mat was warm.", layer=3, 
 # | what you see | likely cause |
 # |---|---|
 # | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
-# | right shapes, wrong numbers | `reshape` or `view` without exchanging words and heads, on the way in or out |
-# | right for a single head only | the scale: √d_model for √d_k; or heads added instead of set side by side |
+# | right shapes, wrong numbers | `reshape` or `view` without swapping words and heads, on the way in or out |
+# | right for a single head only | the scale: √d_model instead of √d_k; or heads added instead of put side by side |
 # | all heads show the same picture | every head uses the first block of columns |
 # | weights of shape (batch, q_len, k_len) | averaged over the heads, or never split |
-# | weights of shape (batch, seq_len, num_heads, num_heads) | words and heads not exchanged: heads look at heads |
+# | weights of shape (batch, seq_len, num_heads, num_heads) | words and heads not swapped: heads look at heads |
 # | an error with masks, but only for some batch sizes | no axis for the heads in the mask |
 # | right in self-attention, wrong in cross-attention | the value comes from the key, or all three from `query` |
-# | another output at every call | an `nn.Linear` made in `forward` |
-# | the loss does not move, `parameters()` is empty | layers in a plain list, or made in `forward` |
+# | a different output at every call | an `nn.Linear` created in `forward` |
+# | the loss does not move, `parameters()` is empty | layers in a plain list, or created in `forward` |
 # | `view size is not compatible with input tensor's size and stride` | `view` after a transpose: use `reshape` |
 # | everything is the other way round | True = blocked, as in `nn.MultiheadAttention` |
 
@@ -970,13 +973,14 @@ quiz("multi_head_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **Which heads are needed?** Michel et al. (2019, *Are sixteen heads really better than one?*) take heads away after training, and many are hardly missed. Try it: set the columns of `w_output.weight` that read one head to 0, and
+# - **Which heads are needed?** Michel et al. (2019, *Are sixteen heads really better than one?*) remove heads after training, and many are hardly missed. Try it: set the columns of `w_output.weight` that read one head to 0, and
 #   measure how far the output moves.
-# - **Fewer keys than queries.** A language model that writes keeps all keys and values in memory. Multi-query (Shazeer 2019) and grouped-query attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes change?
+# - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query (Shazeer 2019) and grouped-query attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes
+#   change?
 # - **A bias that does nothing.** Set the bias of `w_key` to any numbers: neither output nor weights change. Why? (Write a score as a sum, and look for what all keys have in common.)
-# - **Rank.** A head's scores are $x\,W_i^Q (W_i^K)^\top m^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but its rank is at most $d_k$. That is the price of free heads: each can compare words in a few ways only
+# - **Rank.** A head's scores are $x\,W_i^Q (W_i^K)^\top m^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but its rank is at most $d_k$. That is the price of free heads: each can compare words in only a few ways
 #   (Bhojanapalli et al. 2020, *Low-rank bottleneck in multi-head attention models*).
-# - **Order.** The head of the previous token can only work because something tells the encoder where each token stands. Lab 04 shows what.
-# - Vaswani et al. (2017), section 3.2.2, is one page. It is now all yours.
+# - **Order.** The head of the previous token can only work because something tells the encoder where each token is. Lab 04 shows what.
+# - Vaswani et al. (2017), section 3.2.2, is one page. You can now follow all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
