@@ -14,11 +14,11 @@
 # %% [markdown]
 # # Lab 04: positional encoding
 #
-# *The dog bites the man.* That is no news. *The man bites the dog.* That is. The words are the same; the order makes the
+# *The dog bites the man.* That is not news. *The man bites the dog.* That is. The words are the same; the order makes the
 # difference. And attention, as you wrote it in lab 02, cannot see the order.
 #
-# So a Transformer must be **told** where each word stands. In this lab you write the three ways that matter: the waves of the
-# original paper, a table that is learned, and the rotations that today's language models use. At the end a small network has to
+# So a Transformer must be **told** where each word is. In this lab you write the three methods that matter: the waves of the original
+# paper, a learned table, and the rotations that today's language models use. At the end a small network has to
 # say which of two letters comes first. Without positions it can only guess.
 #
 # **After this lab you can**
@@ -26,8 +26,8 @@
 # - show with numbers that attention treats a sentence as a bag of words;
 # - compute the sinusoidal encoding, and say why its wavelengths grow geometrically;
 # - prove, and check, that a shift of positions is a rotation of their encodings;
-# - add positions to words properly scaled, and say why adding is enough;
-# - write learned and rotary positions, and say what each can do on sentences that are longer than those in training.
+# - add positions to properly scaled words, and say why adding is enough;
+# - write learned and rotary positions, and say what each can do with sentences longer than those in training.
 #
 # **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 75 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
@@ -76,16 +76,16 @@ for sentence in (old_news, news):
     print()
 
 # %% [markdown]
-# The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do both *the*, although one
-# belongs to the dog and one to the man.
+# The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do the two words *the*, although
+# one belongs to the dog and one to the man.
 #
-# The reason is short. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
-# Shuffle the words, and the outputs are shuffled in the same way. One calls this **permutation equivariance**. More layers do not
+# The reason is simple. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
+# Shuffle the words, and the outputs are shuffled in the same way. This is called **permutation equivariance**. More layers do not
 # help: if the outputs of one layer are merely shuffled, so are the inputs of the next.
 #
-# Is that only so for random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of
-# sentences. Its vector for a sentence is the average of its outputs. It knows positions: it adds a learned table. Set this table
-# to zero, and ask again.
+# Is that true only of random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of
+# sentences. Its vector for a sentence is the average of its outputs. It knows positions: it adds a learned table. Set this table to zero
+# and try again.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -112,21 +112,20 @@ with torch.no_grad():
 compare("without its positions", " ".join(old_news), " ".join(news))
 
 # %% [markdown]
-# Without positions the two sentences are one and the same, up to the rounding of float32. All that a trained model of six layers
-# knows about order comes in through that one table. (And even with it, the two are much alike: an average over the words keeps
+# Without positions the two sentences are identical, up to the rounding of float32. Everything that a trained six-layer model knows about
+# order comes in through that one table. (And even with it, the two are very similar: an average over the words keeps
 # little of the order. The classifier of section 8 shows that a network which is *trained* for order does better.)
 #
-# One remark for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about
+# A note for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about
 # order, and section 8 shows how far it goes.
 
 # %% [markdown]
 # ## 2. What should a position look like?
 #
-# Every position gets a vector of its own, and the vector is added to the word that stands there. Which vector? Three ideas come
-# to mind.
+# Every position gets its own vector, which is added to the word at that position. Which vector? Three ideas come to mind.
 #
-# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns the word, and no network copes well
-#   with inputs of such different sizes.
+# - **The number itself:** 0, 1, 2, 3, ... It grows without limit. At position 500 it drowns out the word, and no network copes well with
+#   inputs of such different sizes.
 # - **The share of the sentence:** position / length. It stays between 0 and 1. But the third word of five and the third word of
 #   fifty get quite different values, and "one step further" means something else in every sentence.
 # - **Binary digits:** bounded, different for every position, and the same in every sentence. Look at them:
@@ -136,12 +135,13 @@ for pos in range(9):
     print(f"position {pos}: {pos:04b}")
 
 # %% [markdown]
-# Read the columns. The last digit changes at every step, the one before at every second, then at every fourth, every eighth. Few
-# columns tell very many positions apart, because each column beats at a pace of its own, and the paces grow **geometrically**: 1,
+# Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth. A few
+# columns are enough to tell very many positions apart, because each column changes at its own pace, and the paces grow **geometrically**:
+# 1,
 # 2, 4, 8. The decimal system does the same with 1, 10, 100.
 #
-# One thing is wrong with digits: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be
-# alike. So replace each digit by something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
+# Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each
+# digit with something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
 # al. (2017, section 3.5):
 #
 # $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
@@ -160,14 +160,13 @@ for pos in range(4):
     print(f"position {pos}: angles {fast:.2f}, {slow:.2f}  ->  " + "".join(f"{wave:8.3f}" for wave in waves))
 
 # %% [markdown]
-# The first pair moves fast, the second hardly at all: it takes hundreds of positions to get round. Position 0 is 0, 1, 0, 1,
-# whatever the size.
+# The first pair moves fast, the second hardly at all: it takes hundreds of positions to go round once. Position 0 is always 0, 1, 0, 1,
+# ..., whatever the size.
 #
 # ### Exercise 1: `get_angles`
 #
-# First the angles alone, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle
-# for each position and feature. Mind that the *feature* is called $k$ here, and runs over all columns; the formula wants the
-# number of its *pair*.
+# First just the angles, for positions in a column and features in a row. Broadcasting makes a table of the two, with one angle for each
+# position and feature. Note that the *feature* is called $k$ here and runs over all columns; the formula needs the number of its *pair*.
 #
 # | feature k | 0 | 1 | 2 | 3 | 4 | 5 | ... |
 # |---|---|---|---|---|---|---|---|
@@ -204,11 +203,11 @@ def get_angles(positions: np.ndarray, features: np.ndarray, d_model: int) -> np.
 # </details>
 # <details><summary>Hint 2: powers</summary>
 #
-# `a ** b` is a power. It is computed before a division or a multiplication beside it: put the whole exponent in parentheses.
+# `a ** b` is a power. It is computed before any division or multiplication next to it: put the whole exponent in parentheses.
 # </details>
 # <details><summary>Hint 3: I keep getting angles that are nearly 0 from the third feature on</summary>
 #
-# Then the exponent is too large. It must lie between 0 and 1 for every feature. What divides it?
+# Then the exponent is too large. It must be between 0 and 1 for every feature. What divides it?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_get_angles", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -217,7 +216,7 @@ from course_utils import check
 check("positional_encoding.get_angles")
 
 # %% [markdown]
-# Your angles for eight features. Each column is a clock that runs at its own speed; two columns, one speed.
+# Here are your angles for eight features. Each column is a clock that runs at its own speed; the two columns of a pair share a speed.
 
 # %% tags=["skip-grading"]
 print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
@@ -225,11 +224,10 @@ print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
 # %% [markdown]
 # ### Exercise 2: `positional_encoding`
 #
-# Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**; in libraries you also
-# meet all sines first and then all cosines (tensor2tensor, Marian), which is the same up to the order of the features. Here, as
-# in the paper's equations, they alternate.
+# Now the waves. Even features are the sine of their angle, odd features the cosine. They **alternate**, as in the paper's equations; some
+# libraries (tensor2tensor, Marian) put all sines first and then all cosines, which is the same up to the order of the features.
 #
-# Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The first two lines, which are given, see to that.
+# Throughout the lab $d_{model}$ is even, so that every sine has its cosine. The first two lines, which are given, make sure of that.
 
 # %% nbgrader={"grade": false, "grade_id": "positional_encoding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
@@ -240,7 +238,7 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
         d_model: number of features, even.
 
     Returns:
-        Floats, (max_len, d_model), one row a position. Feature 2i is the sine and feature 2i + 1 the cosine of
+        Floats, (max_len, d_model), one row per position. Feature 2i is the sine and feature 2i + 1 the cosine of
         the angle of pair i.
     """
     if d_model % 2:
@@ -249,7 +247,7 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
     ### BEGIN SOLUTION
     angles = get_angles(np.arange(max_len)[:, np.newaxis], np.arange(d_model)[np.newaxis, :], d_model)
     ### END SOLUTION
-    # 2. Sines and cosines, in turns.
+    # 2. Sines and cosines, alternating.
     ### BEGIN SOLUTION
     encoding = np.empty((max_len, d_model))
     encoding[:, 0::2] = np.sin(angles[:, 0::2])
@@ -264,12 +262,12 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
 # </details>
 # <details><summary>Hint 2: every second column</summary>
 #
-# A slice has a start, a stop and a *step*. In `table[rows, columns]` the slice after the comma chooses columns. `np.where` with a
-# condition on the feature's number does it as well.
+# A slice has a start, a stop and a *step*. In `table[rows, columns]` the slice after the comma chooses columns. `np.where` with a condition
+# on the feature's number also works.
 # </details>
 # <details><summary>Hint 3: I keep getting cosines that are never below 0.5</summary>
 #
-# Then you take the cosine of a sine: the array had been overwritten before the cosines were computed.
+# Then you are taking the cosine of a sine: the array was overwritten before the cosines were computed.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_positional_encoding", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -289,12 +287,12 @@ show_figure(
 )
 
 # %% [markdown]
-# On the left you see the binary counter again, made smooth: fast columns on the left, slow ones on the right. On the right are
-# some of its columns as waves.
+# In the left panel you see the binary counter again, made smooth, with fast columns on the left and slow ones on the right. The right panel
+# shows some of its columns as waves.
 #
-# There is another picture, and it is worth keeping. A sine and a cosine of the same angle are a point on a circle: the tip of a
-# **clock hand**. Position 0 is twelve o'clock, and each pair is a clock with a speed of its own. Move the slider, and read the
-# position off the clocks: the fast one is a second hand, the slow ones are for minutes and hours.
+# Another picture is worth remembering. The sine and cosine of the same angle are a point on a circle: the tip of a **clock hand**. Position
+# 0 is twelve o'clock, and each pair is a clock with its own speed. Move the slider, and read the position from the clocks: the fast one is
+# a second hand, the slow ones are for minutes and hours.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import clocks
@@ -304,13 +302,13 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 # %% [markdown]
 # ## 3. Why are the wavelengths geometric?
 #
-# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next
-# it grows by the same factor. Yours, for $d_{model} = 512$ as in the paper:
+# Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by
+# the same factor. Here are yours, for $d_{model} = 512$ as in the paper:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import wavelengths
 
-per_step = get_angles(np.array([[1]]), np.arange(512)[None, :], 512)[0, ::2]  # radians a position
+per_step = get_angles(np.array([[1]]), np.arange(512)[None, :], 512)[0, ::2]  # radians per position
 lengths = 2 * np.pi / per_step
 print("first wavelengths:", lengths[:4], " each", f"{lengths[1] / lengths[0]:.4f} times the one before")
 print(f"last wavelength:   {lengths[-1]:.0f} positions; 10000 * 2 pi would be {10000 * 2 * np.pi:.0f}")
@@ -323,10 +321,10 @@ show_figure(
 # %% [markdown]
 # (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
 #
-# What is gained by that? Compare five ways to choose four frequencies. Two things are wanted of an encoding of 1000 positions.
-# **Neighbours** should be clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions
-# should be alike by accident. For every choice, the cell computes the distance between neighbours, and that between the two
-# positions that are hardest to tell apart. (All points lie on a sphere of radius 1.)
+# What does that gain? Compare five ways to choose four frequencies. An encoding of 1000 positions should do two things. **Neighbours**
+# should be clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions should be alike by
+# accident. For every choice, the cell computes the distance between neighbours and the distance between the two positions that are hardest
+# to tell apart. (All points are on a sphere of radius 1.)
 
 # %% tags=["skip-grading"]
 choices = {
@@ -346,10 +344,10 @@ for name, speeds in choices.items():
     print(f"{name:26}{np.array2string(2 * np.pi / speeds, precision=0):32}{neighbours:9.4f} {any_two:9.4f}")
 
 # %% [markdown]
-# Fast waves alone tell neighbours apart, but they repeat: after a few turns two far positions fall on nearly the same spot. Slow
-# waves alone never repeat, and cannot tell neighbours apart. Equal steps waste their clocks: nearly all of them run at a similar
-# speed. Only the geometric choice is good at both, for the reason that numbers are written with ones, tens and hundreds: each
-# clock settles what the one before left open.
+# Fast waves alone tell neighbours apart, but they repeat: after a few turns two distant positions land on nearly the same spot. Slow waves
+# alone never repeat, but cannot tell neighbours apart. Equal steps waste clocks: nearly all of them run at a similar speed. Only the
+# geometric choice is good at both, for the same reason that numbers are written with ones, tens and hundreds: each clock settles what the
+# one before left open.
 #
 # ## 4. A step is a rotation
 #
@@ -358,7 +356,7 @@ for name, speeds in choices.items():
 # $$\sin a \sin b + \cos a \cos b = \cos(a - b),$$
 #
 # and $a - b$ is the frequency times the *difference* of the positions. So $PE_p \cdot PE_q = \sum_i \cos(\omega_i\,(p - q))$:
-# where the two stand does not matter, only how far apart they are.
+# where the two are does not matter, only how far apart they are.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import similarity_and_distance
@@ -372,23 +370,23 @@ print("the same along every diagonal:", same)
 show_figure(
     similarity_and_distance(similarity, starts=[10, 45, 80], title="PE(p) · PE(q)"),
     alt="Left: the table of dot products is bright on the diagonal and constant along each parallel to it. "
-    "Right: the curves of positions 10, 45 and 80 over the distance lie exactly on each other, "
+    "Right: the curves of positions 10, 45 and 80 over the distance coincide exactly, "
     "symmetric, highest at distance 0.",
 )
 
 # %% [markdown]
-# Two things to see. The three curves on the right are one and the same: **only the distance counts**. And they are symmetric: the
-# dot product of (40, 43) is that of (43, 40). By itself it does not tell *before* from *after*. (Some notes say it does.) For
-# that, something must stand between the two vectors: a matrix.
+# Notice two things. The three curves on the right are identical: **only the distance counts**. And they are symmetric: the dot product of
+# (40, 43) is the same as that of (43, 40). On its own it does not tell *before* from *after*. (Some notes say it does.) For that, there
+# must be something between the two vectors: a matrix.
 #
 # Which matrix? Go $k$ steps on. The angle of a pair grows from $a$ to $a + b$, with $b = \omega k$, and school mathematics says
 #
 # $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b .$$
 #
-# The new sine and cosine are **linear** in the old ones, and the coefficients depend on $b$ alone: on the offset, not on the
-# position. Every clock hand is turned by a fixed angle. So there is one matrix $M_k$ with $PE_{pos+k} = M_k\,PE_{pos}$ for
-# **every** position. Turn the clocks by hand: choose an offset, then move the position. The hands go round; the angle between the
-# two hands of a clock stays.
+# The new sine and cosine are **linear** in the old ones, and the coefficients depend only on $b$: on the offset, not on the position. Every
+# clock hand turns by a fixed angle. So there is one matrix $M_k$ with $PE_{pos+k} = M_k\,PE_{pos}$ for
+# **every** position. Turn the clocks by hand: choose an offset, then move the position. The hands go round; the angle between the two hands
+# of a clock stays the same.
 
 # %% tags=["skip-grading"]
 clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], offset=4)
@@ -396,17 +394,17 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 # %% [markdown]
 # ### Exercise 3: `shift_matrix`
 #
-# Build $M_k$. Its columns meet the features of $PE_{pos}$, its rows make the features of $PE_{pos+k}$. A pair only needs itself,
-# so all entries are 0 outside the 2 × 2 blocks on the diagonal. For one pair, from $(\sin a, \cos a)$ to
-# $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In a textbook the cosine
-# usually comes first, and the minus stands in the other corner.)
+# Build $M_k$. Its columns multiply the features of $PE_{pos}$, its rows give the features of $PE_{pos+k}$. Each pair depends only on
+# itself, so all entries outside the 2 × 2 blocks on the diagonal are 0. For one pair, from $(\sin a, \cos a)$ to
+# $(\sin(a+b), \cos(a+b))$, the block can be read off the two equations above. Write it on paper first. (In textbooks the cosine usually
+# comes first, and the minus is in the other corner.)
 
 # %% nbgrader={"grade": false, "grade_id": "shift_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_matrix(offset: int, d_model: int) -> np.ndarray:
     """The matrix M with PE(pos + offset) = M @ PE(pos) for every position (Vaswani et al. 2017, section 3.5).
 
     PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every pair. M does not
-    depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block a pair.
+    depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block per pair.
 
     Args:
         offset: how many positions further on; may be negative or 0.
@@ -437,8 +435,8 @@ def shift_matrix(offset: int, d_model: int) -> np.ndarray:
 # </details>
 # <details><summary>Hint 2: the blocks</summary>
 #
-# A loop over the pairs is fine. The block of pair i stands in rows and columns 2i and 2i + 1. Its first row makes the new *sine*:
-# what does it take of the old sine, and what of the old cosine?
+# A loop over the pairs is fine. The block of pair i is in rows and columns 2i and 2i + 1. Its first row gives the new *sine*: how much of
+# the old sine goes into it, and how much of the old cosine?
 # </details>
 # <details><summary>Hint 3: it goes backwards</summary>
 #
@@ -451,7 +449,7 @@ from course_utils import check
 check("positional_encoding.shift_matrix")
 
 # %% [markdown]
-# Does your matrix do what it promises, with your encoding? One matrix for each offset, tried on all positions. And is it really a
+# Does your matrix do what it promises with your encoding? Try one matrix for each offset, on all positions. And is it really a
 # rotation? Then it is orthogonal, its determinant is 1 (a reflection has −1), and two shifts in a row are one shift by the sum.
 
 # %% tags=["skip-grading"]
@@ -468,8 +466,8 @@ print("back = transposed:   ", np.allclose(shift_matrix(-3, 64), three.T))
 
 # %% [markdown]
 # What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of
-# attention, so that a head can look at "the word before". Put the rotation in by hand, and see: the query is the position's
-# encoding, turned one step **back**; the keys are the encodings as they are. No word plays any part.
+# attention, so that a head can look at "the word before". Put the rotation in by hand and see: the query is the position's encoding, turned
+# one step **back**; the keys are the encodings as they are. The words play no part.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import attention_heatmap
@@ -484,14 +482,14 @@ show_figure(
 )
 
 # %% [markdown]
-# Such heads are really found in trained models (Voita et al. 2019 call them *positional heads*). Also mind the direction:
-# forwards and backwards are now different, which the bare dot product could not do.
+# Trained models really do have such heads (Voita et al. 2019 call them *positional heads*). Note the direction, too: forwards and backwards
+# are now different, which the dot product alone could not do.
 
 # %% [markdown]
 # ## 5. Words and positions, added
 #
 # A word's vector comes from a table with a row for each word of the vocabulary. Such tables start with small entries, of size
-# $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding? Each pair has length 1, there are
+# $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding? Each pair has length 1, and there are
 # $d_{model}/2$ of them:
 
 # %% tags=["skip-grading"]
@@ -503,15 +501,15 @@ print(f"a position:          length {np.linalg.norm(places, axis=1).mean():5.2f}
 print(f"a word times √512:   length {np.linalg.norm(table * 512**0.5, axis=1).mean():5.2f}")
 
 # %% [markdown]
-# Added as they are, the position would drown the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
-# $\sqrt{d_{model}}$, and both have a say. (The paper gives no reason; the sizes above are the usual explanation. It has nothing
+# If they were simply added, the position would drown out the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
+# $\sqrt{d_{model}}$, and both count. (The paper gives no reason; the sizes above are the usual explanation. It has nothing
 # to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
 #
 # ### Exercise 4: `embed_tokens`
 #
 # $$x_{pos} = \sqrt{d_{model}}\; E_{token(pos)} + PE_{pos}$$
 #
-# The positions run along a *sentence*. In a batch every sentence gets the same ones, whatever axes stand in front.
+# The positions run along a *sentence*. In a batch every sentence gets the same ones, however many leading axes there are.
 
 # %% nbgrader={"grade": false, "grade_id": "embed_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -522,7 +520,7 @@ def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
 
     Args:
         token_ids: integers, (..., seq_len).
-        table: one row a token of the vocabulary, (vocab_size, d_model); d_model is even.
+        table: one row per token of the vocabulary, (vocab_size, d_model); d_model is even.
 
     Returns:
         Floats, (..., seq_len, d_model).
@@ -532,7 +530,7 @@ def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
     seq_len, d_model = token_ids.shape[-1], table.shape[-1]
     words = table[token_ids] * np.sqrt(d_model)
     ### END SOLUTION
-    # 2. And where they stand.
+    # 2. Plus their positions.
     ### BEGIN SOLUTION
     x = words + positional_encoding(seq_len, d_model)
     ### END SOLUTION
@@ -541,7 +539,7 @@ def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
 # %% [markdown]
 # <details><summary>Hint 1: looking up many rows at once</summary>
 #
-# An array of integers can be used as an index: `table[ids]` has the shape of `ids`, and a row of the table in each place.
+# An array of integers can be used as an index: `table[ids]` has the shape of `ids`, with a row of the table in each place.
 # </details>
 # <details><summary>Hint 2: a batch does not fit</summary>
 #
@@ -555,7 +553,7 @@ from course_utils import check
 check("positional_encoding.embed_tokens")
 
 # %% [markdown]
-# The dog and the man again, with the same random projections as in section 1, and positions this time. Now every row differs.
+# Here are the dog and the man again, with the same random projections as in section 1, but with positions this time. Now every row differs.
 
 # %% tags=["skip-grading"]
 vocabulary = list(vectors)
@@ -568,15 +566,15 @@ for sentence in (old_news, news):
 # %% [markdown]
 # ### Why is adding enough?
 #
-# Adding looks rash: are word and position not mixed up for good? One could put the two side by side instead. But look at what the
-# first layer does with them. It multiplies by a matrix, and
+# Adding looks reckless: are word and position not mixed up for good? You could put the two side by side instead. But look at what the first
+# layer does with them. It multiplies by a matrix, and
 #
 # $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 \qquad\text{against}\qquad (word + position)\,W = word\,W + position\,W .$$
 #
-# Putting them side by side is adding too, only with a second matrix. It costs more features in every layer. What adding costs is
-# room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, vectors that have nothing to
-# do with each other are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one**
-# linear map that is to say, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of
+# Putting them side by side is also adding, only with a second matrix, and it costs more features in every layer. What adding costs is room:
+# both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, unrelated vectors are nearly at right
+# angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that must tell, from the sum alone, which
+# of 80 random words it is and which of 40 positions. It is fitted to half of
 # all 3200 combinations and tested on the other half.
 
 # %% tags=["skip-grading"]
@@ -600,37 +598,36 @@ for d_model in (32, 64, 128, 256):
     print(f"{d_model:7}{cosine:31.3f}{word_right.mean():13.1%}{place_right.mean():17.1%}")
 
 # %% [markdown]
-# With enough features, both can be read from the sum without a mistake, also in combinations that the reader has never met. With
-# few, the position suffers first: the rows of neighbours are so much alike. Real models have hundreds of features or thousands,
-# and they learn word vectors that keep out of the way.
+# With enough features, both can be read from the sum without a mistake, even in combinations that the reader has never seen. With few, the
+# position suffers first, because the rows of neighbours are so similar. Real models have hundreds or thousands of features, and they learn
+# word vectors that keep out of the way.
 
 # %% [markdown]
 # ## 6. Or let the model learn them
 #
-# Instead of choosing vectors, one can learn them: a second table, with a row for each position, filled by gradient descent like
+# Instead of choosing the vectors, you can learn them: a second table, with a row for each position, filled by gradient descent like
 # any other parameter. GPT-2 and BERT do that. Vaswani et al. (2017, table 3, row E) tried both and found nearly identical
 # results.
 #
-# What is the price? `max_len · d_model` more parameters; and a table ends. Position `max_len` has no row, and a row that training
-# never used is as random as on the first day.
+# What is the price? `max_len · d_model` more parameters; and the table ends. Position `max_len` has no row, and a row that training never
+# used is as random as at the start.
 #
 # ### Exercise 5: `LearnedPositionalEmbedding`
 #
-# A PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own
-# numbers into `self.table`. A sequence that is too long must not be cut silently and must not end in an error from deep inside:
-# say what is wrong.
+# Write a PyTorch module that adds the rows of its table. `nn.Embedding` and `nn.Parameter` are both fine; the check puts its own numbers
+# into `self.table`. A sequence that is too long must not be cut silently, nor cause an error deep inside PyTorch: say what is wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "LearnedPositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class LearnedPositionalEmbedding(nn.Module):
-    """Adds a learned vector for each position: row p of the table to whatever stands at position p.
+    """Adds a learned vector for each position: row p of the table to whatever is at position p.
 
     Args:
         max_len: number of positions that there are rows for.
         d_model: number of features.
 
     Attributes:
-        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an
-            nn.Embedding(max_len, d_model). How it starts is up to you.
+        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an nn.Embedding(max_len, d_model). The initial
+        values are up to you.
     """
 
     def __init__(self, max_len: int, d_model: int):
@@ -671,10 +668,10 @@ class LearnedPositionalEmbedding(nn.Module):
 # </details>
 # <details><summary>Hint 2: which axis?</summary>
 #
-# In (batch, seq_len, d_model), positions are counted along axis 1. Older tutorials of PyTorch put the sequence first; their
+# In (batch, seq_len, d_model), positions are counted along axis 1. Older PyTorch tutorials put the sequence first; their
 # `x.size(0)` is the batch here.
 # </details>
-# <details><summary>Hint 3: where do I know max_len from, in forward?</summary>
+# <details><summary>Hint 3: how does forward know max_len?</summary>
 #
 # From the table itself, or keep it as an attribute when the module is made.
 # </details>
@@ -685,9 +682,9 @@ from course_utils import check
 check("positional_encoding.LearnedPositionalEmbedding")
 
 # %% [markdown]
-# What does such a table look like once it is learned? Here is that of the encoder of section 1: 512 positions with 384 features.
-# Nobody told it about sines, or that 7 comes after 6. The average row is taken off, because it says nothing about the
-# differences; then the cosine similarity of any two of the first 128 positions:
+# What does such a table look like once it is learned? Here is the table of the encoder from section 1: 512 positions with 384 features.
+# Nobody told it about sines, or that 7 comes after 6. The average row is subtracted, because it says nothing about the differences; then
+# the cell shows the cosine similarity of any two of the first 128 positions:
 
 # %% tags=["skip-grading"]
 print("parameters of the table:", learned_table.size)
@@ -705,31 +702,30 @@ show_figure(
 )
 
 # %% [markdown]
-# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient
-# descent has found for itself what the sinusoids have by construction, only less neatly. It even has found waves: look at the
-# bumps.
+# The same bright diagonal, and stripes along it: neighbours are alike, and similarity depends *mostly* on the distance. Gradient descent
+# has found for itself what the sinusoids have by construction, only less neatly. It has even found waves: look at the bumps.
 
 # %% [markdown]
 # ## 7. Turning instead of adding: rotary embeddings
 #
-# Added positions are in the words from then on, and every layer has to sort them out again. Attention wants to know the
-# *distance*. Look at the score of a query at position $m$ and a key at position $n$, leaving out the projections:
+# Once added, positions are part of the words, and every layer has to separate them again. Attention needs to know the *distance*. Look at
+# the score of a query at position $m$ and a key at position $n$, leaving out the projections:
 #
 # $$(q + p_m) \cdot (k + p_n) = q \cdot k + q \cdot p_n + p_m \cdot k + p_m \cdot p_n .$$
 #
-# Only the last term is a function of the distance. The two in the middle depend on where in the text the words stand. Su et al.
-# (2021, *RoFormer*) turn this round. Leave the words alone, and in **every attention layer**, after the projections, *turn* the
-# query by its position and the key by its own. With $R_m$ for the turn at position $m$:
+# Only the last term is a function of the distance. The two in the middle depend on where in the text the words are. Su et al. (2021,
+# *RoFormer*) do it differently. Leave the words alone, and in **every attention layer**, after the projections, *turn* the query by its
+# position and the key by its own. With $R_m$ for the turn at position $m$:
 #
 # $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
 #
-# You know the reason from exercise 3: turns compose, and the transposed one turns back. What is left is the words and the
-# distance between them. Values are not turned. Llama, Mistral, Qwen, Gemma and most other language models of today do this. In
-# two dimensions, by hand: a query and a key that both point along the first axis, turned by one radian a position.
+# You know the reason from exercise 3: turns compose, and the transpose turns back. What is left is the words and the distance between them.
+# Values are not turned. Llama, Mistral, Qwen, Gemma and most of today's other language models do this. Here it is by hand in two
+# dimensions: a query and a key that both point along the first axis, turned by one radian per position.
 
 # %%
 def turn(vector: list[float], angle: float) -> list[float]:
-    """A vector of the plane, turned anticlockwise."""
+    """A vector in the plane, turned anticlockwise."""
     a, b = vector
     return [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
 
@@ -747,8 +743,8 @@ for m, n in ((0, 2), (5, 7), (40, 42), (5, 8)):
 #
 # $$\begin{aligned} x'_{2i} &= x_{2i} \cos\theta - x_{2i+1} \sin\theta \\ x'_{2i+1} &= x_{2i} \sin\theta + x_{2i+1} \cos\theta \end{aligned}$$
 #
-# **Neighbours are partners here**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the library
-# transformers pairs feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is fine
+# **Here neighbours form a pair**, features $2i$ and $2i+1$, as in the paper and in GPT-J. Llama's code in the transformers library pairs
+# feature $i$ with feature $i + d_k/2$. The two conventions differ by the order of the features: each is fine
 # for a model that is trained with it, and neither works with the other's weights. No error message tells you so.
 
 # %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -759,8 +755,8 @@ def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.n
     pair (1, 0) becomes (cos, sin) of the angle. x itself stays as it is.
 
     Args:
-        x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any axes in front.
-        positions: integers, (seq_len,), the same for all axes in front; None means 0, 1, ..., seq_len - 1.
+        x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any leading axes.
+        positions: integers, (seq_len,), the same for all leading axes; None means 0, 1, ..., seq_len - 1.
 
     Returns:
         Floats of the shape of x.
@@ -785,10 +781,10 @@ def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.n
 # %% [markdown]
 # <details><summary>Hint 1: shapes</summary>
 #
-# Angles of shape (seq_len, d_k / 2) broadcast against the first features of all pairs, (..., seq_len, d_k / 2), whatever stands
-# in front. Three dots in an index stand for all axes in front: `x[..., 0::2]`.
+# Angles of shape (seq_len, d_k / 2) broadcast against the first features of all pairs, (..., seq_len, d_k / 2), whatever axes come before.
+# Three dots in an index mean all leading axes: `x[..., 0::2]`.
 # </details>
-# <details><summary>Hint 2: I keep getting lengths that change</summary>
+# <details><summary>Hint 2: the lengths of my vectors change</summary>
 #
 # Both new features need both *old* ones. If you overwrite the first one and then use it for the second, you use its new value.
 # </details>
@@ -799,8 +795,8 @@ from course_utils import check
 check("positional_encoding.rotary_embedding")
 
 # %% [markdown]
-# One query and one key, moved through a text at a fixed distance. With rotary embeddings the score stays; with added encodings it
-# depends on the place.
+# Now move one query and one key through a text at a fixed distance. With rotary embeddings the score stays the same; with added encodings
+# it depends on the place.
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(3)
@@ -819,7 +815,7 @@ turned_copies = rotary_embedding(copies)
 show_figure(
     similarity_and_distance(turned_copies @ turned_copies.T, starts=[10, 30, 50], title="Scores of one vector, turned"),
     alt="Left: a table that is constant along each diagonal. Right: the curves of positions 10, 30 and 50 over the "
-    "distance lie exactly on each other.",
+    "distance coincide exactly.",
 )
 print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1), np.linalg.norm(one_query)))
 
@@ -850,12 +846,12 @@ print(f"from Llama's code, features as they are:          {np.abs(theirs.numpy()
 # %% [markdown]
 # ## 8. The payoff: does *a* come before *b*?
 #
-# A sentence of random letters, with one *a* and one *b* among them. Which comes first? For you that is a glance. For a network it
-# is nothing but order: the letters themselves say nothing about the answer.
+# Take a sentence of random letters, with one *a* and one *b* among them. Which comes first? You see it at a glance. For a network it is
+# purely a question of order: the letters themselves say nothing about the answer.
 #
-# For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers of twins are opposite,
-# so exactly half of all answers are *yes*, and whoever cannot see order must give both twins the same answer: one right, one
-# wrong. Chance is 50 %, to the digit.
+# For testing, every sentence has a **twin**, in which *a* and *b* have changed places. The right answers for twins are opposite, so exactly
+# half of all answers are *yes*, and a network that cannot see order must give both twins the same answer: one right, one wrong. Chance is
+# exactly 50 %.
 
 # %% tags=["skip-grading"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -870,7 +866,7 @@ def letter_sentences(count: int, length: int, rng: np.random.Generator) -> tuple
 
 
 def twins(ids: torch.Tensor) -> torch.Tensor:
-    """The same sentences with a and b exchanged."""
+    """The same sentences with a and b swapped."""
     return torch.where(ids < 2, 1 - ids, ids)
 
 
@@ -918,8 +914,8 @@ class OrderClassifier(nn.Module):
         return self.read(x + self.mix(seen)).mean(dim=1)[:, 0]
 
 # %% [markdown]
-# Five networks, trained in the same way on sentences of 12 letters, new ones in every step. The fifth has no positions at all,
-# but a causal mask: every letter sees only those before it.
+# Train five networks in the same way on sentences of 12 letters, new ones in every step. The fifth has no positions at all, only a causal
+# mask: every letter sees itself and those before it.
 
 # %% tags=["skip-grading"]
 import time
@@ -952,8 +948,7 @@ models = {kind: trained(kind) for kind in KINDS}
 print(f"\nall five: {time.perf_counter() - start:.0f} seconds")
 
 # %% [markdown]
-# The loss of *none* stays where a coin would have it, at $\ln 2 \approx 0.693$. Now 2000 sentences that nobody has seen, and
-# their twins:
+# The loss of *none* stays where guessing would put it, at $\ln 2 \approx 0.693$. Now test 2000 new sentences and their twins:
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
@@ -969,19 +964,19 @@ for kind, model in models.items():
     print(f"{kind:17} {share_right(model, TRAINED_LENGTH):7.2%} right on new sentences of {TRAINED_LENGTH} letters")
 
 # %% [markdown]
-# Without positions: exactly one half, as section 1 says it must be, after as much training as the others had. With positions of
-# any kind, the same network learns it all but perfectly.
+# Without positions the network gets exactly one half right, as section 1 says it must, after as much training as the others had. With
+# positions of any kind, the same network learns the task almost perfectly.
 #
 # And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter,
-# the second two, and so on: *how many* it sees tells a letter where it stands. So "a Transformer cannot see order without
-# positions" is true of encoders, and not of causal language models, some of which are trained without any (Haviv et al. 2022;
+# the second two, and so on: *how many* it sees tells a letter where it is. So "a Transformer cannot see order without positions" is true of
+# encoders, but not of causal language models, some of which are trained without any (Haviv et al. 2022;
 # Kazemnejad et al. 2023).
 #
 # ### Longer than in training
 #
 # The sinusoids were chosen because "it may allow the model to extrapolate to sequence lengths longer than the ones encountered
-# during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Ask the five networks, which have only ever
-# seen 12 letters:
+# during training" (Vaswani et al. 2017, section 3.5). You often read that they *do*. Test the five networks, which have only ever seen 12
+# letters:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import accuracy_by_length
@@ -993,15 +988,15 @@ for kind, shares in accuracies.items():
     print(f"{kind:17}" + "".join(f"{share:8.1%}" for share in shares))
 show_figure(
     accuracy_by_length(lengths, accuracies, TRAINED_LENGTH),
-    alt="Share of right answers for sentences of 12 to 64 letters. None stays at one half. Sinusoidal, learned and "
+    alt="Share of right answers for sentences of 12 to 64 letters. The network without positions stays at one half. Sinusoidal, learned and "
     "rotary begin near 100 % at 12 letters and fall towards one half; rotary holds out longest of the three. "
     "The causal mask without positions holds best.",
 )
 
 # %% [markdown]
-# It goes downhill with all three, though not at the same pace. Why? Look closer, at 24 letters: where do *a* and *b* stand, and
-# how far are they apart? Training has seen positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how
-# often does a network say *yes*? About half of the time would be right.
+# All three get worse, though not at the same pace. Why? Look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
+# In training there were positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how often does a network say
+# *yes*? About half of the time would be right.
 
 # %% tags=["skip-grading"]
 ids, a_first = letter_sentences(8000, 24, np.random.default_rng(7))
@@ -1024,17 +1019,17 @@ for kind in ("sinusoidal", "learned", "rotary"):
     print(f"{kind:12}{shares}{yes.float().mean():12.1%}")
 
 # %% [markdown]
-# - **Learned and sinusoidal:** as long as both letters stand on positions known from training, nearly all is well. Beyond, the
-#   table still holds the random numbers it started with. The waves do go on; but a formula that continues does not make a network
-#   that does. What it has learned about 12 positions says something about all others too, and that is wrong, even more often than
-#   a coin would be: look at the column *neither*.
-# - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What
-#   is new to this network is the length itself: the same attention is shared among more letters, the average runs over more of
-#   them, and in long sentences they outvote *a* and *b*. Then it says the same to nearly every sentence (last column).
-# - The **causal mask** alone comes off best, on this task.
+# - **Learned and sinusoidal:** as long as both letters are at positions known from training, nearly all is well. Beyond those, the table
+#   still holds the random numbers it started with. The waves do continue, but that does not mean that the network can use them. What it has
+#   learned about 12 positions also makes it say something about all others, and that is wrong even more often than a guess: look at the
+#   column *neither*.
+# - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What is new to
+#   this network is the length itself: the same attention is shared among more letters, the average is over more of them, and in long
+#   sentences they outvote *a* and *b*. Then it gives the same answer for nearly every sentence (last column).
+# - The **causal mask** alone does best on this task.
 #
-# The digits depend on the seed (change it and see: on long sentences they move by ten points and more) and on the task. What
-# stays is that positions which *can* be computed for any length do not make a network that works at any length. Models that read
+# The exact numbers depend on the seed (change it and see: on long sentences they move by ten points or more) and on the task. The general
+# lesson is that positions that *can* be computed for any length do not make a network that works at any length. Models that read
 # long texts are trained on long texts, and rotary angles are often rescaled before that (Chen et al. 2023, *position
 # interpolation*).
 #
@@ -1043,18 +1038,18 @@ for kind in ("sinusoidal", "learned", "rotary"):
 # | what you see | likely cause |
 # |---|---|
 # | angles nearly 0 from the third feature on | exponent not divided by d_model, or parentheses missing |
-# | even features right, odd ones slightly off | `/` for `//`: k / 2 instead of k // 2 |
+# | even features right, odd ones slightly off | `/` instead of `//`: k / 2 instead of k // 2 |
 # | the last waves are far too fast | base 1000, or the factor 2 missing in the exponent |
 # | every second row looks wrong | sine and cosine alternate along the positions, not along the features |
 # | row 0 is 1, 0, 1, 0 | sine and cosine swapped |
-# | odd features lie between 0.5 and 1 | the cosine of a sine: the angles were overwritten |
+# | odd features are between 0.5 and 1 | the cosine of a sine: the angles were overwritten |
 # | M moves the encoding backwards | the minus in the wrong corner |
-# | right for one sentence, an error for a batch | `len(x)` or `shape[0]` taken for the number of positions |
-# | the model reads every sentence of a batch differently | positions chosen by the place in the batch |
-# | the positions do not train | a plain tensor, or `.detach()`: no `nn.Parameter` |
+# | right for one sentence, an error for a batch | `len(x)` or `shape[0]` used as the number of positions |
+# | the model reads every sentence of a batch differently | positions taken from the place in the batch |
+# | the positions do not train | a plain tensor, or `.detach()`, instead of an `nn.Parameter` |
 # | `index out of range in self` | a sequence longer than the table |
-# | loaded weights give nonsense, all shapes fit | pairs (2i, 2i+1) against (i, i + d_k/2) |
-# | chance on anything that depends on order | positions forgotten, or added after the attention |
+# | loaded weights give nonsense, all shapes fit | pairs (2i, 2i+1) instead of (i, i + d_k/2), or the reverse |
+# | no better than chance on anything that depends on order | positions forgotten, or added after the attention |
 #
 # ## Review quiz
 
@@ -1067,14 +1062,14 @@ quiz("positional_encoding")
 # ## Going further
 #
 # - **Nothing but the distance.** Shaw et al. (2018) and T5 (Raffel et al. 2020) add a learned number for each distance to the
-#   scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one
-#   line, and sees no difference between left and right. What does that do to "a before b"?
+#   scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
+#   makes no difference between left and right. What does that do to "a before b"?
 # - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again.
 #   Which half does this task need?
-# - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it
-#   better at once, or only after some more training?
+# - **Longer texts.** Divide the positions by 2 in the rotary classifier and test on 24 letters (position interpolation). Is it better at
+#   once, or only after more training?
 # - **Several heads.** Lab 03 gives each head its own subspace; rotary embeddings are then applied in each head, with
 #   $d_k = d_{model} / heads$. Lab 05 puts your encoding under a whole Transformer.
-# - Vaswani et al. (2017), sections 3.4 and 3.5, and Su et al. (2021), section 3, are short and now readable for you.
+# - Vaswani et al. (2017), sections 3.4 and 3.5, and Su et al. (2021), section 3, are short, and you can now read them.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
