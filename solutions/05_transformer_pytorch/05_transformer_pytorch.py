@@ -14,16 +14,16 @@
 # %% [markdown]
 # # Lab 05: the Transformer, in PyTorch
 #
-# *Jane visite l'Afrique en septembre.* In lab 02 you computed what *l'Afrique* means in this sentence. Now you build the whole
-# machine around it: the encoder-decoder **Transformer** of Vaswani et al. (2017), layer by layer. Then you train it, here, on
-# this computer, and it translates: *Jane visits Africa in September.* Not only this sentence: any of the many that its grammar
-# can make, most of which it has never seen.
+# *Jane visite l'Afrique en septembre.* In lab 02 you computed what *l'Afrique* means in this sentence. Now you build the whole machine
+# around it: the encoder-decoder **Transformer** of Vaswani et al. (2017), layer by layer. Then you train it, here, on this computer, and it
+# translates: *Jane visits Africa in September.* And not just this sentence, but any of the many that its grammar can make, most of which it
+# has never seen.
 #
 # **After this lab you can**
 #
 # - say what encoder and decoder do, and write every layer of both;
 # - say what residual connections and LayerNorm are for, and show it with a measurement;
-# - put three masks in their right places, and find out when one is missing;
+# - put three masks in the right places, and notice when one is missing;
 # - train with teacher forcing, label smoothing and warm-up, and say what each of them does;
 # - write translations with greedy search and with beam search, and measure how good they are.
 #
@@ -62,21 +62,21 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # %% [markdown]
 # ## 1. A translator in two halves
 #
-# Translate word by word, and you fail at once. *l'Afrique* is two French words and one English one; the adjective changes its
-# place (*une voiture rouge*, *a red car*); and *n'aime plus* becomes *no longer loves*. A translator has to read the whole
+# If you translate word by word, you fail at once. *l'Afrique* is two French words and one English one; the adjective changes places (*une
+# voiture rouge*, *a red car*); and *n'aime plus* becomes *no longer loves*. A translator has to read the whole
 # sentence first. So the model has two halves:
 #
-# - The **encoder** reads the French sentence, all of it at once, and turns each word into a vector that knows its company. These
-#   vectors are called the **memory**.
+# - The **encoder** reads the whole French sentence at once, and turns each word into a vector that reflects its context. These vectors are
+#   called the **memory**.
 # - The **decoder** writes the English sentence, one word at a time. Before each word it looks at what it has written so far, and
 #   at the memory.
 #
-# Lab 01 did the same with recurrent networks. The difference is inside: there is no recurrence any more, only attention,
-# and small networks that treat each word by itself. (It is no convolutional network with attention added, as one reads
-# sometimes: there is no convolution in it. It shares with them that all positions are computed at once.)
+# Lab 01 did the same with recurrent networks. The difference is inside: there is no recurrence any more, only attention, and small networks
+# that process each word separately. (It is not a convolutional network with attention added, as you sometimes read: there is no convolution
+# in it. What the two have in common is that all positions are computed at once.)
 #
-# The data comes from a grammar that writes French and English together, so that every translation is right. Some words never
-# meet in training (a certain verb and a certain country, say): sentences that join them come last, as the hardest test.
+# The data comes from a grammar that writes French and English together, so that every translation is right. Some words never appear
+# together in training (a certain verb and a certain country, say): sentences that combine them come last, as the hardest test.
 
 # %% tags=["skip-grading"]
 from course_utils.data.pairs import split_pairs
@@ -94,11 +94,11 @@ jane = french.encode(splits.test[0].source)
 print("ids:", jane, " tokens:", french.tokens(jane))
 
 # %% [markdown]
-# A sentence becomes a list of **ids**, one for each word or mark, with `<eos>` (end of sentence, id 2) at its end. Id 0 is padding,
-# and id 1, `<bos>`, says *begin*: you will need it soon.
+# A sentence becomes a list of **ids**, one for each word or punctuation mark, with `<eos>` (end of sentence, id 2) at the end. Id 0 is
+# padding, and id 1, `<bos>`, means *begin*: you will need it soon.
 #
-# Names, before you start. Papers and libraries use different ones for the same sizes. The classes here take those of a well-known
-# online assignment, and lab 06 takes them, too:
+# A note on names before you start. Papers and libraries use different names for the same sizes. The classes here use those of a well-known
+# online assignment, and so does lab 06:
 #
 # | here | paper | what it is |
 # |---|---|---|
@@ -111,8 +111,8 @@ print("ids:", jane, " tokens:", french.tokens(jane))
 #
 # ### LayerNorm
 #
-# Layers add up things, and sums grow. **Layer normalisation** (Ba et al. 2016) brings every word's vector back to a known size: subtract
-# its mean, divide by its standard deviation, then stretch and move each feature by two learned vectors, γ and β:
+# Layers add things up, and sums grow. **Layer normalisation** (Ba et al. 2016) brings every word's vector back to a known size: subtract
+# its mean, divide by its standard deviation, then scale and shift each feature by two learned vectors, γ and β:
 #
 # $$\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 # \qquad \mu = \frac{1}{d}\sum_i x_i \qquad \sigma^2 = \frac{1}{d}\sum_i (x_i - \mu)^2$$
@@ -129,8 +129,8 @@ print("normalised:", [round((feature - mean) / math.sqrt(variance), 3) for featu
 # %% [markdown]
 # ### Exercise 1: `layer_norm`
 #
-# Each word by itself, over its own features: the last axis. Neither the other words nor the other sentences of the batch play a part (that
-# is what tells it from batch normalisation).
+# Normalise each word separately, over its own features: the last axis. Neither the other words nor the other sentences of the batch play a
+# part (that is the difference from batch normalisation).
 
 # %% nbgrader={"grade": false, "grade_id": "layer_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
@@ -139,7 +139,7 @@ def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: fl
     Args:
         x: (..., features).
         gamma, beta: (features,), the learned scale and offset.
-        eps: is added to the variance, so that nothing is ever divided by 0.
+        eps: added to the variance, so that nothing is ever divided by 0.
 
     Returns:
         (..., features). The variance is the mean of the squared distances from the mean: divided by d, not by d - 1.
@@ -149,7 +149,7 @@ def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: fl
     mean = x.mean(dim=-1, keepdim=True)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)
     ### END SOLUTION
-    # 2. Normalise, then scale and move.
+    # 2. Normalise, then scale and shift.
     ### BEGIN SOLUTION
     return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
     ### END SOLUTION
@@ -157,12 +157,11 @@ def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: fl
 # %% [markdown]
 # <details><summary>Hint 1: the shapes do not fit</summary>
 #
-# `x.mean(dim=-1)` drops the axis that it averages over. `keepdim=True` leaves it there, with length 1, so that the result broadcasts
-# against `x`.
+# `x.mean(dim=-1)` drops the axis that it averages over. `keepdim=True` keeps it, with length 1, so that the result broadcasts against `x`.
 # </details>
 # <details><summary>Hint 2: nearly right, a little too small</summary>
 #
-# PyTorch's `var` divides by $d - 1$ unless it is told otherwise: look for `correction` in its documentation.
+# PyTorch's `var` divides by $d - 1$ unless you tell it otherwise: look for `correction` in its documentation.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_layer_norm", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -171,23 +170,23 @@ from course_utils import check
 check("transformer_pytorch.layer_norm")
 
 # %% [markdown]
-# PyTorch has the same as a layer, `nn.LayerNorm`, with γ as its `weight` and β as its `bias`. From here on you use that.
+# PyTorch has this as a layer, `nn.LayerNorm`, with γ as its `weight` and β as its `bias`. From here on you use that.
 #
 # ### Exercise 2: `FeedForward`
 #
-# Attention moves information *between* words. What each word makes of it is the business of a small network that sees one word at a
-# time, the same for all positions (Vaswani et al. 2017, equation 2):
+# Attention moves information *between* words. Each word then processes it in a small network that sees one word at a time and is the same
+# for all positions (Vaswani et al. 2017, equation 2):
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
 #
-# The check sets the weights itself, so it has to find them: by the names that the docstring gives. It is the same in all exercises that
+# The check sets the weights itself, so it has to find them by the names given in the docstring. The same holds for all exercises that
 # follow.
 
 # %% nbgrader={"grade": false, "grade_id": "FeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class FeedForward(nn.Module):
     """Position-wise feed-forward network (Vaswani et al. 2017, equation 2), without residual connection and dropout.
 
-    Its parameters are those of two layers `nn.Linear`: `linear1`, from embedding_dim to fully_connected_dim, and
+    Its parameters are those of two `nn.Linear` layers: `linear1`, from embedding_dim to fully_connected_dim, and
     `linear2`, back again.
     """
 
@@ -207,18 +206,18 @@ class FeedForward(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: how does a linear layer know its sizes?</summary>
 #
-# `nn.Linear(inputs, outputs)`: how many numbers come in for each word, and how many go out. The first layer leads from the narrow width
-# to the wide one. And the second? Each has its own $W$ and $b$ inside: there is no matrix for you to write.
+# `nn.Linear(inputs, outputs)`: how many numbers come in for each word, and how many go out. The first layer goes from the narrow width to
+# the wide one. And the second? Each has its own $W$ and $b$ inside: there is no matrix for you to write.
 # </details>
-# <details><summary>Hint 2: what is max(0, ...) of a whole tensor?</summary>
+# <details><summary>Hint 2: how do I take max(0, ...) of a whole tensor?</summary>
 #
-# It has a name: the *rectified linear unit*, and PyTorch has it under the short form of that name, as a function and as a layer. Read equation 2
-# from the inside outwards: what is computed first, what comes next, what last?
+# This function is called the *rectified linear unit*, and PyTorch has it under the abbreviation of that name, as a function and as a layer. Read
+# equation 2 from the inside outwards: what is computed first, what next, what last?
 # </details>
 # <details><summary>Hint 3: the check finds no parameter linear1.weight</summary>
 #
-# It looks for the layers under the names `linear1` and `linear2`. They have to be attributes of the module (`self.`...), made in `__init__`;
-# `forward` only uses them.
+# It looks for the layers under the names `linear1` and `linear2`. They have to be attributes of the module (`self.`...), created in
+# `__init__`; `forward` only uses them.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_FeedForward", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -231,14 +230,14 @@ check("transformer_pytorch.FeedForward")
 #
 # ### Add & norm
 #
-# Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used bare. Its output is *added* to
+# Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used alone. Its output is *added* to
 # what went in (a **residual connection**, He et al. 2016), and the sum is normalised:
 #
 # $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
 #
-# Why both? Do not believe it: measure. Here are 24 encoder layers with random weights, once complete, once without the sum, once
-# without the LayerNorm, once without both. Watched are, on the way up, how large the vectors are and how much the words of a sentence
-# resemble each other (the mean cosine between two words); and, on the way down, how large a gradient arrives at each layer.
+# Why both? Measure it. Here are 24 encoder layers with random weights: complete, without the sum, without the LayerNorm, and without both.
+# On the way up, the cell records how large the vectors are and how similar the words of a sentence are to each other (the mean cosine
+# between two words); on the way down, how large a gradient reaches each layer.
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
@@ -268,21 +267,21 @@ titles = ["size of the vectors", "likeness of the words", "gradient that arrives
 panels = {title: {name: found[i] for name, found in measured.items()} for i, title in enumerate(titles)}
 show_figure(
     curves_over_depth(panels, log=[True, False, True]),
-    alt="Three panels over 24 layers. With sum and LayerNorm the vectors keep their size, the words grow alike slowly, and the "
+    alt="Three panels over 24 layers. With sum and LayerNorm the vectors keep their size, the words slowly become alike, and the "
     "gradient stays level. Without the sum all words are alike after two layers; without LayerNorm the size grows from "
     "layer to layer; with neither, the gradient falls by many orders of magnitude.",
 )
 
 # %% [markdown]
 # Without the sum, attention averages the words until they are all the same, after a layer or two (Dong et al. 2021 prove it): ten words
-# that say one thing. With the sum, a word keeps itself. LayerNorm holds the size, whatever the sub-layers do, and with it the
-# gradient. Take away both, and no gradient worth the name arrives at the lower layers.
+# that say one thing. With the sum, each word keeps its identity. LayerNorm keeps the size steady, whatever the sub-layers do, and with it
+# the gradient. Remove both, and practically no gradient reaches the lower layers.
 #
-# So when you read that *Transformers don't suffer from vanishing gradients*: the path between two **words** no longer grows with their
-# distance, that is true. The path through the **layers** is as long as ever, and it is this sum that keeps it open.
+# So when you read that *Transformers don't suffer from vanishing gradients*, remember: it is true that the path between two **words** no
+# longer grows with their distance. But the path through the **layers** is as long as ever, and it is this sum that keeps it open.
 #
-# Where should the LayerNorm stand? The paper puts it after the sum (**post-norm**). Most later models put it in front of the sub-layer and
-# leave the path of the sums free of it (**pre-norm**):
+# Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
+# off the residual path (**pre-norm**):
 #
 # $$\text{post-norm: } x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \qquad
 # \text{pre-norm: } x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$$
@@ -295,8 +294,8 @@ show_figure(
 class EncoderLayer(nn.Module):
     """A layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then the feed-forward network.
 
-    Each of the two has a LayerNorm of its own, norm1 and norm2. Dropout is applied to what a sub-layer gives, before x
-    is added; in evaluation mode nothing is dropped.
+    Each of the two has its own LayerNorm, norm1 and norm2. Dropout is applied to the output of a sub-layer, before x is added; in
+    evaluation mode nothing is dropped.
     """
 
     def __init__(
@@ -336,9 +335,8 @@ class EncoderLayer(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: it is right without dropout, and wrong with it</summary>
 #
-# `self.dropout` is a module: it knows whether the layer is in training or in evaluation. What goes through it is what a sub-layer
-# gives, before anything is added to it. The check uses dropout_rate=1: then in training each sub-layer's output is 0, and only the
-# path of the sums is left.
+# `self.dropout` is a module: it knows whether the layer is in training or evaluation mode. Apply it to the output of a sub-layer, before
+# anything is added. The check uses dropout_rate=1: then in training each sub-layer's output is 0, and only the residual path is left.
 # </details>
 # <details><summary>Hint 2: the check says that a LayerNorm is used twice, but my values look fine</summary>
 #
@@ -347,7 +345,7 @@ class EncoderLayer(nn.Module):
 # <details><summary>Hint 3: one case fails and I cannot see why</summary>
 #
 # `case = inputs_of("transformer_pytorch.EncoderLayer", case=1)` gives you its inputs: `case["config"]` for the constructor, `case["x"]` and
-# `case["mask"]` as arrays (`torch.from_numpy` makes tensors of them).
+# `case["mask"]` as arrays (`torch.from_numpy` turns them into tensors).
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_EncoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -358,12 +356,12 @@ check("transformer_pytorch.EncoderLayer")
 # %% [markdown]
 # ### Exercise 4: `Encoder`
 #
-# From ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the paper: it brings
-# the embeddings to the size of the positions); add the positions; dropout on the sum (section 5.4); then through the layers, one after the
-# other.
+# The encoder goes from ids to the memory. Look up each word's embedding and multiply it by $\sqrt{d_\mathrm{model}}$ (section 3.4 of the
+# paper: it brings the embeddings to the size of the positions); add the positions; apply dropout to the sum (section 5.4); then go through
+# the layers, one after the other.
 #
 # Most of the constructor is written already. The embeddings start with a spread of $1/\sqrt{d_\mathrm{model}}$, so that after the
-# multiplication it is 1. Positions are no parameters: `register_buffer` keeps them with the module, and out of the optimizer.
+# multiplication it is 1. Positions are not parameters: `register_buffer` keeps them in the module, but out of the optimizer.
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(nn.Module):
@@ -379,7 +377,7 @@ class Encoder(nn.Module):
         self.register_buffer("positions", sinusoidal_positions(max_len, embedding_dim), persistent=False)
         self.dropout = nn.Dropout(dropout_rate)
         self.norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps) if norm_first else nn.Identity()
-        # `self.layers`: the encoder layers, each with weights of its own, where PyTorch finds them.
+        # `self.layers`: the encoder layers, each with its own weights, where PyTorch finds them.
         ### BEGIN SOLUTION
         self.layers = nn.ModuleList(
             EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
@@ -389,7 +387,7 @@ class Encoder(nn.Module):
 
     def forward(self, source_ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len). Returns the memory, (batch, src_len, embedding_dim)."""
-        # 1. Embeddings, scaled; positions 0, 1, 2, ... (a row of self.positions each); dropout.
+        # 1. Embeddings, scaled; positions 0, 1, 2, ... (one row of self.positions each); dropout.
         ### BEGIN SOLUTION
         scale = math.sqrt(self.embedding.embedding_dim)
         x = self.dropout(scale * self.embedding(source_ids) + self.positions[: source_ids.shape[1]])
@@ -404,8 +402,8 @@ class Encoder(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: there is no parameter layers.0...</summary>
 #
-# A plain Python list hides its modules: PyTorch does not look inside. `nn.ModuleList` is a list that it looks into. And `[layer] * 2` is
-# one layer mentioned twice.
+# A plain Python list hides its modules: PyTorch does not look inside. It does look inside an `nn.ModuleList`. And `[layer] * 2` is the same
+# layer twice.
 # </details>
 # <details><summary>Hint 2: I get "The size of tensor a (7) must match the size of tensor b (11)"</summary>
 #
@@ -419,8 +417,8 @@ from course_utils import check
 check("transformer_pytorch.Encoder")
 
 # %% [markdown]
-# Try it: two sentences of different lengths in one batch. Without a mask the real words look at the padding, and *Je parle* means
-# something else as soon as a longer sentence stands beside it. With the mask it is the same sentence, alone or in company.
+# Try it with two sentences of different lengths in one batch. Without a mask the real words look at the padding, and *Je parle* means
+# something else as soon as there is a longer sentence in the batch. With the mask it is the same sentence, alone or in company.
 
 # %%
 torch.manual_seed(1)
@@ -445,14 +443,14 @@ with torch.no_grad():
 #
 # ### Exercise 5: `DecoderLayer`
 #
-# Two masks come in. Ask of each: whose keys does it speak about? In the pre-norm form only `x` is normalised; the memory is normalised
-# already, at the end of the encoder.
+# The layer takes two masks. Ask of each: whose keys is it about? In the pre-norm form only `x` is normalised; the memory has already been
+# normalised, at the end of the encoder.
 
 # %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderLayer(nn.Module):
     """A layer of the decoder (section 3.1): masked self-attention, cross-attention, feed-forward network.
 
-    norm1, norm2 and norm3 belong to them in this order. Dropout as in the encoder layer.
+    norm1, norm2 and norm3 belong to them, in this order. Dropout is as in the encoder layer.
     """
 
     def __init__(
@@ -506,7 +504,7 @@ class DecoderLayer(nn.Module):
 # <details><summary>Hint 1: where do I begin?</summary>
 #
 # With your EncoderLayer: its two sub-layers are the first and the last of these three. The one in the middle is new, and is wrapped in the
-# same way. Keep the weights that each attention gives as its second result: here they are returned, too.
+# same way. Keep the weights that each attention returns as its second result: this layer returns them, too.
 # </details>
 # <details><summary>Hint 2: the sizes of tensors do not match in the cross-attention</summary>
 #
@@ -515,8 +513,8 @@ class DecoderLayer(nn.Module):
 # </details>
 # <details><summary>Hint 3: post-norm is right, pre-norm is not</summary>
 #
-# Go through the three sub-layers, and ask of each: what goes in (a normalised copy of `x`, from the norm with its number), and what is it added
-# to (`x` as it was)? The memory is not touched.
+# Go through the three sub-layers, and ask of each: what goes in (a copy of `x`, normalised by the norm with the same number), and what is the
+# result added to (`x` as it was)? The memory is left alone.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -527,8 +525,8 @@ check("transformer_pytorch.DecoderLayer")
 # %% [markdown]
 # ### Exercise 6: `Decoder`
 #
-# The same as the encoder, with the memory for every layer, and one thing more: it keeps each layer's cross-attention. At the end of the lab
-# you look at them.
+# The decoder is like the encoder, but every layer gets the memory, and it keeps each layer's cross-attention weights. At the end of the lab
+# you will look at them.
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Decoder(nn.Module):
@@ -576,16 +574,15 @@ class Decoder(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: may I copy from the encoder?</summary>
 #
-# The first line, yes. Then look at what has another name here: the ids, the embedding that belongs to them, and how many words there are.
+# The first line, yes. Then look at what has a different name here: the ids, their embedding, and the number of words.
 # </details>
 # <details><summary>Hint 2: I keep getting a tuple where a tensor should be</summary>
 #
-# A decoder layer gives three things back. Which one does the next layer read? Which one is kept in the list? And which one does nobody need
-# here?
+# A decoder layer returns three things. Which one does the next layer read? Which one is kept in the list? And which one is not needed here?
 # </details>
 # <details><summary>Hint 3: right without masks, wrong with them</summary>
 #
-# Each layer takes both masks. In which order do they stand in your DecoderLayer's `forward`? Passing them by name is safe.
+# Each layer takes both masks. What order does your DecoderLayer's `forward` take them in? Passing them by name is safe.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -602,8 +599,8 @@ check("transformer_pytorch.Decoder")
 # | decoder's self-attention | English | English | English padding **and** the future |
 # | cross-attention | English | French | French padding |
 #
-# The last row is where most mistakes are made: the queries are English, but a mask is about keys. If both sentences happen to have the same
-# length, the wrong mask fits, and nobody is warned.
+# Most mistakes happen in the last row: the queries are English, but a mask is about keys. If both sentences happen to have the same length,
+# the wrong mask fits, and nothing warns you.
 #
 # ### Exercise 7: `make_masks`
 #
@@ -634,13 +631,13 @@ def make_masks(
 # %% [markdown]
 # <details><summary>Hint 1: new axes, and the triangle</summary>
 #
-# `ids[:, None, :]` puts an axis of length 1 in the middle. `torch.tril` keeps the lower triangle of a matrix, also of booleans; or compare
-# two `torch.arange`, one as a column and one as a row. `&` is *and* for boolean tensors, and it broadcasts.
+# `ids[:, None, :]` puts an axis of length 1 in the middle. `torch.tril` keeps the lower triangle of a matrix, even one of booleans; or
+# compare two `torch.arange`, one as a column and one as a row. `&` is *and* for boolean tensors, and it broadcasts.
 # </details>
 # <details><summary>Hint 2: which words of the target may be seen?</summary>
 #
 # Two conditions, and both must hold: the word is real (this depends on the sentence and on the column), and it is not later than the row (this is
-# the same for all sentences). Make a mask for each, look at both shapes, and let broadcasting join them.
+# the same for all sentences). Make a mask for each, look at both shapes, and let broadcasting combine them.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_make_masks", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -649,7 +646,8 @@ from course_utils import check
 check("transformer_pytorch.make_masks")
 
 # %% [markdown]
-# All masks of one real batch, Jane's sentence and a short one beside it. What the decoder reads begins with `<bos>` (section 7 says why).
+# Here are all the masks of one real batch: Jane's sentence and a short one. What the decoder reads begins with `<bos>` (section 7 says
+# why).
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import encode_batch
@@ -679,10 +677,10 @@ show_figure(
 # ### Exercise 8: `Transformer`
 #
 # Encoder, decoder, and one last linear layer that gives every English word a score at every position: the **logits**. There is no softmax
-# at the end: the loss wants logits. (And where you read that *the final softmax gives log-probabilities*: it gives probabilities;
-# log-softmax gives their logarithms.)
+# at the end: the loss takes logits. (You may read that *the final softmax gives log-probabilities*. It gives probabilities; log-softmax
+# gives their logarithms.)
 #
-# Which mask goes to whom? You know.
+# You know by now which mask goes where.
 
 # %% nbgrader={"grade": false, "grade_id": "Transformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Transformer(nn.Module):
@@ -708,8 +706,7 @@ class Transformer(nn.Module):
             source_ids: (batch, src_len). target_ids: (batch, tgt_len), what the decoder reads.
 
         Returns:
-            logits (batch, tgt_len, target_vocab_size), and the decoder's list of cross-attention weights. What comes
-            out at the target's padding is not looked at.
+            logits (batch, tgt_len, target_vocab_size), and the decoder's list of cross-attention weights. Results at the target's padding are ignored.
         """
         # 1. The masks, from the ids.
         ### BEGIN SOLUTION
@@ -727,19 +724,19 @@ class Transformer(nn.Module):
         return logits, cross_attention
 
 # %% [markdown]
-# <details><summary>Hint 1: which parts are there already?</summary>
+# <details><summary>Hint 1: which parts exist already?</summary>
 #
-# Four: your `make_masks`, and three attributes of this class. Follow a sentence through figure 1 of the paper, and write down for each part what it
-# takes and what it gives back: their docstrings say so.
+# Four: your `make_masks`, and three attributes of this class. Follow a sentence through figure 1 of the paper, and write down what each part takes
+# and what it returns: their docstrings tell you.
 # </details>
-# <details><summary>Hint 2: which mask goes to whom?</summary>
+# <details><summary>Hint 2: which mask goes where?</summary>
 #
 # There are three attentions and two masks: look at the table at the beginning of section 5. The encoder has one of the three, the decoder has two.
 # </details>
 # <details><summary>Hint 3: I get "linear(): argument 'input' must be Tensor, not tuple"</summary>
 #
-# The decoder gives two things back: its output, and the list of attention weights. Only one of them goes on to the logits; the other is returned as
-# it is.
+# The decoder returns two things: its output, and the list of attention weights. Only one of them is turned into logits; the other is returned as it
+# is.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Transformer", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -748,8 +745,8 @@ from course_utils import check
 check("transformer_pytorch.Transformer")
 
 # %% [markdown]
-# Complete. The paper's base model has six layers and a width of 512. Yours is smaller, so that it trains while you wait. Where are its
-# parameters?
+# Your Transformer is complete. The paper's base model has six layers and a width of 512. Yours is smaller, so that it trains while you
+# wait. Where are its parameters?
 
 # %% tags=["skip-grading"]
 CONFIG = {
@@ -776,7 +773,7 @@ print(f"{'in all':20}{parameters(model):>10,}")
 
 # %% [markdown]
 # And is it *the* Transformer? PyTorch has ready-made layers, `nn.TransformerEncoderLayer` and `nn.TransformerDecoderLayer`. The course has
-# put them together to a model of the same shape; it takes over your weights, and the two must agree, with padding and all. (PyTorch stacks
+# built a model of the same shape from them; it takes over your weights, and the two must agree, padding included. (PyTorch stacks
 # the matrices of query, key and value into one, and its padding masks are True where *blocked*.)
 
 # %% tags=["skip-grading"]
@@ -797,29 +794,30 @@ for norm_first in (False, True):
 # ### Teacher forcing and the shifted target
 #
 # When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after one wrong word all is
-# lost. So in training the decoder reads the **right** words, whatever it would have said itself: **teacher forcing**. And because of the
+# lost. So in training the decoder reads the **right** words, whatever it would have written itself. This is called **teacher forcing**. And
+# because of the
 # causal mask, one pass trains all positions of the sentence at once.
 #
 # One thing is essential: at each position the decoder reads the *previous* word and is asked for the next one. What it reads is the target
-# **shifted right** by one, behind `<bos>`.
+# **shifted right** by one, with `<bos>` at the front.
 #
 # ### Exercise 9: `shift_right`
 #
-# The labels have `<eos>` at their ends already. `<bos>` comes in front, everything moves on by one place, and the last column falls off.
-# (In a sentence that is shorter than others the decoder then reads its `<eos>`, too. That does no harm: the label there is padding, and
-# padding is not counted.) Jane's sentence:
+# The labels already end with `<eos>`. `<bos>` goes in front, everything moves one place to the right, and the last column drops off. (In
+# shorter sentences the decoder then reads the `<eos>`, too. That does no harm: the label there is padding, and padding is not counted.) For
+# Jane's sentence:
 
 # %% tags=["skip-grading"]
 labels = english.tokens(english.encode(splits.test[0].target))
 print("the decoder reads:  ", "".join(f"{token:>11}" for token in ["<bos>", *labels[:-1]]))
-print("and is to say:      ", "".join(f"{token:>11}" for token in labels))
+print("and should write:   ", "".join(f"{token:>11}" for token in labels))
 
 # %% nbgrader={"grade": false, "grade_id": "shift_right", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
-    """What the decoder reads in training: the labels, one position later, behind BOS.
+    """What the decoder reads in training: BOS, then the labels, one position later.
 
     Args:
-        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are left as they are.
+        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are not changed.
 
     Returns:
         (batch, tgt_len): a new tensor whose rows are bos_id and the labels without the last column.
@@ -837,12 +835,12 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
 # </details>
 # <details><summary>Hint 2: how do the two parts become one?</summary>
 #
-# `torch.cat` puts tensors side by side, along the axis that you name. Words stand side by side, sentences below each other: which axis is it here?
+# `torch.cat` joins tensors along the axis that you name. Words are side by side, sentences one below the other: which axis is it here?
 # </details>
 # <details><summary>Hint 3: my result has one column too many</summary>
 #
-# Something came in at the front, so something has to go: the last column. It belongs to nobody's input, because no word follows it. Slices can count from
-# the end.
+# Something was added at the front, so something has to go: the last column. It is never an input, because no word follows it. Slices can count from the
+# end.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_shift_right", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -857,18 +855,19 @@ check("transformer_pytorch.shift_right")
 #
 # $$\mathrm{loss} = -\sum_c q_c \log p_c$$
 #
-# Plain cross-entropy wants the right word with probability 1. That can never be reached: the logits would have to be infinite, and the
-# model is pushed to be ever more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with $\epsilon = 0.1$) wants
-# a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All others but one: **padding is no
+# Plain cross-entropy wants the right word to have probability 1. That can never be reached: the logits would have to be infinite, so the
+# model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with $\epsilon = 0.1$)
+# wants
+# a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All others but one: **padding is not a
 # word**, and gets nothing.
 #
 # $$q_c = \begin{cases} 1 - \epsilon & c \text{ is the label} \\ 0 & c \text{ is padding} \\ \epsilon / (V - 2) & \text{otherwise}\end{cases}$$
 #
-# with $V$ classes in the vocabulary. A batch is full of padding, and positions whose *label* is padding do not count: neither in the sum
-# nor in the number that it is divided by.
+# with $V$ classes in the vocabulary. A batch is full of padding, and positions whose *label* is padding do not count, neither in the sum
+# nor in the number it is divided by.
 #
-# Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last line that is printed is why
-# the loss of this lab never comes near 0: even a perfect model keeps the doubt that it was told to have.
+# Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last printed line explains why the
+# loss in this lab never comes near 0: even a perfect model keeps the doubt that it was told to have.
 
 # %%
 wanted = [0.0, 0.025, 0.025, 0.9, 0.025, 0.025]  # class 0 is padding; 0.1 is shared by four classes
@@ -877,7 +876,7 @@ for c, (q, p) in enumerate(zip(wanted, believed, strict=True)):
     print(f"class {c}: wanted {q:.3f}, believed {p:.2f}, contributes {-q * math.log(p):.4f}")
 print(f"loss {-sum(q * math.log(p) for q, p in zip(wanted, believed, strict=True)):.6f}")
 print(f"without smoothing {-math.log(0.5):.6f}")
-print(f"the least that smoothing allows {-sum(q * math.log(q) for q in wanted if q):.6f}")
+print(f"the lowest that smoothing allows {-sum(q * math.log(q) for q in wanted if q):.6f}")
 
 # %% nbgrader={"grade": false, "grade_id": "label_smoothed_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def label_smoothed_loss(
@@ -892,10 +891,10 @@ def label_smoothed_loss(
 
     Args:
         logits: (batch, tgt_len, V); they may be large.
-        labels: (batch, tgt_len). Positions with the label pad_id count for nothing.
+        labels: (batch, tgt_len). Positions with the label pad_id do not count.
 
     Returns:
-        a tensor with one number: the sum of the losses of all real positions, divided by how many they are.
+        a tensor with one number: the sum of the losses of all real positions, divided by their number.
     """
     # 1. What the model believes: log-probabilities, (batch, tgt_len, V).
     ### BEGIN SOLUTION
@@ -917,13 +916,13 @@ def label_smoothed_loss(
 # %% [markdown]
 # <details><summary>Hint 1: wanted probabilities for all positions at once</summary>
 #
-# Start with a tensor full of the small share, then put in what is special: the padding's column, and the label's place in each row.
-# `tensor.scatter(-1, index, value)` writes a value at the places that an index of shape (batch, tgt_len, 1) names. Or do without: the sum
-# over all classes can be split into the label's term, and the sum of all log-probabilities without two of them.
+# Start with a tensor full of the small share, then set the special entries: the padding's column, and the label's place in each row.
+# `tensor.scatter(-1, index, value)` writes a value at the places given by an index of shape (batch, tgt_len, 1). Or do without it: the sum
+# over all classes can be split into the label's term and the sum of all log-probabilities except two.
 # </details>
 # <details><summary>Hint 2: inf or nan for large logits</summary>
 #
-# `log(softmax(x))` rounds small probabilities to 0, whose logarithm is -inf. `log_softmax` never makes that 0.
+# `log(softmax(x))` rounds small probabilities to 0, whose logarithm is -inf. `log_softmax` avoids that 0.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_label_smoothed_loss", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -932,19 +931,19 @@ from course_utils import check
 check("transformer_pytorch.label_smoothed_loss")
 
 # %% [markdown]
-# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` is a slightly different thing. It shares $\epsilon$ among *all* classes,
-# the label and the padding included.
+# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` does something slightly different. It shares $\epsilon$ among *all*
+# classes, including the label and the padding.
 #
 # ### Exercise 11: `warmup_schedule`
 #
-# At the start the weights are random, and Adam has seen few gradients: large steps do harm. So the learning rate starts small, grows for
-# some steps, and then falls slowly (equation 3 of the paper, with a factor in front for models of other sizes):
+# At the start the weights are random and Adam has seen few gradients, so large steps do harm. That is why the learning rate starts small,
+# grows for some steps, and then falls slowly (equation 3 of the paper, with an extra factor for models of other sizes):
 #
 # $$\mathrm{rate} = \text{factor} \cdot d_\mathrm{model}^{-0.5} \cdot \min\left(\mathrm{step}^{-0.5},\; \mathrm{step} \cdot \mathrm{warmup}^{-1.5}\right)$$
 
 # %% nbgrader={"grade": false, "grade_id": "warmup_schedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def warmup_schedule(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """The learning rate of a step, counted from 1 (Vaswani et al. 2017, equation 3, times factor)."""
+    """The learning rate for a step, counted from 1 (Vaswani et al. 2017, equation 3, times factor)."""
     ### BEGIN SOLUTION
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
     ### END SOLUTION
@@ -952,12 +951,12 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int, factor: float = 
 # %% [markdown]
 # <details><summary>Hint 1: how do I write these powers?</summary>
 #
-# `a ** b`, and the exponent may be negative and a fraction: $4^{-0.5} = 1/\sqrt{4} = 0.5$. Python's own `min` takes two numbers.
+# `a ** b`, and the exponent may be negative or a fraction: $4^{-0.5} = 1/\sqrt{4} = 0.5$. Python's own `min` takes two numbers.
 # </details>
 # <details><summary>Hint 2: is my curve right?</summary>
 #
-# Try two steps on paper, with warmup 4. At step 4 the terms of the minimum are $4^{-0.5} = 0.5$ and $4 \cdot 4^{-1.5} = 0.5$: equal, this is the peak.
-# At step 1 they are 1 and 0.125. Which of the two counts?
+# Try two steps on paper, with warmup 4. At step 4 the terms of the minimum are $4^{-0.5} = 0.5$ and $4 \cdot 4^{-1.5} = 0.5$: they are equal, so this
+# is the peak. At step 1 they are 1 and 0.125. Which of the two counts?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_warmup_schedule", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -982,7 +981,7 @@ show_figure(
 # %% [markdown]
 # ### Exercise 12: `train_step`
 #
-# Everything comes together: forward, loss, gradients, update. The model may be any that is called like your Transformer.
+# Now everything comes together: forward, loss, gradients, update. The model may be any that is called like your Transformer.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -1026,15 +1025,16 @@ def train_step(
 # %% [markdown]
 # <details><summary>Hint 1: the first step is right, the second is not</summary>
 #
-# `backward` adds to the gradients that are there already. Clear them before, not after.
+# `backward` adds to the existing gradients. Clear them before, not after.
 # </details>
 # <details><summary>Hint 2: what does the decoder read, and what is the loss compared with?</summary>
 #
-# It reads the labels one place later, and the loss compares its logits with the labels as they are. You have written a function for each of the two.
+# It reads the labels shifted by one place, and the loss compares its logits with the labels as they are. You have written a function for each of the
+# two.
 # </details>
 # <details><summary>Hint 3: the learning rate is not what was asked for</summary>
 #
-# An optimizer keeps its parameters in groups, `optimizer.param_groups`, and each group is a dict with a rate of its own. Set it in all of them,
+# An optimizer keeps its parameters in groups, `optimizer.param_groups`, and each group is a dict with its own rate. Set it in all of them,
 # before the update.
 # </details>
 
@@ -1046,13 +1046,14 @@ check("transformer_pytorch.train_step")
 # %% [markdown]
 # ## 8. Writing a sentence
 #
-# Now without a teacher. The decoder gets `<bos>`, and says how probable each word is as the next one. **Greedy search** takes the most
-# probable, puts it behind what is there, and asks again, until the model says `<eos>`.
+# Now the model works without a teacher. The decoder gets `<bos>` and says how probable each word is as the next one. **Greedy search**
+# takes the most probable word, appends it, and asks again, until the model says `<eos>`.
 #
 # ### Exercise 13: `greedy_decode`
 #
-# A whole batch at once, and its sentences end at different steps. One that has ended is filled up with padding; when all have ended, stop.
-# The check hands in a *scripted* model: it is called like yours, but what it wants to say is known, so there is only one right answer.
+# Translate a whole batch at once; its sentences end at different steps. A sentence that has ended is filled up with padding; when all have
+# ended, stop. The check passes in a *scripted* model: it is called like yours, but its output is fixed in advance, so there is only one
+# right answer.
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @torch.no_grad()
@@ -1062,10 +1063,10 @@ def greedy_decode(
     """Translates a batch, taking the most probable next word at every step.
 
     Args:
-        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention); the logits at position i
-            are about the word that follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
+        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention); the logits at position i are for the word that
+        follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
         source_ids: (batch, src_len).
-        max_len: a sentence has at most so many words; one that has not ended by then is cut off.
+        max_len: the most words a sentence may have; one that has not ended by then is cut off.
 
     Returns:
         (batch, length), length at most max_len: the words of each sentence, without BOS and EOS, then pad_id. The
@@ -1079,7 +1080,7 @@ def greedy_decode(
         logits, _ = model(source_ids, target_ids)
         next_word = logits[:, -1].argmax(dim=-1)
         ### END SOLUTION
-        # 2. Which sentences have ended? They get padding. Put the words behind the others, and stop if all have ended.
+        # 2. Which sentences have ended? They get padding. Append the words, and stop if all have ended.
         ### BEGIN SOLUTION
         ended = ended | (next_word == eos_id)
         next_word = torch.where(ended, pad_id, next_word)
@@ -1092,13 +1093,13 @@ def greedy_decode(
 # %% [markdown]
 # <details><summary>Hint 1: every word is the first one</summary>
 #
-# The logits have a row for each word that you put in. The one about the next word is the last row; the first row is about what follows
-# `<bos>`, at every step.
+# The logits have a row for each word that you put in. The last row is about the next word; the first row is about what follows `<bos>`, at
+# every step.
 # </details>
 # <details><summary>Hint 2: a sentence goes on after its end</summary>
 #
-# `ended` has to remember: once True for a sentence, it stays True. Join what it was with what is new now; `torch.where` then chooses between padding
-# and the word.
+# `ended` has to remember: once True for a sentence, it stays True. Combine its old value with what has ended in this step; `torch.where` then
+# chooses between padding and the word.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -1109,18 +1110,18 @@ check("transformer_pytorch.greedy_decode")
 # %% [markdown]
 # ### Training
 #
-# You have all the parts. The model is trained for a fixed number of steps; from time to time it translates 300 sentences for validation,
-# and the share of those that are right to the last letter is shown (**exact match**). Before training, and after:
+# You have all the parts. The model is trained for a fixed number of steps; from time to time it translates 300 validation sentences, and
+# the cell shows the share that are right to the last letter (**exact match**). First before training, then after:
 #
 # If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model, and the
-# comparisons of section 9 are left out.
+# comparisons of section 9 are skipped.
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import batches
 from course_utils.models.translator import load_weights, save_weights
 from course_utils.training import corpus_bleu, exact_match, fit
 
-RUN_TRAINING = True  # False: take the weights that come with the course
+RUN_TRAINING = True  # False: use the weights that come with the course
 STEPS, WARMUP, FACTOR = 1200, 200, 0.4
 
 
@@ -1141,7 +1142,7 @@ def score(model: nn.Module, pairs) -> float:
 
 # %% tags=["skip-grading"]
 def endless_batches():
-    """Epoch after epoch, each in another order."""
+    """Epoch after epoch, each in a different order."""
     for epoch in range(1_000):
         yield from batches(splits.train, french, english, batch_size=64, seed=epoch)
 
@@ -1162,7 +1163,7 @@ def train(model: nn.Module, name: str, schedule=schedule, evaluate: bool = True,
     return fit(step, endless_batches(), name=name, evaluate=validate, evaluate_every=300, **budget)
 
 # %% tags=["skip-grading"]
-print("before:", translate_all(model, [splits.test[0].source])[0] or "(it says nothing)")
+print("before:", translate_all(model, [splits.test[0].source])[0] or "(it writes nothing)")
 history = None
 if RUN_TRAINING:
     history = train(model, "Transformer", steps=STEPS)
@@ -1195,10 +1196,11 @@ for name, pairs in sets.items():
     print(f"{name} ({len(pairs)}): {scores}")
 
 # %% [markdown]
-# The second line is the harder test: each of its sentences joins two words that never met in training. The model has learned what a verb
+# The second line is the harder test: each of its sentences combines two words that never appeared together in training. The model has
+# learned what a verb
 # does and what a country is called, not a list of pairs.
 #
-# And what does it get wrong? Numbers hide that; look at the sentences.
+# And what does it get wrong? The numbers hide that; look at the sentences.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.training import failure_gallery
@@ -1208,25 +1210,25 @@ for name, pairs in sets.items():
     failure_gallery([pair.source for pair in pairs], [pair.target for pair in pairs], written[name])
 
 # %% [markdown]
-# Look for patterns. Are the wrong ones long? Is a small word lost, or a clause? Has an adjective gone to the wrong noun, or been said
-# twice? A translation that is wrong in one word counts as wrong here; whether it is a bad translation is another question, and BLEU gives
-# part of the answer.
+# Look for patterns. Are the wrong ones long? Is a small word missing, or a clause? Has an adjective gone to the wrong noun, or been written
+# twice? A translation with one wrong word counts as wrong here; whether it is a bad translation is another question, and BLEU gives part of
+# the answer.
 #
 # ### Exercise 14: `beam_search`
 #
 # Greedy search takes the best word *now*. The best sentence may begin with the second-best word. **Beam search** keeps several beginnings,
 # called hypotheses, and lets them compete.
 #
-# Compete by what? By the probability of the whole sentence, the product of its words' probabilities; as logarithms, a sum. But each further
-# word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is nearly certain. So the sum is
-# divided by a power of the length (Wu et al. 2016 use a similar form):
+# What do they compete on? The probability of the whole sentence: the product of its words' probabilities, or the sum of their logarithms. But
+# each extra word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is nearly certain. So
+# the sum is divided by a power of the length (Wu et al. 2016 use a similar form):
 #
 # $$\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_t \log p(y_t \mid y_{<t}, x)$$
 #
 # With $\alpha = 0$ sums are compared, with $\alpha = 1$ means. Below are two hypotheses with numbers: the product prefers the short one,
 # the mean the long one.
 #
-# Write the search as the docstring describes it. It is the longest function of the lab; the loop around it is there already.
+# Write the search as the docstring describes it. It is the longest function in the lab; the loop around it is already there.
 
 # %%
 short, long = [0.45, 0.5], [0.4, 0.8, 0.8, 0.85]  # the probabilities of their words, EOS included
@@ -1252,7 +1254,7 @@ def beam_search(
     Args:
         model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention), as in greedy_decode.
         source_ids: (1, src_len).
-        max_len: a hypothesis has at most so many words, EOS included.
+        max_len: the most words a hypothesis may have, EOS included.
 
     Returns:
         ids (length,): the words without BOS and EOS; and their score.
@@ -1265,7 +1267,7 @@ def beam_search(
 
     beam: list[tuple[list[int], float]] = [([], 0.0)]  # (words, sum of their log-probabilities), the best one first
     for _ in range(max_len):
-        # 1. Hypotheses that have ended stay; the others get longer by each word of the vocabulary.
+        # 1. Hypotheses that have ended stay; the others are extended by each word of the vocabulary.
         ### BEGIN SOLUTION
         ended = [(words, total) for words, total in beam if words and words[-1] == eos_id]
         running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]
@@ -1280,7 +1282,7 @@ def beam_search(
             for word, log_prob in enumerate(row)
         ]
         ### END SOLUTION
-        # 2. The best of all these are the new beam.
+        # 2. The best of all these form the new beam.
         ### BEGIN SOLUTION
         beam = sorted(candidates, key=lambda hypothesis: score(*hypothesis), reverse=True)[:beam_size]
         ### END SOLUTION
@@ -1290,8 +1292,8 @@ def beam_search(
 # %% [markdown]
 # <details><summary>Hint 1: how do I organise the candidates?</summary>
 #
-# Go through the beam. Put a hypothesis that has ended into a list as it is. Ask the model about the others (one by one, or all in one
-# batch: they are all equally long), and put each of their continuations into the same list, with the sum of its log-probabilities. Then
+# Go through the beam. Put each hypothesis that has ended into a list as it is. Ask the model about the others (one by one, or all in one
+# batch: they are all the same length), and put each of their continuations into the same list, with the sum of its log-probabilities. Then
 # sort.
 # </details>
 # <details><summary>Hint 2: my scores are above 0</summary>
@@ -1323,18 +1325,18 @@ for name, group in groups.items():
             print(f"    {pair.source}\n        greedy: {guess}\n        beam:   {words}")
 
 # %% [markdown]
-# Where greedy search is right, the beam hardly ever disagrees. And where it is wrong, the beam finds another sentence only if the model has
-# doubts: if it is sure of its mistake, no search helps. Every sentence of this grammar has one right translation. Beam search pays where
-# much is open: long sentences, rare words, real text. And it costs: four hypotheses are four times the work.
+# Where greedy search is right, the beam hardly ever disagrees. Where it is wrong, the beam finds another sentence only if the model has
+# doubts: if it is sure of its mistake, no search helps. Every sentence of this grammar has exactly one right translation. Beam search pays
+# off when there are many options: long sentences, rare words, real text. And it has a price: four hypotheses are four times the work.
 
 # %% [markdown]
 # ## 9. Comparisons
 #
 # ### Against an LSTM of the same size
 #
-# Lab 01's kind of model, well made: an LSTM that reads in both directions, an LSTM that writes, and attention between them (Luong et al.
-# 2015). It has as many parameters as your Transformer, and learns with your `train_step`, from the same batches, with the same learning
-# rates, for as many seconds.
+# The rival is a good version of the model in lab 01: an LSTM that reads in both directions, an LSTM that writes, and attention between them
+# (Luong et al. 2015). It has about as many parameters as your Transformer, and learns with your `train_step` from the same batches, with
+# the same learning rates, for the same number of seconds.
 
 # %% tags=["skip-grading"]
 from course_utils.models.recurrent import RecurrentTranslator
@@ -1355,16 +1357,17 @@ if history:
         print(f"{name:24} Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
 
 # %% [markdown]
-# About equal. Is that a disappointment? Both models have what matters most here: attention from each English word to the French ones. And
-# on sentences of ten words an LSTM is at its best: no two words are far from each other, and little is lost when they are read one after
-# the other. What the Transformer is better at, this data does not ask for: long texts (lab 01 measured what distance does to a recurrent
-# network), many layers, and a computer that can do thousands of things at once, all positions of all sentences, where an LSTM has to wait for
-# the word before. If your two last lines differ by a point or two, do not read much into it: another seed moves them, too.
+# They are about equal. Is that a disappointment? Both models have what matters most here: attention from each English word to the French
+# ones. And on sentences of ten words an LSTM is at its best: no two words are far apart, and little is lost by reading them one after the
+# other. This data does not need what the Transformer is better at: long texts (lab 01 measured what distance does to a recurrent network),
+# many layers, and computers that can process thousands of things at once, all positions of all sentences, where an LSTM has to wait for the
+# previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
 #
 # ### Pre-norm or post-norm?
 #
-# Now the comparison from section 3. The difference shows in depth, so here are models of six layers, narrow ones, for a few steps each: both
-# forms with a long warm-up, and both with one of ten steps, which takes the learning rate up at once, and to a higher peak.
+# Now for the comparison promised in section 3. The difference shows in deep models, so here are narrow models with six layers, trained for a
+# few steps each: both forms with a long warm-up, and both with a warm-up of ten steps, which raises the learning rate at once and to a
+# higher peak.
 
 # %% tags=["skip-grading"]
 def deep_run(name: str, norm_first: bool, warmup: int, steps: int = 150):
@@ -1389,15 +1392,16 @@ if RUN_TRAINING:
     )
 
 # %% [markdown]
-# With the long warm-up both learn, side by side. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
-# Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead
-# astray; in pre-norm they are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are pre-norm:
-# they forgive more. (Not that they are better in the end: post-norm, where it can be trained, is often a little ahead; Liu et al. 2020.)
+# With the long warm-up both learn equally well. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
+# Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead in the
+# wrong direction; in pre-norm they are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
+# pre-norm: they are more forgiving. (They are not better in the end: where post-norm can be trained, it is often a little ahead; Liu et al.
+# 2020.)
 #
 # ## 10. The payoff: what did it look at?
 #
 # Nobody ever told the model which French word belongs to which English one. It had pairs of whole sentences, and a loss. Ask the decoder's
-# cross-attention where it looked, before each word that it wrote:
+# cross-attention where it looked before each word that it wrote:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.alignment import Alignment, alignment_heads
@@ -1424,15 +1428,16 @@ show_figure(
 )
 
 # %% [markdown]
-# Read a row from left to right: before it wrote *Africa*, where was it? At *Afrique*, and so on down the diagonal. The diagonal has a step
-# in it, at *l'*: English has no article there, so no word needed it. A dictionary has emerged, because the loss became smaller with it.
-# Heads may do the same work or share it, and one that has nothing to look for may rest on `<eos>`. Try
+# Read a row from left to right: before it wrote *Africa*, where was it looking? At *Afrique*, and so on down the diagonal. The diagonal has
+# a step at *l'*: English has no article there, so no word needed it. A dictionary has emerged because it made the loss smaller. Heads may
+# do the same work or divide it, and one that has nothing to look for may rest on `<eos>`. Try
 # `alignment_heads(alignment, layer=0)`, too.
 #
-# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. By the second layer, a French
-# position holds more than its own word.
+# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. By the second layer, each
+# French position contains more than its own word.
 #
-# Now you. Type French, with the words that the model knows; try an adjective, a negation, a question, another order. Where does it break?
+# Now it is your turn. Type French, using words that the model knows; try an adjective, a negation, a question, a different word order.
+# Where does it break?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.translate import translate_box
@@ -1451,8 +1456,8 @@ translate_box(
 # %% [markdown]
 # ### Keep it
 #
-# A trained model is its weights, and the sizes and vocabularies that give them their meaning. `save_weights` puts all of it into one file
-# (safetensors: numbers only, nothing that could be executed). Loading into another model must fail, and say why.
+# A trained model consists of its weights and of the sizes and vocabularies that give them meaning. `save_weights` puts all of this into one
+# file (safetensors: numbers only, nothing that could be executed). Loading it into a different model must fail, and say why.
 
 # %% tags=["skip-grading"]
 import tempfile
@@ -1476,18 +1481,18 @@ except WeightsMismatch as error:
 #
 # | what you see | likely cause |
 # |---|---|
-# | training is too good to be true, translations are nonsense | the future shows: no causal mask, or the target is not shifted |
+# | training is too good to be true, translations are nonsense | the model sees the future: no causal mask, or the target is not shifted |
 # | `The size of tensor a must match the size of tensor b` in the cross-attention | (memory, memory, x), or the target's mask: queries from x, keys, values and mask from the source |
 # | a translation depends on the other sentences in the batch | a padding mask is missing: in the encoder, or in the cross-attention |
-# | evaluation gives another result each time | dropout is on: `model.eval()`, and dropout as a module |
-# | the loss falls a little and stays | probabilities instead of logits; the learning rate; embeddings not scaled |
+# | evaluation gives a different result each time | dropout is on: `model.eval()`, and dropout as a module |
+# | the loss falls a little, then stays the same | probabilities instead of logits; the learning rate; embeddings not scaled |
 # | the loss explodes in the first steps | no warm-up, min and max swapped, steps counted from 0 |
 # | the loss depends on how much padding there is | padding is counted in the mean |
 # | the loss does not come near 0 | it cannot, with label smoothing |
 # | every translation is one word, again and again | the logits are read at position 0 |
-# | the translation is right and then goes on | EOS is not looked for, or was never among the labels |
+# | the translation is right but does not stop | the code does not look for EOS, or it was never among the labels |
 # | beam search gives very short sentences | sums are compared: no length penalty |
-# | the first layer learns, others do not | one layer mentioned several times, or a plain list of layers |
+# | the first layer learns, others do not | the same layer several times, or a plain list of layers |
 #
 # ## Review quiz
 
@@ -1499,7 +1504,7 @@ quiz("transformer_pytorch")
 # %% [markdown]
 # ## Going further
 #
-# - **Dates.** Nothing in your model knows about French. Give it dates in six ways of writing and their ISO form, letter by letter, and it
+# - **Dates.** Nothing in your model knows about French. Give it dates in six regional styles with their ISO form, letter by letter, and it
 #   learns those. Set `TRY_DATES = True` and wait two or three minutes.
 
 # %% tags=["skip-grading"]
@@ -1527,11 +1532,11 @@ if TRY_DATES:
     print(f"exact match {exact_match(read_dates(dates.test), [pair.target for pair in dates.test]):.1%}")
 
 # %% [markdown]
-# - **Speed.** `greedy_decode` reads the whole sentence again for every word. Keys and values of the words so far do not change: keep them
-#   (lab 08).
+# - **Speed.** `greedy_decode` rereads the whole sentence for every word. The keys and values of the words so far do not change, so you can
+#   keep them (lab 08).
 # - **More of the paper.** It shares one matrix between both embeddings and the final layer (section 3.4), and averages the weights of the
 #   last few checkpoints. Try both.
-# - **The same again, in Keras.** Lab 06 builds this model in the other framework, and your weights run in it.
+# - **The same again, in Keras.** Lab 06 builds this model in the other framework and runs your weights in it.
 # - Read: Vaswani et al. (2017), *Attention is all you need*, now from beginning to end; Rush (2018), *The annotated Transformer*; Xiong et
 #   al. (2020), *On layer normalization in the Transformer architecture*, on why post-norm needs its warm-up.
 #
