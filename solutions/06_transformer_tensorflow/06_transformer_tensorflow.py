@@ -16,16 +16,15 @@
 #
 # *Jane visite l'Afrique en septembre* becomes *Jane visits Africa in September* once more. Lab 05 built the encoder-decoder of
 # Vaswani et al. (2017) in PyTorch. Here you build the same model in **Keras 3 on TensorFlow**: the same parts, the same data, the
-# same numbers. In the end you pour the weights of the PyTorch model into yours, and both say the same, word by word.
+# same numbers. At the end you load the weights of the PyTorch model into yours, and both give the same translations, word by word.
 #
-# Why twice? Because a model is not its framework. What differs between the two labs is habit: who counts the inputs, who knows
-# that training is on, what a mask is called. What is equal is the Transformer. And half of the code that you will meet is written
-# in the other one.
+# Why twice? Because a model is not its framework. The two labs differ only in conventions: who counts the inputs, who knows that training is on, what
+# a mask is called. The Transformer is the same. And half of the code that you will come across is written in the other framework.
 #
 # **After this lab you can**
 #
 # - write a Transformer layer by layer as Keras layers, with the interfaces that many courses use;
-# - say what Keras does for you at a layer's first call, with `training`, and with an argument named `mask`, and where that bites;
+# - say what Keras does for you at a layer's first call, with `training`, and with an argument named `mask`, and where that causes trouble;
 # - mask a loss and an accuracy, and smooth labels, with exact numbers;
 # - write a training step by hand, and compile it with `tf.function`;
 # - save a model of your own classes, load it again, and notice when a file came back wrong;
@@ -53,11 +52,11 @@
 import os
 import warnings
 
-os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; said before it is imported
+os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
 
 from course_utils.quiet import without_startup_messages
 
-with without_startup_messages():  # TensorFlow reports on your processor
+with without_startup_messages():  # TensorFlow reports details of your processor
     import keras
     import tensorflow as tf
 
@@ -83,24 +82,24 @@ print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
 # | `num_layers` | $N$ | 6 |
 # | `dropout_rate` | $P_{drop}$ | 0.1 |
 #
-# And this is what the two frameworks call the same things. Come back to it when something behaves oddly.
+# And this is what the two frameworks call the same things. Come back to this table when something behaves oddly.
 #
 # | | PyTorch (lab 05) | Keras on TensorFlow (here) |
 # |---|---|---|
 # | a part of a model | `nn.Module`, its `forward` | `keras.layers.Layer`, its `call` |
-# | how wide is the input? | said in the constructor | found out at the first call |
+# | how wide is the input? | given in the constructor | found out at the first call |
 # | training or not | a state: `model.train()`, `model.eval()` | an argument: `model(x, training=True)` |
 # | a linear layer | `nn.Linear(in, out)`, weight (out, in) | `Dense(out)`, kernel (in, out) |
 # | several layers in a list | `nn.ModuleList` | an ordinary list |
 # | heads in the weights | columns of a (d_model, d_model) matrix | an axis: kernel (d_model, heads, head size) |
 # | a boolean mask | True = blocked in `nn.MultiheadAttention` | True = may attend in `attention_mask` |
-# | epsilon of LayerNorm, if you say nothing | 1e-5 | 1e-3 |
+# | default epsilon of LayerNorm | 1e-5 | 1e-3 |
 # | order of a loss | (logits, labels) | (labels, logits) |
 # | gradients | `loss.backward()`, then `zero_grad()` | `tf.GradientTape`, nothing to clear |
 # | compiled | eager, unless you ask | eager too, until `tf.function` |
 # | a trained model on disk | a state dict, as safetensors | a `.keras` file: configuration and weights |
 #
-# Three of Keras's habits are worth seeing before you start.
+# Three of Keras's conventions are worth seeing before you start.
 
 # %%
 x = np.ones((2, 3, 4), dtype="float32")
@@ -118,17 +117,18 @@ except ValueError as error:
     print("by position:   ", str(error).partition(".")[0])
 
 # %% [markdown]
-# 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has
-#    no weights that could be set or loaded; that returns in exercise 12.
-# 2. **`training` is an argument.** Keras hands it on to the layers inside by itself. You pass it on all the same: then it can be read.
-# 3. **Only tensors go by position.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop here with
+# 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has no weights
+#    to set or load; this matters again in exercise 12.
+# 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
+#    read.
+# 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
 #    this error.
 #
-# There is a fourth, and it is a trap. An argument that is called exactly `mask` means something to Keras: *which steps of this layer's input are
+# There is a fourth, and it is a trap. An argument that is called exactly `mask` has a special meaning for Keras: *which steps of this layer's input are
 # padding*. Ours says who may look at whom. Keras complains that your layer does not support masking; and if you say that it does
-# (`supports_masking = True`, as forums advise), it hangs our mask on the layer's output, where the next attention finds it and applies it once more, in its
-# own way. The name is worth keeping, because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to
-# hand nothing on; they are written for you.
+# (`supports_masking = True`, as forums advise), it attaches our mask to the layer's output, where the next attention finds it and applies it again, in its
+# own way. We keep the name because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to pass nothing on; they
+# are written for you.
 #
 # ## 2. What you are given: positions and masks
 #
@@ -136,7 +136,7 @@ except ValueError as error:
 
 # %%
 def create_padding_mask(token_ids, pad_id=0):
-    """(batch, len) ids -> (batch, 1, 1, len): True where a real token stands; for every head and every query."""
+    """(batch, len) ids -> (batch, 1, 1, len): True where there is a real token; for every head and every query."""
     return ops.not_equal(token_ids, pad_id)[:, None, None, :]
 
 
@@ -155,17 +155,16 @@ print((create_look_ahead_mask(tiny) & create_padding_mask(tiny))[1, 0].numpy().a
 print("positions: ", positional_encoding(11, 20).shape)
 
 # %% [markdown]
-# Why count with `cumsum`, and not `range`? A compiled function is traced once for sentences of *any* length, and then the length is not a
-# number that Python could know.
+# Why count with `cumsum` instead of `range`? A compiled function is traced once for sentences of *any* length, so Python cannot know the length.
 #
-# The four axes are (batch, heads, queries, keys), and axes of length 1 broadcast. Keras also takes (batch, queries, keys), as some
-# notebooks have it.
+# The four axes are (batch, heads, queries, keys), and axes of length 1 broadcast. Keras also accepts (batch, queries, keys), which some notebooks
+# use.
 #
 # ## 3. The encoder
 #
 # ### Exercise 1: `FullyConnected`
 #
-# The feed-forward network of section 3.3 of the paper, the same for each word:
+# This is the feed-forward network of section 3.3 of the paper, the same for each word:
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
 
@@ -174,7 +173,7 @@ def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
     """The position-wise feed-forward network (Vaswani et al. 2017, equation 2), with ReLU.
 
     Args:
-        embedding_dim: width of what comes in and goes out.
+        embedding_dim: width of the input and the output.
         fully_connected_dim: width in between.
 
     Returns:
@@ -191,7 +190,7 @@ def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
 # %% [markdown]
 # <details><summary>Hint: layers one after the other</summary>
 #
-# `keras.Sequential` takes a list of layers and is a layer itself. The ReLU can be said where the layer is made: look at the arguments of
+# `keras.Sequential` takes a list of layers and is a layer itself. You can specify the ReLU when you create the layer: look at the arguments of
 # `keras.layers.Dense`.
 # </details>
 
@@ -203,16 +202,17 @@ check("transformer_tensorflow.FullyConnected")
 # %% [markdown]
 # ### Exercise 2: `EncoderLayer`
 #
-# Two sub-layers, each wrapped in the same way: dropout on what the sub-layer gives, a **residual connection** around it, and a
-# **LayerNormalization**. The paper normalises the sum (*post-norm*); nearly everybody today normalises what goes in
-# (*pre-norm*), and `norm_first` chooses:
+# The layer has two sub-layers, each wrapped in the same way: dropout on the sub-layer's output, a **residual connection** around it, and a
+# **LayerNormalization**. The paper normalises the sum (*post-norm*); nearly everybody today normalises the input (*pre-norm*). `norm_first` chooses
+# between them:
 #
 # | form | one sub-layer |
 # |---|---|
 # | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
 # | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
 #
-# Attention is `keras.layers.MultiHeadAttention`, the equal of what you built in lab 03. Its `key_dim` is the size of **one** head. In the paper
+# For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of **one** head. In the
+# paper
 # that is embedding_dim / num_heads, and then the number of weights does not depend on the number of heads:
 
 # %%
@@ -229,9 +229,8 @@ for epsilon in (1e-3, 1e-6):
     print(f"LayerNormalization with epsilon {epsilon:g}: standard deviation {float(ops.std(normed)):.3f}")
 
 # %% [markdown]
-# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`): it works, and costs as many times more
-# as there are heads. The second table shows why `layernorm_eps` has to be handed on: Keras's own 1e-3 is a thousand times what the model was
-# designed with.
+# The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`): it works, but multiplies the cost by the number of
+# heads. The second table shows why `layernorm_eps` has to be passed on: Keras's default of 1e-3 is a thousand times what the model was designed with.
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class EncoderLayer(keras.layers.Layer):
@@ -241,7 +240,7 @@ class EncoderLayer(keras.layers.Layer):
     embedding_dim // num_heads), `ffn` (your FullyConnected), `layernorm1` and `layernorm2` (the
     LayerNormalization of the first and of the second sub-layer, with epsilon=layernorm_eps).
 
-    Dropout (a `keras.layers.Dropout`) acts on what a sub-layer gives, before it is added, and only if `training` is True;
+    Dropout (a `keras.layers.Dropout`) acts on the output of a sub-layer, before it is added, and only if `training` is True;
     not inside the attention.
 
     Call:
@@ -291,20 +290,20 @@ class EncoderLayer(keras.layers.Layer):
 # %% [markdown]
 # <details><summary>Hint 1: how is Keras's attention called?</summary>
 #
-# With the queries and then the **values**; the keys are a third argument, and are the values if you leave them out. `help(keras.layers.MultiHeadAttention)`
-# lists the rest; one of its arguments takes our mask as it is.
+# With the queries and then the **values**; the keys are a third argument, which defaults to the values. `help(keras.layers.MultiHeadAttention)` lists the
+# rest; one of its arguments takes our mask as it is.
 # </details>
 # <details><summary>Hint 2: what is added to what?</summary>
 #
-# A sub-layer's output is added to what that *wrapped sub-layer* began with: for the second one, that is the result of the first.
+# A sub-layer's output is added to the input of that *wrapped sub-layer*: for the second one, that is the result of the first.
 # </details>
 # <details><summary>Hint 3: pre-norm</summary>
 #
-# The norm moves from the sum to the way into the sub-layer. Queries, keys and values all come from the normalised x; what is *added* is x as it was.
+# The norm moves from the sum to the input of the sub-layer. Queries, keys and values all come from the normalised x; what is *added* is x as it was.
 # </details>
 # <details><summary>Hint 4: I get "there is a weight too many"</summary>
 #
-# The check sets every weight by the name of its part. A layer that stays unused, or has another name, is one too many.
+# The check sets every weight by the name of its part. A layer that is never used, or has a different name, is one too many.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_EncoderLayer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -313,7 +312,7 @@ from course_utils import check
 check("transformer_tensorflow.EncoderLayer")
 
 # %% [markdown]
-# A mask at work. The sentence has 6 words and 2 columns of padding; change what stands in the padding, and look which words notice.
+# Here is a mask at work. The sentence has 6 words and 2 columns of padding; change the content of the padding, and see which words notice.
 
 # %%
 layer = EncoderLayer(16, 4, 24)
@@ -326,15 +325,15 @@ for name, mask in {"no mask": None, "mask": real}.items():
     print(f"{name:8} change at each word: {moved}")
 
 # %% [markdown]
-# The padding itself still changes: it has a residual connection, too. Nobody looks at it, so that does not matter.
+# The padding itself still changes: it has a residual connection, too. No word looks at it, so that does not matter.
 #
 # ### Exercise 3: `Encoder`
 #
-# Ids become vectors (an embedding), are multiplied by $\sqrt{d_{model}}$ and get their positions added (sections 3.4 and 3.5); dropout on the sum; then
-# `num_layers` layers, one after the other. Why the root? Embeddings start small; the sinusoids have entries up
-# to 1 and would drown them.
+# Ids become vectors (an embedding), are multiplied by $\sqrt{d_{model}}$ and get their positions added (sections 3.4 and 3.5); then dropout is applied
+# to the sum, and `num_layers` layers follow, one after the other. Why the root? Embeddings start small; the sinusoids have entries up to 1 and would
+# drown them out.
 #
-# A pre-norm stack adds to $x$ again and again without ever normalising the sum, and so it needs one more LayerNormalization at its end.
+# A pre-norm stack adds to $x$ again and again without ever normalising the sum, so it needs one more LayerNormalization at the end.
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(keras.layers.Layer):
@@ -348,7 +347,7 @@ class Encoder(keras.layers.Layer):
         x: ids of the source, (batch, src_len), src_len <= max_len.
         training: whether dropout acts (on the sum of embeddings and positions, and in the layers).
         mask: True = may attend, (batch, 1, 1, src_len); None allows everything.
-        Returns (batch, src_len, embedding_dim). What comes out at padding is not looked at.
+        Returns (batch, src_len, embedding_dim). Results at padding are ignored.
     """
 
     def __init__(
@@ -391,7 +390,7 @@ class Encoder(keras.layers.Layer):
 # %% [markdown]
 # <details><summary>Hint 1: how long is the sentence?</summary>
 #
-# `ops.shape(x)[1]` is the length also while TensorFlow traces a function; `self.pos_encoding` can be sliced by it.
+# `ops.shape(x)[1]` is the length, even while TensorFlow traces a function; `self.pos_encoding` can be sliced with it.
 # </details>
 # <details><summary>Hint 2: a list of layers</summary>
 #
@@ -414,8 +413,8 @@ check("transformer_tensorflow.Encoder")
 # | block 1, `mha1` | x | x | `look_ahead_mask`: causal, and the target's padding |
 # | block 2, `mha2` | result of block 1 | `enc_output` | `padding_mask`: the **source's** padding |
 #
-# The two masks have different sizes, (tgt_len, tgt_len) and (1, src_len). If both sentences happen to be of equal length, nobody tells you that you
-# swapped them.
+# The two masks have different sizes, (tgt_len, tgt_len) and (1, src_len). If both sentences happen to have the same length, nothing tells you that
+# you have swapped them.
 #
 # ### Exercise 4: `DecoderLayer`
 
@@ -424,7 +423,7 @@ class DecoderLayer(keras.layers.Layer):
     """One layer of the decoder (Vaswani et al. 2017, section 3.1): self-attention, cross-attention, feed-forward.
 
     Its parts with weights, by name: `mha1` (self-attention) and `mha2` (cross-attention), both as in the
-    EncoderLayer; `ffn`; `layernorm1`, `layernorm2`, `layernorm3`, one a sub-layer. Dropout, residuals and norms wrap each
+    EncoderLayer; `ffn`; `layernorm1`, `layernorm2`, `layernorm3`, one per sub-layer. Dropout, residuals and norms wrap each
     of the three as in the EncoderLayer. `enc_output` is never normalised here.
 
     Call:
@@ -489,17 +488,17 @@ class DecoderLayer(keras.layers.Layer):
 # %% [markdown]
 # <details><summary>Hint 1: the attention weights</summary>
 #
-# Keras's attention gives them back as a second result if it is asked to: look for an argument about *scores* in its help. What comes back is already
-# behind the softmax.
+# Keras's attention returns them as a second result if you ask for them: look for an argument about *scores* in its help. What you get has already
+# been through the softmax.
 # </details>
 # <details><summary>Hint 2: cross-attention</summary>
 #
-# Who asks, and who answers? The result must have a row for each **target** word, so the queries are the target's. Keys and values are both what the encoder
-# gave.
+# Who asks, and who answers? The result must have a row for each **target** word, so the queries are the target's. Keys and values are both the encoder's
+# output.
 # </details>
 # <details><summary>Hint 3: incompatible shapes, with 6 and 7 in them</summary>
 #
-# The cases have 6 target words and 7 source words. A mask is in the wrong block, or the queries have changed places with the values.
+# The cases have 6 target words and 7 source words. A mask is in the wrong block, or queries and values are swapped.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_DecoderLayer", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -508,7 +507,7 @@ from course_utils import check
 check("transformer_tensorflow.DecoderLayer")
 
 # %% [markdown]
-# The look-ahead mask is what makes a decoder honest. Change the last of five words; nobody before it may notice.
+# The look-ahead mask is what keeps a decoder honest. Change the last of five words; no word before it may notice.
 
 # %%
 layer = DecoderLayer(16, 4, 24)
@@ -524,13 +523,13 @@ for name, mask in {"no mask": None, "look ahead": causal}.items():
 print("attention weights of block 1:", block1.shape, " of block 2:", block2.shape)
 
 # %% [markdown]
-# (Keras can also make the causal mask itself, with `use_causal_mask=True`. It is combined with `attention_mask` by *and*. It belongs into block 1 only: in
+# (Keras can also make the causal mask itself, with `use_causal_mask=True`. It is combined with `attention_mask` by *and*. It belongs in block 1 only: in
 # block 2 it would hide the end of the French sentence from the first English words.)
 #
 # ### Exercise 5: `Decoder`
 #
-# As the encoder, with two more things: the encoder's output goes into **every** layer, and the attention weights of every layer are kept, in a dict. You
-# will want to look at them.
+# The decoder is like the encoder, with two additions: the encoder's output goes into **every** layer, and the attention weights of every layer are kept
+# in a dict. You will want to look at them.
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Decoder(keras.layers.Layer):
@@ -592,10 +591,9 @@ class Decoder(keras.layers.Layer):
 #
 # `enumerate` counts while a loop runs, from any number you like, and an f-string puts the number into a name.
 # </details>
-# <details><summary>Hint 2: what does a layer give back?</summary>
+# <details><summary>Hint 2: what does a layer return?</summary>
 #
-# Three things: x for the next layer, and the attention weights of block 1 and of block 2. `enc_output` is the same for all layers: nothing is assigned to
-# it.
+# Three things: x for the next layer, and the attention weights of block 1 and of block 2. `enc_output` is the same for all layers: never assign to it.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Decoder", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -608,13 +606,14 @@ check("transformer_tensorflow.Decoder")
 #
 # ### Exercise 6: `Transformer`
 #
-# Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, and they are all about masks:
-# who may look at whom in the encoder, in block 1, and in block 2? Some courses let the caller pass the three masks. Here the model makes them from
-# the ids, so that no caller can forget one.
+# Encoder, decoder, and a last linear layer that gives a number for each English word. Only three decisions are left, all about masks: who may look at
+# whom in the encoder, in block 1, and in block 2? In some courses the caller passes the three masks. Here the model makes them from the ids, so that
+# no caller can forget one.
 #
 # The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
-# logarithm of its output in the loss. For sure and wrong predictions the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is gone.
-# A loss that is given logits subtracts the maximum first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest probability.
+# logarithm of its output in the loss. For predictions that are confident but wrong, the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is
+# gone. A loss that gets logits subtracts the maximum first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest
+# probability.
 
 # %%
 sure = ops.convert_to_tensor([[0.0, 200.0, 0.0]])  # sure that it is class 1; the label is 2
@@ -633,8 +632,7 @@ class Transformer(keras.Model):
         source_ids: (batch, src_len), padded with 0.
         target_ids: what the decoder reads, beginning with BOS, (batch, tgt_len), padded with 0.
         training: whether dropout acts.
-        Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of attention weights. What comes out
-        at the target's padding is not looked at.
+        Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of attention weights. Results at the target's padding are ignored.
     """
 
     def __init__(
@@ -676,7 +674,7 @@ class Transformer(keras.Model):
 # </details>
 # <details><summary>Hint 2: which padding does block 2 have to hide?</summary>
 #
-# A mask hides **keys**. Whose are the keys of the cross-attention?
+# A mask hides **keys**. Where do the keys of the cross-attention come from?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_Transformer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -685,7 +683,8 @@ from course_utils import check
 check("transformer_tensorflow.Transformer")
 
 # %% [markdown]
-# All three masks of a batch of two sentences; bright and dotted = may attend. In the last column the rows are English and the columns French.
+# Here are all three masks of a batch of two sentences; bright and dotted = may attend. In the last column the rows are English and the columns
+# French.
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
@@ -713,9 +712,9 @@ show_figure(
 #
 # ### Exercise 7: `masked_loss`
 #
-# At each position the model gives a distribution $p$ over the English words; the label says which one was right. **Label smoothing** (section 5.4) does not ask
-# for all of it: the label should get $1 - \varepsilon$, and $\varepsilon$ is shared out among the others. Padding is no word: it gets no share, and a position whose
-# label is padding does not count at all. With $V$ classes:
+# At each position the model gives a distribution $p$ over the English words; the label says which one was right. **Label smoothing** (section 5.4) does not ask for
+# all the probability: the label should get $1 - \varepsilon$, and $\varepsilon$ is divided among the others. Padding is not a word: it gets no share, and a position
+# whose label is padding does not count at all. With $V$ classes:
 #
 # $$q_k = \begin{cases} 1 - \varepsilon & k = \text{label} \\ 0 & k = \text{pad} \\ \varepsilon / (V - 2) & \text{otherwise} \end{cases} \qquad\qquad
 # \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
@@ -730,7 +729,7 @@ print("p:               ", np.exp(log_p))
 print("wanted, q:       ", wanted, " sum", wanted.sum())
 print(f"loss:             {-sum(q * log for q, log in zip(wanted, log_p, strict=True)):.6f}")
 print(f"without smoothing {-log_p[3]:.6f}")
-print(f"best possible:    {-sum(q * np.log(q) for q in wanted if q > 0):.6f}   a smoothed loss never gets to 0")
+print(f"best possible:    {-sum(q * np.log(q) for q in wanted if q > 0):.6f}   a smoothed loss never reaches 0")
 
 # %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pad_id: int = 0) -> tf.Tensor:
@@ -738,7 +737,7 @@ def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pa
 
     The wanted distribution gives 1 - smoothing to the label, 0 to pad_id, and smoothing / (V - 2) to each of the
     other classes. Example: V = 5, pad_id 0, label 3, smoothing 0.1 -> [0, 0.1/3, 0.1/3, 0.9, 0.1/3]. Positions whose
-    label is pad_id do not count, neither in the sum nor in what it is divided by. Large logits must not overflow.
+    label is pad_id do not count, neither in the sum nor in the number it is divided by. Large logits must not overflow.
 
     Args:
         labels: integers, (batch, len).
@@ -774,7 +773,7 @@ def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pa
 # <details><summary>Hint 2: can I use Keras's loss?</summary>
 #
 # `keras.losses.CategoricalCrossentropy` takes such a distribution as `y_true`. Tell it that it gets logits, and to leave the mean to you (`reduction`). Its own
-# `label_smoothing` spreads ε over *all* classes, the label and the padding too: that is another distribution.
+# `label_smoothing` spreads ε over *all* classes, including the label and the padding: that is a different distribution.
 # </details>
 # <details><summary>Hint 3: more padding makes my loss smaller</summary>
 #
@@ -787,8 +786,8 @@ from course_utils import check
 check("transformer_tensorflow.masked_loss")
 
 # %% [markdown]
-# What forgetting the mask would cost. A batch of two sentences; the model is bad at words and good at padding, which is quickly learned. The honest loss does not move when
-# padding is added. A plain mean gets better and better, and nothing was learned:
+# Here is what happens if you forget the mask. Take a batch of two sentences and a model that is bad at words and good at padding, which is quickly learned. The honest loss
+# does not change when padding is added. A plain mean gets better and better although nothing was learned:
 
 # %%
 rng = np.random.default_rng(3)
@@ -804,7 +803,7 @@ for extra in (0, 5, 20):
 # %% [markdown]
 # ### Exercise 8: `masked_accuracy`
 #
-# The share of real labels that get the largest logit. It is easier to read than the loss, and falls for the same trap.
+# The accuracy is the share of real labels that get the largest logit. It is easier to read than the loss, but has the same trap.
 
 # %% nbgrader={"grade": false, "grade_id": "masked_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf.Tensor:
@@ -827,11 +826,11 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
 # %% [markdown]
 # <details><summary>Hint 1: TensorFlow does not compare int32 with int64</summary>
 #
-# `ops.cast` brings both to one type. Booleans become 0 and 1 in the same way, and then they can be added up.
+# `ops.cast` brings both to one type. It also turns booleans into 0 and 1, which you can add up.
 # </details>
 # <details><summary>Hint 2: what is divided by what?</summary>
 #
-# Above: positions that are right *and* real. Below: positions that are real. The number of all positions plays no part.
+# Numerator: positions that are right *and* real. Denominator: positions that are real. The total number of positions plays no part.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_accuracy", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -844,19 +843,19 @@ check("transformer_tensorflow.masked_accuracy")
 #
 # ### Exercise 9: `WarmupSchedule`
 #
-# A post-norm Transformer that begins with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the rate grow for a while, and then fall:
+# A post-norm Transformer that starts with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the rate grow for a while, and then fall:
 #
 # $$\mathrm{lr} = \mathrm{factor} \cdot d_{model}^{-0.5} \cdot \min\left(n^{-0.5},\; n \cdot \mathrm{warmup\_steps}^{-1.5}\right), \qquad n = 1, 2, 3, \dots$$
 #
 # The two terms are equal at $n$ = warmup_steps: that is the peak. One thing to know: Keras calls a schedule with the number of updates **made so far**, which is 0 before the
-# first one. The paper's $n$ is 1 then.
+# first one. At that point the paper's $n$ is 1.
 
 # %% nbgrader={"grade": false, "grade_id": "WarmupSchedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """The learning rate of Vaswani et al. 2017, equation 3, times a factor.
 
     Call:
-        step: how many updates were made before this one, 0 for the first: an integer tensor, as Keras's optimizers have it.
+        step: how many updates were made before this one, 0 for the first: an integer tensor, as in Keras's optimizers.
         Returns the rate for this update, a float.
 
     `get_config` returns the constructor's arguments by name, as a dict, so that an optimizer can be saved with its schedule.
@@ -883,15 +882,15 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 # %% [markdown]
 # <details><summary>Hint 1: an integer to the power of -0.5</summary>
 #
-# TensorFlow refuses. The step comes as an integer tensor: make it a float first.
+# TensorFlow refuses. The step is an integer tensor: make it a float first.
 # </details>
 # <details><summary>Hint 2: right everywhere, but one step late</summary>
 #
 # Keras counts from 0, the paper from 1.
 # </details>
-# <details><summary>Hint 3: what belongs into get_config?</summary>
+# <details><summary>Hint 3: what belongs in get_config?</summary>
 #
-# The three arguments of the constructor, under their own names: with `WarmupSchedule(**config)` the same schedule must come into being again.
+# The three arguments of the constructor, under their own names: `WarmupSchedule(**config)` must create the same schedule again.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_WarmupSchedule", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -919,39 +918,40 @@ show_figure(
 # %% [markdown]
 # ### Exercise 10: `train_step`
 #
-# **Teacher forcing.** In training the decoder is not asked to write; it reads the right translation and predicts, at each position, the word that comes next. So what it reads is the
-# labels moved by one place, with BOS in front:
+# **Teacher forcing.** In training the decoder does not write; it reads the right translation and predicts, at each position, the next word. So what it reads is the labels shifted by
+# one place, with BOS in front:
 #
 # | position | 0 | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|---|
 # | it reads | BOS | Jane | visits | Africa | in | September |
 # | label | Jane | visits | Africa | in | September | EOS |
 #
-# If both rows were equal, the model would only have to copy, and the loss would be wonderful.
+# If both rows were equal, the model would only have to copy, and the loss would look wonderful.
 #
-# A step in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which writes down what is computed; ask the tape for the gradients; hand them to the optimizer.
+# This is how a step works in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which records the computation; ask the tape for the gradients; pass them to
+# the optimizer.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
-    """One step of training with teacher forcing. It must also work inside of tf.function.
+    """One step of training with teacher forcing. It must also work inside tf.function.
 
     Args:
         model: called as model(source_ids, target_ids, training=...); gives (logits, attention_weights).
-        optimizer: of Keras.
+        optimizer: one of Keras's.
         source_ids: (batch, src_len).
         labels: the translations' words, then EOS, then padding, (batch, tgt_len).
-        smoothing: of the masked_loss.
+        smoothing: for masked_loss.
         bos_id: what the decoder's input begins with.
 
     Returns:
         The loss before the update, a tensor.
     """
-    # 1. What the decoder reads: the labels moved by one, BOS in front; as long as the labels.
+    # 1. What the decoder reads: the labels shifted by one, BOS in front; as long as the labels.
     ### BEGIN SOLUTION
     begin = ops.full_like(labels[:, :1], bos_id)
     target_ids = ops.concatenate([begin, labels[:, :-1]], axis=1)
     ### END SOLUTION
-    # 2. The loss of the model in training, on the tape.
+    # 2. The loss of the model in training mode, on the tape.
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
         logits, _ = model(source_ids, target_ids, training=True)
@@ -967,15 +967,16 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
 # %% [markdown]
 # <details><summary>Hint 1: the gradients are all None</summary>
 #
-# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a way through NumPy (`.numpy()`, `float(...)`) cuts it.
+# The tape only knows what was computed inside the `with` block: the model's call and the loss both belong there. And a detour through NumPy (`.numpy()`, `float(...)`)
+# breaks the chain.
 # </details>
 # <details><summary>Hint 2: a column of BOS</summary>
 #
-# `ops.full_like` makes a tensor of the same shape and type, full of one number. Of what should it have the shape?
+# `ops.full_like` makes a tensor of the same shape and type, full of one number. What should it have the shape of?
 # </details>
 # <details><summary>Hint 3: the optimizer</summary>
 #
-# It wants to know the gradients *and* what they are gradients of, in the same order: the model keeps a list of what can be trained.
+# It needs the gradients *and* what they are gradients of, in the same order: the model keeps a list of what can be trained.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -984,7 +985,8 @@ from course_utils import check
 check("transformer_tensorflow.train_step")
 
 # %% [markdown]
-# Called like this, each of the hundreds of operations goes through Python. `tf.function` lets Python write the step down **once**, as a graph, and then runs the graph. The first call is slow (it is
+# If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a graph, and then runs the graph. The first call is
+# slow (it is
 # *traced*), all others are fast. Watch when Python runs:
 
 # %% tags=["skip-grading"]
@@ -998,8 +1000,8 @@ for length in (3, 4, 5):
     print(f"length {length}: {int(count_words(tf.ones((2, length), tf.int32)))} words")
 
 # %% [markdown]
-# Without the signature it would be traced again for each new length. So a traced function must not rely on what Python does: no `loss.numpy()`, no `print` of values, no list that grows. Both
-# ways on your machine, on a small model:
+# Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no `print` of values, no list that grows. Compare
+# both ways on your machine, with a small model:
 
 # %% tags=["skip-grading"]
 import time
@@ -1027,8 +1029,8 @@ for name, step in {"eager": eager_step, "graph": graph_step}.items():
 # %% [markdown]
 # ### Exercise 11: `greedy_decode`
 #
-# After training nobody knows the right translation: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last** position, take the largest, append it, go on.
-# A sentence that has said EOS is finished, and the others of the batch go on.
+# After training the right translation is not known: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last** position, take the largest, append it, and
+# repeat. A sentence that has produced EOS is finished, while the others of the batch continue.
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
@@ -1037,12 +1039,11 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
     Args:
         model: called as model(source_ids, ids_so_far, training=False); gives (logits, attention_weights).
         source_ids: (batch, src_len).
-        max_len: at most so many words are written.
+        max_len: the most words to write.
         bos_id, eos_id, pad_id: begin, end, padding.
 
     Returns:
-        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS and after it. The model is not asked
-        again once every sentence has ended.
+        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS and after it. The model is not called again once every sentence has ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")
@@ -1068,11 +1069,12 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
 # %% [markdown]
 # <details><summary>Hint 1: which of the logits?</summary>
 #
-# They have a row for each word so far: (batch, length, V). The row of the last word says what comes next.
+# They have a row for each word so far: (batch, length, V). The row of the last word tells you what comes next.
 # </details>
 # <details><summary>Hint 2: sentences that have ended</summary>
 #
-# Keep a boolean for each sentence. Once True, it stays True: what connects the old one with the new one? `ops.where` then chooses between padding and the word.
+# Keep a boolean for each sentence. Once True, it stays True: which operation combines the old value with the new one? `ops.where` then chooses between padding
+# and the word.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_greedy_decode", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -1083,7 +1085,7 @@ check("transformer_tensorflow.greedy_decode")
 # %% [markdown]
 # ## 8. A model that survives the night
 #
-# A `.keras` file holds two things: how to make the model again (its *configuration*), and its weights. Look what happens to yours:
+# A `.keras` file holds two things: how to recreate the model (its *configuration*), and its weights. See what happens to yours:
 
 # %%
 import tempfile
@@ -1100,12 +1102,12 @@ except NotImplementedError as error:
     print("No configuration:", " ".join(str(error).split()).partition(" in order")[0])
 
 # %% [markdown]
-# So it needs `get_config`: a dict of what the constructor was given. (For a plain `Layer` with numbers as arguments Keras writes that down by itself. For a `Model` it does not.) With that,
+# So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a `Model` it does not.) With that,
 # saving works. And loading works, too. Or does it?
 
 # %%
 class AlmostSavable(Transformer):
-    """Knows its configuration, and that is all."""
+    """Knows its configuration, and nothing else."""
 
     def get_config(self):
         return {**super().get_config(), "num_layers": 1, **sizes, "max_len": 8}
@@ -1122,9 +1124,9 @@ print("logits after: ", back(one_source, one_target)[0][0, 0, :4].numpy())
 print("a warning, easily overlooked:", str(complaints[0].message).partition(" in `")[0])
 
 # %% [markdown]
-# The model that came back is **random**. Variables come with the first call; the loaded model was never called, so there was nothing to put the weights into. Keras tries to call
-# it by itself, but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built: before the weights are read, Keras calls `build_from_config`, and whatever makes the
-# variables there will do. One call with a sentence of two words, for instance.
+# The model that came back is **random**. Variables are created by the first call; the loaded model was never called, so there was nothing to put the weights into. Keras tries to call it by itself,
+# but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built: before the weights are read, Keras calls `build_from_config`, and anything there that creates the
+# variables will do, for instance one call with a sentence of two words.
 #
 # ### Exercise 12: `SavableTransformer`
 #
@@ -1133,14 +1135,14 @@ print("a warning, easily overlooked:", str(complaints[0].message).partition(" in
 # %% nbgrader={"grade": false, "grade_id": "SavableTransformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @keras.saving.register_keras_serializable(package="transformer_labs")
 class SavableTransformer(Transformer):
-    """A Transformer that comes back from a .keras file as it was: configuration and weights.
+    """A Transformer that is restored from a .keras file exactly: configuration and weights.
 
     It is constructed with the arguments of Transformer, all by keyword: SavableTransformer(num_layers=2, ...).
     """
 
     def __init__(self, **config):
         super().__init__(**config)
-        self.config = config  # only what was said; the rest has its default values
+        self.config = config  # only the given arguments; the rest have their defaults
 
     def get_config(self) -> dict:
         """What keras.Model.get_config returns, and the constructor's arguments: SavableTransformer(**config) makes a
@@ -1150,7 +1152,7 @@ class SavableTransformer(Transformer):
         ### END SOLUTION
 
     def build_from_config(self, config: dict) -> None:
-        """Makes all variables of a model that has just been constructed (`config` holds shapes, which are not needed)."""
+        """Creates all variables of a model that has just been constructed (`config` holds shapes, which are not needed)."""
         ### BEGIN SOLUTION
         two_words = ops.ones((1, 2), dtype="int32")
         self(two_words, two_words)
@@ -1159,11 +1161,12 @@ class SavableTransformer(Transformer):
 # %% [markdown]
 # <details><summary>Hint 1: how do two dicts become one?</summary>
 #
-# `{**first, **second}` has the entries of both. What is `self.config`, and what does the class above already know (`super()`)?
+# `{**first, **second}` has the entries of both. What is `self.config`, and what does the parent class already know (`super()`)?
 # </details>
 # <details><summary>Hint 2: what is a sentence of two words?</summary>
 #
-# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on it.
+# Ids of shape (batch, length): (1, 2). Which words they are does not matter: only the shapes of the variables do, and those do not depend on the
+# words.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SavableTransformer", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -1174,7 +1177,8 @@ check("transformer_tensorflow.SavableTransformer")
 # %% [markdown]
 # ## 9. Training
 #
-# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never meet in training; sentences that join them are the hardest test.
+# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never appear together in training; sentences that combine them are the
+# hardest test.
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import batches, encode_batch
@@ -1201,7 +1205,7 @@ print("labels, first row: ", english.tokens(batch.target[0]))
 # %% tags=["skip-grading"]
 from course_utils.training import corpus_bleu, exact_match, fit
 
-RUN_TRAINING = True  # False: take the weights that come with the course
+RUN_TRAINING = True  # False: use the weights that come with the course
 STEPS, WARMUP, FACTOR = 1200, 200, 0.4
 CONFIG = {
     "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
@@ -1233,7 +1237,7 @@ from course_utils.models.translator import load_weights
 keras.utils.set_random_seed(0)
 model = SavableTransformer(**CONFIG)
 two_words = tf.ones((1, 2), tf.int64)
-model(two_words, two_words)  # makes the variables
+model(two_words, two_words)  # creates the variables
 print(f"{model.count_params():,} weights")
 floor = -0.9 * np.log(0.9) - 0.1 * np.log(0.1 / (len(english) - 2))
 print(f"lowest possible loss with smoothing 0.1 and {len(english)} classes: {floor:.3f}")
@@ -1277,11 +1281,11 @@ if history:
     show_figure(
         learning_curves([history]),
         alt="Left: the loss falls steeply at first, then slowly, and levels off above 0, as a smoothed loss does. Right: the "
-        "share of exact matches on validation rises from nothing to nearly all.",
+        "share of exact matches on validation rises from zero to nearly all.",
     )
 
 # %% [markdown]
-# *Jane visits Africa in September*: a sentence that it has never seen.
+# *Jane visits Africa in September*, from a sentence that it has never seen.
 #
 # **Exact match** is strict and easy to read: every letter has to be right. **BLEU** (Papineni et al. 2002) is what machine translation usually reports: it counts the groups of one to four
 # words that a translation has in common with the reference, from 0 to 100.
@@ -1299,13 +1303,13 @@ failure_gallery(
 )
 
 # %% [markdown]
-# What it gets wrong is worth reading. The gallery marks the words; is it grammar, or a word that was rare?
+# Its mistakes are worth reading. The gallery marks the wrong words; is it the grammar, or a rare word?
 #
 # ### Against an LSTM of the same size
 #
-# Is all this better than what came before it? Here is a recurrent translator of as many weights, well made: an LSTM that reads
-# in both directions, an LSTM that writes, and attention between them (Luong et al. 2015). It is called like your `Transformer`,
-# and so your `train_step` trains it and your `greedy_decode` asks it, without a change.
+# Is all this better than what came before it? Here is a good recurrent translator with about as many weights: an LSTM that reads in both directions,
+# an LSTM that writes, and attention between them (Luong et al. 2015). It is called like your `Transformer`, so your `train_step` and `greedy_decode`
+# work with it unchanged.
 
 # %% tags=["skip-grading"]
 class RecurrentTranslator(keras.Model):
@@ -1353,15 +1357,15 @@ if RUN_TRAINING:
         print(f"{name:22}exact match: Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
 
 # %% [markdown]
-# Both learn this small grammar nearly by heart, and that is worth knowing: with attention, an LSTM is a strong rival on sentences of
-# ten words. Look at the second line rather than the first, at the words that never met; and at the seconds. An LSTM goes word by
-# word. On two cores that costs little; on a GPU, and for long texts, waiting for the word before is what costs, and the Transformer, which
-# learns from all positions at once, does not wait. That, and not a small grammar, is why it replaced the LSTM.
+# Both learn this small grammar almost perfectly, and that is worth knowing: with attention, an LSTM is a strong rival on sentences of ten words. Look
+# at the second line rather than the first, at the words that never met; and at the seconds. An LSTM goes word by word. On two cores that costs
+# little; on a GPU, and for long texts, it is the waiting for the previous word that costs, and the Transformer, which learns from all positions at
+# once, does not wait. That, and not a small grammar, is why it replaced the LSTM.
 #
 # ### Keep it
 #
-# Configuration and weights go into one file. When it comes back, compare, as you have learned above: `load_translator` reads the file with
-# `keras.saving.load_model`, makes sure that the model is one of the sizes that you expect, and that its weights are all there.
+# Configuration and weights go into one file. After loading it, compare, as you have learned above: `load_translator` reads the file with
+# `keras.saving.load_model` and makes sure that the model has the sizes you expect and all of its weights.
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import WrongWeights, load_translator
@@ -1375,13 +1379,13 @@ print("largest difference after loading:", float(ops.max(ops.abs(before - after)
 try:
     load_translator(folder / "translator.keras", CONFIG | {"target_vocab_size": len(english) + 1})  # one word more
 except WrongWeights as error:
-    print("with another vocabulary:", error)
+    print("with a different vocabulary:", error)
 
 # %% [markdown]
 # ## 10. The twin
 #
-# The course comes with weights that were trained in PyTorch. Can *your* Keras model use them? A matrix of PyTorch is (out, in), one of Keras (in, out); and Keras keeps the heads as an axis. So
-# a weight is turned over, and cut into heads. By hand, for one of them:
+# The course comes with weights that were trained in PyTorch. Can *your* Keras model use them? A PyTorch matrix is (out, in), a Keras one (in, out); and Keras keeps the heads as an axis. So
+# each weight is transposed and cut into heads. Here it is by hand for one of them:
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import get_weights
@@ -1397,10 +1401,10 @@ ours = twin.encoder.enc_layers[0].mha.query_dense.kernel
 heads = checkpoint.config["num_heads"]
 by_hand = theirs.T.reshape(theirs.shape[1], heads, -1)
 print("PyTorch (out, in):", theirs.shape, "  Keras (in, heads, head size):", tuple(ours.shape))
-print("turned and cut by hand, equal to yours:", np.allclose(by_hand, ours))
+print("transposed and cut by hand, equal to yours:", np.allclose(by_hand, ours))
 
 # %% [markdown]
-# `set_weights` did the same with all of them. The judge is a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with
+# `set_weights` did the same with all of them. Compare with a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with
 # padding in both languages.
 
 # %% tags=["skip-grading"]
@@ -1426,14 +1430,16 @@ yours = Checkpoint(get_weights(model), CONFIG, french, english)  # and back: wha
 print("your weights, PyTorch's layers:", LibraryTranslator(yours)(splits.test[0].source)[0])
 
 # %% [markdown]
-# The rounding of float32, and nothing else. So the architecture is in neither framework. It is in the paper, and in you.
+# The difference is float32 rounding and nothing else. So the architecture does not belong to either framework. It is in the paper, and now you know
+# it.
 #
-# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2, everywhere: a LayerNormalization's epsilon, or GELU in its other form. Larger: a mask, a missing
-# factor, or a matrix that was not turned over, which goes unnoticed if it is square.
+# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2 everywhere points to a LayerNormalization's epsilon, or to the other form of GELU. Anything
+# larger points to a mask, a missing factor, or a matrix that was not transposed, which goes unnoticed if it is square.
 #
 # ## 11. Where it looks
 #
-# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer, a picture for each head. Rows are what is written next.
+# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer, with one picture for each head. The rows are the words
+# about to be written.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.alignment import Alignment, alignment_heads
@@ -1458,10 +1464,10 @@ show_figure(
 )
 
 # %% [markdown]
-# Nobody told the model which word belongs to which. Some heads have found an alignment, others look elsewhere, at the end of the sentence, say. (They show where a layer looked, not why the
-# model decided: lab 02 names the debate.)
+# Nobody told the model which word belongs to which. Some heads have found an alignment; others look elsewhere, for example at the end of the sentence. (They show where a layer looked, not
+# why the model decided as it did: lab 02 mentions the debate.)
 #
-# Your turn. Type French; the grammar is small, so stay near the examples. Under the translation stands where it looked.
+# Your turn. Type French; the grammar is small, so stay close to the examples. Below the translation you see where it looked.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.translate import translate_box
@@ -1473,18 +1479,18 @@ translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=f
 #
 # | what you see | likely cause |
 # |---|---|
-# | `Only input tensors may be passed as positional arguments` | `layer(x, True, mask)`: say `training=` and `mask=` |
-# | `This layer does not support masking`, or shapes that do not fit in the second layer | Keras hangs your `mask` on the output: `compute_mask` must return None |
-# | loss near 0 after seconds, translations are nonsense | no look-ahead mask, or labels that are not moved: it reads the answer |
+# | `Only input tensors may be passed as positional arguments` | `layer(x, True, mask)`: write `training=` and `mask=` |
+# | `This layer does not support masking`, or shapes that do not fit in the second layer | Keras attaches your `mask` to the output: `compute_mask` must return None |
+# | loss near 0 after seconds, translations are nonsense | no look-ahead mask, or labels that are not shifted: it reads the answer |
 # | the loss gets better when sentences get more padding | padding is in the mean |
 # | the loss hardly moves from the start | a softmax before a loss that takes logits |
-# | the loss levels off well above 0, and all is right | label smoothing: its best value is not 0 |
-# | NaN at the first sure prediction | the logarithm of a softmax |
+# | the loss levels off well above 0, but the translations are right | label smoothing: its best value is not 0 |
+# | NaN at the first confident prediction | the logarithm of a softmax |
 # | different answers for the same sentence | `training=True` somewhere inside |
 # | translations change with what else is in the batch | a padding mask is missing |
 # | each step takes as long as the first one | no `input_signature`: it is traced again for every length |
-# | a loaded model talks nonsense | it was never built before its weights were read |
-# | nearly PyTorch's numbers, off by a percent | epsilon of the LayerNormalization |
+# | a loaded model writes nonsense | it was never built before its weights were read |
+# | nearly PyTorch's numbers, but off by a percent | epsilon of the LayerNormalization |
 
 # %% [markdown]
 # ## Review quiz
@@ -1498,11 +1504,13 @@ quiz("transformer_tensorflow")
 # ## Going further
 #
 # - **`fit` instead of a step.** Keras can do the loop: `model.compile(optimizer, loss)` and `model.fit(dataset)`. Your model returns two things, so write a `train_step` *method*, or a model that
-#   returns the logits only. When is a loop of your own worth its lines?
-# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both ways. Which one minds? (Xiong et al. 2020, *On layer normalization in the Transformer architecture*.)
+#   returns the logits only. When is it worth writing your own loop?
+# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both forms. Which one suffers? (Xiong et al. 2020, *On layer normalization in the Transformer
+#   architecture*.)
 # - **XLA.** `tf.function(jit_compile=True)` compiles for one fixed length. Pad all batches to the same length and measure: is it worth the padding?
-# - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder apart? Lab 08 goes on from there, and keeps keys and values.
-# - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only what is called `tf`.
-# - Vaswani et al. (2017), *Attention is all you need*: all of it is readable for you now.
+# - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder separately? Lab 08 continues from there and keeps keys and
+#   values.
+# - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only the parts that use `tf`.
+# - Vaswani et al. (2017), *Attention is all you need*: you can now read all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
