@@ -14,24 +14,24 @@
 # %% [markdown]
 # # Lab 09: named-entity recognition
 #
-# A thousand résumés lie in a folder, each laid out in its own way. Who among these people is a nurse? Who knows SQL? To ask
-# such questions you need the *entities* in the texts: names, addresses, titles, employers, colleges, degrees, skills. Finding
-# them is **named-entity recognition**, NER for short. Rules find e-mail addresses. They do not find out that *Virginia* is a
-# person here and a place there. For that one has to read the words around it, and that is what attention does.
+# You have a folder with a thousand résumés, each with its own layout. Which of these people are nurses? Who knows SQL? To answer such
+# questions you need the *entities* in the texts: names, addresses, titles, employers, colleges, degrees, skills. Finding
+# them is **named-entity recognition**, NER for short. Rules can find e-mail addresses. They cannot tell that *Virginia* is a person here
+# and a place there. For that you have to read the words around it, and that is what attention does.
 #
-# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on
-# some résumés, in minutes, on this computer. Most of the work lies elsewhere: in getting from characters to word pieces and
-# back without losing a comma, and in measuring what you have got without fooling yourself.
+# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on a few
+# hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without
+# losing a comma, and measuring the result without fooling yourself.
 #
 # **After this lab you can**
 #
-# - clean annotated spans, and carry them from characters over to word pieces and back, exactly;
-# - build a token classifier on a pretrained encoder, and a loss that leaves out what must not count;
-# - write a training epoch in which nothing is missing and everything is in its place;
-# - measure precision, recall and F1 of *entities*, and say why token accuracy deceives;
-# - split data so that the result means something, set it beside baselines, and read the errors.
+# - clean annotated spans, and convert them from characters to word pieces and back, exactly;
+# - build a token classifier on a pretrained encoder, and a loss that ignores what must not count;
+# - write a training epoch in which nothing is missing and everything is in the right order;
+# - measure precision, recall and F1 of *entities*, and say why token accuracy is misleading;
+# - split data so that the result means something, compare it with baselines, and read the errors.
 #
-# **You need** lab 03 (what an encoder is made of) and a first acquaintance with training in PyTorch. **Time:** about 90 minutes
+# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 90 minutes
 # for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -61,8 +61,8 @@ from course_utils.data.entities import Entity
 # %% [markdown]
 # ## 1. The data
 #
-# An **entity** is a stretch of a text with a label: where it starts, where it ends, what it is. Places are counted in
-# characters from 0, and `end` is the first character that does *not* belong to it any more, as in Python's slices:
+# An **entity** is a span of text with a label: where it starts, where it ends, what it is. Positions are counted in characters from 0, and
+# `end` is the first character that no longer belongs to it, as in Python's slices:
 
 # %%
 text = "Virginia Woods, Senior Nurse in Virginia"
@@ -70,9 +70,9 @@ for start, end, label in [Entity(0, 14, "Name"), Entity(16, 28, "Designation"), 
     print(f"text[{start:2}:{end:2}] = {text[start:end]!r:18} {label}")
 
 # %% [markdown]
-# The résumés of this lab are made up, all of them: nobody's data is in them, and where each entity stands is known exactly. A
-# *template* is a layout (a letter, a table, a time line, a web page, ...), filled in with the facts of one person. There are
-# sixty templates. Here is one of the results, with its ten kinds of entities.
+# The résumés in this lab are all made up: they contain nobody's real data, and the position of every entity is known exactly. A *template*
+# is a layout (a letter, a table, a timeline, a web page, ...), filled in with the facts of one person. There are sixty templates. Here is
+# one of the résumés, with its ten kinds of entities.
 
 # %% tags=["skip-grading"]
 from course_utils.data.resumes import LABELS, annotated_by_hand, resume_splits
@@ -80,13 +80,13 @@ from course_utils.plots.entities import show_entities
 
 splits = resume_splits(train=800)
 example = splits.train[3]
-show_entities(example.text, example.entities, LABELS, f"A résumé of the layout {example.template!r}")
+show_entities(example.text, example.entities, LABELS, f"A résumé with the layout {example.template!r}")
 
 # %% [markdown]
 # ### An honest split
 #
-# What do you want to know in the end? How well your model does on the *next* résumé. The next one comes from somebody else, and
-# probably in a layout that you have never seen. So look at four sets:
+# What you want to know in the end is how well your model does on the *next* résumé. That one comes from somebody else, probably in a layout
+# that you have never seen. So look at four sets:
 
 # %% tags=["skip-grading"]
 for name, resumes in vars(splits).items():
@@ -97,20 +97,20 @@ seen, new = ({resume.template for resume in part} for part in (splits.train, spl
 print(f"\nof the layouts of unseen_templates, {len(seen & new)} are in the training set")
 
 # %% [markdown]
-# - `validation`: other people, but the layouts and the stock of words that the model trains on. You look at it while you train.
+# - `validation`: different people, but the same layouts and the same vocabulary as in training. You look at it while you train.
 # - `unseen_documents`: the same layouts; the people, employers, colleges, towns and skills are new.
 # - `unseen_templates`: new layouts, *and* new people, employers and so on. **This is the set that counts.** Choose nothing by
 #   looking at it.
 #
-# A model that has learned "the third line is the employer" shines on the first two and fails on the last. A random split into
+# A model that has learned "the third line is the employer" does very well on the first two and fails on the last. A random split into
 # training and test set would have hidden that.
 
 # %% [markdown]
 # ## 2. Cleaning
 #
-# People mark entities with the mouse, in a hurry. The span takes the blank behind the word along, or the line break. The same
-# name is marked twice. Somebody marks *Leeds* and somebody else *University of Leeds*. A model that is trained on this learns
-# it. Here is the same résumé "as marked by hand"; the number of spans does not even fit:
+# People mark entities with the mouse, in a hurry. The span includes the space after the word, or the line break. The same name is marked
+# twice. One person marks *Leeds* and another *University of Leeds*. A model that is trained on this learns it. Here is the same résumé "as
+# marked by hand"; not even the number of spans is right:
 
 # %% tags=["skip-grading"]
 by_hand = annotated_by_hand(example)
@@ -119,14 +119,14 @@ for start, end, label in sorted(by_hand.entities)[:9]:
     print(f"{start:4} {end:4}  {by_hand.text[start:end]!r:40} {label}")
 
 # %% [markdown]
-# Two rules mend it, and their order matters.
+# Two rules fix this, and their order matters.
 #
-# 1. **Trim.** White space at both ends of a span is cut off (blanks, tabs, line breaks). What is then empty goes. Nothing else
-#    is cut: the full stop of *Ltd.* and the brackets of *(Hons)* belong to the entity.
-# 2. **Keep the longest.** Of spans that overlap, the longest stays. Of equally long ones, the one that begins first; if they
-#    begin together too, the one that is listed first. What overlaps a span *that stays* goes.
+# 1. **Trim.** White space at both ends of a span is cut off (spaces, tabs, line breaks). Spans that are then empty are dropped. Nothing
+#    else is cut: the full stop of *Ltd.* and the brackets of *(Hons)* belong to the entity.
+# 2. **Keep the longest.** Of overlapping spans, the longest stays. Among equally long ones, the one that begins first; if they also begin
+#    together, the one that is listed first. Any span that overlaps one *that stays* is dropped.
 #
-# Work the second rule out once by hand. Three spans in a chain:
+# Work through the second rule once by hand, with three spans in a chain:
 #
 # | span | length | overlaps |
 # |---|---|---|
@@ -134,8 +134,8 @@ for start, end, label in sorted(by_hand.entities)[:9]:
 # | B = 10 to 18 | 8 | A, C |
 # | C = 14 to 21 | 7 | B |
 #
-# A is the longest: it stays. B overlaps A, so B goes. C is shorter than B, but B is gone already, and C does not overlap A: C
-# stays. And spans that only *touch*, as 0 to 4 and 4 to 9 do, do not overlap: they share no character.
+# A is the longest: it stays. B overlaps A, so B is dropped. C is shorter than B, but B is already gone, and C does not overlap A: C stays.
+# And spans that only *touch*, like 0 to 4 and 4 to 9, do not overlap: they share no character.
 #
 # ### Exercise 1: `clean_entities`
 
@@ -149,11 +149,11 @@ def clean_entities(text: str, entities: list[Entity]) -> list[Entity]:
 
     Returns:
         A new list of Entity(start, end, label) in the order of the text, none overlapping another: white space (whatever
-        str.isspace calls so) is cut off at both ends, then what is empty is left out, then of spans that overlap
+        str.isspace calls so) is cut off at both ends, then empty spans are left out, then of spans that overlap
         the longest stays; of equally long ones the one that begins first; of those that begin together the one
-        that is listed first. What overlaps a span that stays is left out.
+        that is listed first. Any span that overlaps one that stays is left out.
     """
-    # 1. Trim each span; leave out what is then empty.
+    # 1. Trim each span; leave out those that are then empty.
     ### BEGIN SOLUTION
     trimmed = []
     for start, end, label in entities:
@@ -164,7 +164,7 @@ def clean_entities(text: str, entities: list[Entity]) -> list[Entity]:
         if start < end:
             trimmed.append(Entity(start, end, label))
     ### END SOLUTION
-    # 2. Which span is to be considered first, which next? Keep it if it overlaps none that is kept already.
+    # 2. Which span is considered first, which next? Keep a span if it overlaps none that is already kept.
     ### BEGIN SOLUTION
     kept = []
     for entity in sorted(trimmed, key=lambda span: (span.start - span.end, span.start)):
@@ -177,19 +177,19 @@ def clean_entities(text: str, entities: list[Entity]) -> list[Entity]:
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: how do I trim without losing the place?</summary>
+# <details><summary>Hint 1: how do I trim without losing the position?</summary>
 #
-# `str.strip` gives you the trimmed text, but not where it now begins. Either move `start` and `end` one character at a time, or
-# find out from the lengths of `lstrip()` and `rstrip()` how many characters went on each side.
+# `str.strip` gives you the trimmed text, but not where it now begins. Either move `start` and `end` one character at a time, or use the
+# lengths of `lstrip()` and `rstrip()` to find out how many characters were cut on each side.
 # </details>
 # <details><summary>Hint 2: sorting by two things</summary>
 #
-# `sorted(spans, key=...)` may use a tuple as its key: the first entry decides, the second where the first ones are equal. Minus
+# `sorted(spans, key=...)` can use a tuple as its key: the first entry decides, and the second one breaks ties. Minus
 # the length puts long ones first. Where the keys are equal, `sorted` keeps the order of the list.
 # </details>
 # <details><summary>Hint 3: when do two spans overlap?</summary>
 #
-# Ask when they do *not*: one of them has ended before, or just where, the other begins.
+# Ask when they do *not*: one of them ends before, or exactly where, the other begins.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_clean_entities", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -198,7 +198,7 @@ from course_utils import check
 check("named_entity_recognition.clean_entities")
 
 # %% [markdown]
-# The proof: mark all résumés by hand, clean them, and compare with the truth.
+# Here is the proof: mark all résumés as if by hand, clean them, and compare with the truth.
 
 # %% tags=["skip-grading"]
 everything = [resume for part in vars(splits).values() for resume in part]
@@ -211,19 +211,18 @@ restored = sum(
 print(f"{marked} spans marked by hand; {restored} of {len(everything)} résumés are exactly restored")
 
 # %% [markdown]
-# The second rule is a convention. It is right here because whoever marked a piece also marked the whole. On real data, look at
-# what goes before you believe it.
+# The second rule is a convention. It is right here because whenever a piece is marked, so is the whole. With real data, look at what is
+# dropped before you trust it.
 #
 # ## 3. From characters to word pieces
 #
-# The annotation counts characters. The encoder reads *word pieces*: frequent words are one piece, rare ones several. The
-# tokenizer tells for each piece where it stands in the text (its **offsets**) and which word it belongs to (its **word id**).
-# Its words are split at white space *and* at punctuation, so an e-mail address is many words. `[CLS]` and `[SEP]`, which it
-# puts in front and at the end, belong to no word.
+# The annotation counts characters. The encoder reads *word pieces*: frequent words are one piece, rare ones several. For each piece, the
+# tokenizer tells you where it is in the text (its **offsets**) and which word it belongs to (its **word id**). It splits words at white
+# space *and* at punctuation, so an e-mail address is many words. `[CLS]` and `[SEP]`, which it adds at the beginning and at the end, belong
+# to no word.
 #
-# White space it drops, line breaks and tabs too. In a résumé that is a loss: where a line or a column ends, an entity ends. So
-# `encode` hands over a ¶ in place of each line break and a → in place of each tab: one character for one, and all places stay
-# the same.
+# It drops white space, including line breaks and tabs. In a résumé that loses information: where a line or a column ends, an entity ends.
+# So `encode` replaces each line break with a ¶ and each tab with a →: one character for one, so all positions stay the same.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -232,7 +231,7 @@ tokenizer = load_tokenizer()
 
 
 def encode(text: str) -> dict[str, list]:
-    """The word pieces of a text (at most 512): their ids, places and words. Line breaks are read as ¶, tabs as →."""
+    """The word pieces of a text (at most 512): their ids, positions and words. Line breaks are read as ¶, tabs as →."""
     visible = text.replace("\n", "¶").replace("\t", "→")
     pieces = tokenizer(visible, truncation=True, max_length=512, return_offsets_mapping=True)
     return {
@@ -253,26 +252,26 @@ for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"], s
 # ### BIO, and what gets no label
 #
 # Each word gets one of these tags: **B**-Name if a name *begins* with it, **I**-Name if it is *inside* one that began before,
-# **O** if it is *outside* of all entities. (The letter O, not zero.) Why B and I, and not just Name? Two skills may stand side
-# by side, and only a B tells that the second one is a new entity. Ten labels make 1 + 2 · 10 = 21 tags.
+# **O** if it is *outside* all entities. (The letter O, not zero.) Why B and I, and not just Name? Two skills may be next to each other, and
+# only a B shows that the second one is a new entity. Ten labels make 1 + 2 · 10 = 21 tags.
 #
 # A word of several pieces gets **one** tag, at its first piece. The other pieces get the label **−100**, and so do `[CLS]`,
-# `[SEP]` and padding: −100 means "does not count", and PyTorch's cross-entropy leaves out targets of −100. Devlin et al. (2019,
-# section 5.3) do it this way, too. Why not tag all pieces? Because then long rare words count several times, and because a word
-# might come back half inside an entity. By hand, for the text above:
+# `[SEP]` and padding: −100 means "does not count", and PyTorch's cross-entropy ignores targets of −100. Devlin et al. (2019, section 5.3)
+# do it this way, too. Why not tag all pieces? Because then long rare words would count several times, and because half of a word might end
+# up inside an entity. By hand, for the text above:
 #
 # | piece | `[CLS]` | z | ##den | ##ka | bra | ##ith | ##waite | , | ¶ | nurse | `[SEP]` |
 # |---|---|---|---|---|---|---|---|---|---|---|---|
 # | word | – | 0 | 0 | 0 | 1 | 1 | 1 | 2 | 3 | 4 | – |
 # | tag | −100 | B-Name | −100 | −100 | I-Name | −100 | −100 | O | O | B-Designation | −100 |
 #
-# The comma is stuck to the name, yet it is a word of its own and outside of the name, because `end` is exclusive: the comma
-# starts exactly where the name ends. One `<=` in place of `<`, and each name in your data has a comma as its last word.
+# The comma is attached to the name, yet it is a separate word and outside the name, because `end` is exclusive: the comma starts exactly
+# where the name ends. Write `<=` instead of `<` once, and every name in your data has a comma as its last word.
 #
 # ### Exercise 2: `align_labels`
 #
 # A word belongs to the entity in which its **first piece begins**: `start <= offset < end`. The first word that belongs to an
-# entity gets B-, the others I-. (For an entity that starts in the middle of a word this means: its first word is the next one.)
+# entity gets B-, the others I-. (So if an entity starts in the middle of a word, its first word is the next one.)
 
 # %% nbgrader={"grade": false, "grade_id": "align_labels", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def align_labels(
@@ -291,13 +290,12 @@ def align_labels(
 
     Returns:
         A number for each piece. At a word's first piece: "B-" if the word is the first one of an entity, "I-" if it is a
-        later one, "O" if it is in no entity; a word is in the entity in which its first piece begins. -100 at all
-        other pieces, and where the word id is None.
+        later one, "O" if it is in no entity; a word is in the entity in which its first piece begins. -100 at all other pieces, and where the word id is None.
     """
     labels = []
-    word_before, entity_before = None, None  # of the piece before; of the word before
+    word_before, entity_before = None, None  # of the previous piece; of the previous word
     for (start, _), word in zip(offsets, word_ids, strict=True):
-        # 1. What does not count: no word at all, or a piece that continues one.
+        # 1. What does not count: pieces of no word, or pieces that continue one.
         ### BEGIN SOLUTION
         if word is None or word == word_before:
             labels.append(-100)
@@ -305,7 +303,7 @@ def align_labels(
             continue
         word_before = word
         ### END SOLUTION
-        # 2. In which entity does this word begin, if in any?
+        # 2. In which entity does this word begin, if any?
         ### BEGIN SOLUTION
         entity = next((span for span in entities if span.start <= start < span.end), None)
         ### END SOLUTION
@@ -323,13 +321,13 @@ def align_labels(
 # %% [markdown]
 # <details><summary>Hint 1: the first piece of a word</summary>
 #
-# Its word id is not None, and differs from that of the piece before. Do not go by offsets: a comma has no space in front of it,
-# but is a new word.
+# Its word id is not None, and differs from that of the previous piece. Do not rely on offsets: a comma has no space before it, but is a new
+# word.
 # </details>
 # <details><summary>Hint 2: B or I?</summary>
 #
-# Comparing *labels* with the word before is not enough: two skills may stand side by side. Remember *which entity* the word
-# before was in.
+# Comparing *labels* with the previous word is not enough: two skills may be next to each other. Remember *which entity* the previous word
+# was in.
 # </details>
 # <details><summary>Hint 3: numbers that I do not recognise</summary>
 #
@@ -342,7 +340,7 @@ from course_utils import check
 check("named_entity_recognition.align_labels")
 
 # %% [markdown]
-# Now with the real tags. All résumés to train on become rows of numbers.
+# Now use the real tags. All training résumés become rows of numbers.
 
 # %% tags=["skip-grading"]
 TAGS = ["O", *(f"{prefix}-{label}" for label in LABELS for prefix in "BI")]
@@ -364,12 +362,12 @@ for number, count in counts.most_common(4):
     print(f"{TAGS[number]:12} {count / words:6.1%} of the words")
 
 # %% [markdown]
-# Remember the share of O. It comes back when you measure.
+# Remember the share of O. You will meet it again when you measure.
 #
 # ## 4. A batch
 #
-# Texts of a batch have different lengths. As tensors they must not. So the short ones are **padded** to the length of the
-# longest *of this batch*, and three tensors say what is what:
+# The texts of a batch have different lengths, but the rows of a tensor cannot. So the short ones are **padded** to the length of the
+# longest *in this batch*, and three tensors say what is what:
 #
 # | tensor | real token | padding |
 # |---|---|---|
@@ -377,14 +375,14 @@ for number, count in counts.most_common(4):
 # | `attention_mask` | 1 | 0: no other token may look at it |
 # | `labels` | its label (which may be −100) | −100: it does not count in the loss |
 #
-# Mask and labels say different things. `[CLS]` *is* looked at (mask 1), but has no label (−100). Do not make one from the
+# Mask and labels mean different things. Other tokens *do* look at `[CLS]` (mask 1), but it has no label (−100). Do not derive one from the
 # other.
 #
 # ### Exercise 3: `encode_batch`
 
 # %% nbgrader={"grade": false, "grade_id": "encode_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def encode_batch(rows: list[dict[str, list[int]]], pad_id: int) -> dict[str, torch.Tensor]:
-    """Pads texts at their end to the longest of them.
+    """Pads texts at the end to the length of the longest one.
 
     Args:
         rows: one for each text: "input_ids" and "labels", two lists of the same length (rows may have more keys).
@@ -409,8 +407,8 @@ def encode_batch(rows: list[dict[str, list[int]]], pad_id: int) -> dict[str, tor
 # %% [markdown]
 # <details><summary>Hint: lists or tensors?</summary>
 #
-# `[7] * 3` is `[7, 7, 7]`, and lists are joined with `+`. When all rows have the same length, `torch.tensor` takes a list of
-# lists. Or begin with `torch.full((batch, longest), value)` and write each row into its place.
+# `[7] * 3` is `[7, 7, 7]`, and `+` joins lists. When all rows have the same length, `torch.tensor` accepts a list of lists. Or begin with
+# `torch.full((batch, longest), value)` and write each row into its place.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_encode_batch", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
@@ -427,9 +425,9 @@ check("named_entity_recognition.encode_batch")
 #
 # $$\mathrm{logits} = \mathrm{dropout}(\mathrm{encoder}(\mathrm{ids}, \mathrm{mask}))\,W^\top + b$$
 #
-# Mind what goes in and comes out. The encoder must get the attention mask: without it every word looks at padding, and a text's
-# result depends on which other texts are in its batch. It returns several things; `pooler_output` is one vector for the *whole*
-# text, good for classifying texts, and of no use here. And there is no softmax at the end: the loss takes logits.
+# Be careful about what goes in and what comes out. The encoder must get the attention mask: without it every word looks at padding, and a
+# text's result depends on which other texts are in its batch. It returns several things; `pooler_output` is one vector for the *whole*
+# text, good for classifying texts, but of no use here. And there is no softmax at the end: the loss takes logits.
 #
 # ### Exercise 4: `TokenClassifier`
 
@@ -438,8 +436,8 @@ class TokenClassifier(nn.Module):
     """A pretrained encoder with a linear layer on top that gives each token a logit for each tag.
 
     Attributes:
-        encoder: the encoder that it was given.
-        classifier: nn.Linear from `encoder.config.hidden_size` features to `num_labels`. These two have all the parameters.
+        encoder: the given encoder.
+        classifier: nn.Linear from `encoder.config.hidden_size` features to `num_labels`. These two hold all the parameters.
     """
 
     def __init__(self, encoder: nn.Module, num_labels: int, dropout_rate: float = 0.1):
@@ -453,8 +451,8 @@ class TokenClassifier(nn.Module):
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Logits, (batch, seq_len, num_labels), of ids and mask (batch, seq_len).
 
-        The encoder is called with ids and mask; dropout acts on its last hidden states, in training only. Training
-        reaches the encoder too. Logits of padding may be anything.
+        The encoder is called with ids and mask; dropout acts on its last hidden states, in training only. Training changes the encoder too.
+        Logits of padding may be anything.
         """
         ### BEGIN SOLUTION
         hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
@@ -465,7 +463,7 @@ class TokenClassifier(nn.Module):
 # <details><summary>Hint: what does the encoder return?</summary>
 #
 # An object with names: `self.encoder(ids, attention_mask=mask)` gives you, among others, `.last_hidden_state`. `nn.Linear`
-# works on the last axis and leaves the axes in front alone, so nothing needs to be reshaped.
+# works on the last axis and leaves the leading axes alone, so you need not reshape anything.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_TokenClassifier", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -474,7 +472,7 @@ from course_utils import check
 check("named_entity_recognition.TokenClassifier")
 
 # %% [markdown]
-# Hugging Face's ready-made token classifier is the same thing. Give both the same weights, and a batch of real résumés:
+# Hugging Face's ready-made token classifier does the same. Give both the same weights and a batch of the résumés:
 
 # %% tags=["skip-grading"]
 from transformers import AutoModelForTokenClassification
@@ -495,7 +493,7 @@ for name, part in {"all": ours, "the new layer": ours.classifier}.items():
     print(f"parameters of {name}: {sum(parameter.numel() for parameter in part.parameters()):,}")
 
 # %% [markdown]
-# Nearly all parameters are pretrained. Only the small layer on top starts from nothing.
+# Nearly all parameters are pretrained. Only the small layer on top starts from scratch.
 #
 # ## 6. The loss
 #
@@ -504,7 +502,7 @@ for name, part in {"all": ours, "the new layer": ours.classifier}.items():
 #
 # $$L = -\frac{1}{N} \sum_{(b,t)\,:\;y_{b,t} \neq -100} \log \mathrm{softmax}(z_{b,t})_{y_{b,t}} \qquad N = \text{how many labels are not } {-100}$$
 #
-# With numbers: three tokens, of which the second does not count.
+# In numbers, for three tokens, of which the second does not count:
 
 # %%
 three = torch.tensor([[2.0, 0.0], [5.0, -5.0], [1.0, 1.0]])
@@ -517,7 +515,7 @@ print("their mean, over two tokens:    ", round(-float(sum(chance.log() for chan
 # %% [markdown]
 # ### Exercise 5: `token_loss`
 #
-# You may use `F.cross_entropy`. It wants the classes on axis 1 of the logits, or a plain (tokens, classes) table; ours are on
+# You may use `F.cross_entropy`. It expects the classes on axis 1 of the logits, or a plain (tokens, classes) table; ours are on
 # the last axis of (batch, seq_len, num_labels). A wrong reshape runs without an error and trains on garbage.
 
 # %% nbgrader={"grade": false, "grade_id": "token_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -548,7 +546,7 @@ from course_utils import check
 check("named_entity_recognition.token_loss")
 
 # %% [markdown]
-# A model that knows nothing gives each of 21 tags the same probability. Its loss is $\ln 21$. Yours should begin near that:
+# A model that knows nothing gives each of the 21 tags the same probability. Its loss is $\ln 21$. Yours should begin near that:
 
 # %% tags=["skip-grading"]
 print(f"ln 21 = {math.log(21):.3f};  loss before training = {token_loss(our_logits, batch['labels']).item():.3f}")
@@ -558,18 +556,17 @@ print(f"Hugging Face's loss = {their_loss.item():.3f}")
 # %% [markdown]
 # ## 7. Training
 #
-# One step of training is a small ceremony, and each of its parts has its place:
+# One step of training has a fixed order:
 #
-# 1. forget the gradients of the step before (PyTorch *adds* new ones to them);
+# 1. clear the gradients of the previous step (PyTorch *adds* new ones to them);
 # 2. forward: logits, with the mask; loss;
 # 3. backward: gradients;
-# 4. clip them: if their norm, over all parameters together, is longer than `max_norm`, they are shortened to it. A rare strange
-#    batch cannot wreck the pretrained weights then;
+# 4. clip them: if their norm, over all parameters together, is larger than `max_norm`, they are scaled down to it. Then a rare strange
+#    batch cannot wreck the pretrained weights;
 # 5. the optimizer's step;
 # 6. the scheduler's step, if there is one: the learning rate follows a plan that is counted in *batches* here, not in epochs.
 #
-# And before all that the model must be in **training mode**, or dropout does nothing. It was left in evaluation mode by whoever
-# measured last.
+# And before all that the model must be in **training mode**, or dropout does nothing. The last measurement left it in evaluation mode.
 #
 # ### Exercise 6: `train_epoch`
 
@@ -579,16 +576,16 @@ def train_epoch(model, batches, optimizer, scheduler=None, max_norm: float = 1.0
 
     Args:
         model: called as `model(input_ids, attention_mask)`; gives logits (batch, seq_len, num_labels).
-        batches: dicts as `encode_batch` makes them; any iterable, gone through once.
-        optimizer: of torch.optim, over the model's parameters.
-        scheduler: of torch.optim.lr_scheduler, or None; it makes a step after each batch.
+        batches: dicts as made by `encode_batch`; any iterable, used once.
+        optimizer: from torch.optim, over the model's parameters.
+        scheduler: from torch.optim.lr_scheduler, or None; it takes a step after each batch.
         max_norm: the gradients of all parameters together are clipped to this norm.
 
     Returns:
         The loss of each batch, as plain numbers, in order; each is measured before the step that it leads to.
     """
     losses = []
-    # Training mode; it may have been left in another one.
+    # Training mode; the model may be in the other one.
     ### BEGIN SOLUTION
     model.train()
     ### END SOLUTION
@@ -613,7 +610,7 @@ def train_epoch(model, batches, optimizer, scheduler=None, max_norm: float = 1.0
 # %% [markdown]
 # <details><summary>Hint 1: clipping</summary>
 #
-# `nn.utils.clip_grad_norm_` wants the parameters and the norm, and works in place. When is there something to clip?
+# `nn.utils.clip_grad_norm_` takes the parameters and the norm, and works in place. When is there something to clip?
 # </details>
 # <details><summary>Hint 2: plain numbers</summary>
 #
@@ -628,18 +625,17 @@ check("named_entity_recognition.train_epoch")
 # %% [markdown]
 # ## 8. Back to entities
 #
-# The model gives each piece a tag. The user wants stretches of *characters*. So you go back the way you came: read the
-# predictions at the **first piece of each word**, and pass over all others, whatever the model predicts there (nobody ever told
-# it what to say there).
+# The model gives each piece a tag. The user wants spans of *characters*. So you go back the way you came: read the predictions at the
+# **first piece of each word**, and skip all others, whatever the model predicts there (it was never trained on those).
 #
-# A model is free to predict sequences that no annotation contains: I-Name right after O, or after I-College. The usual reading,
-# and that of the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** With tags by
-# hand:
+# A model is free to predict sequences that no annotation contains: I-Name right after O, or after I-College. The usual interpretation, also
+# used by the CoNLL evaluation script, is the generous one: **an I- that continues nothing begins an entity.** Here is an example with tags
+# by hand:
 #
 # | word | Ana | Silva | , | Oslo | University | SQL | R |
 # |---|---|---|---|---|---|---|---|
 # | tag | B-Name | I-Name | O | I-College | I-College | B-Skills | B-Skills |
-# | entity | Name, | goes on | – | College, | goes on | Skills | Skills |
+# | entity | Name, | continues | – | College, | continues | Skills | Skills |
 #
 # An entity begins where its first word begins, and ends where the **last piece of its last word** ends.
 #
@@ -652,13 +648,13 @@ def decode_entities(
     word_ids: list[int | None],
     labels: list[str],
 ) -> list[Entity]:
-    """The entities that predicted tags stand for.
+    """The entities that predicted tags describe.
 
     Args:
         predictions: a tag's number for each piece. Only that of a word's first piece counts.
         offsets: (start, end) of each piece in the text.
         word_ids: the number of the word that each piece belongs to; None for special tokens and padding.
-        labels: the tag of each number: "O", "B-..." or "I-..."; what stands behind the first hyphen is the label.
+        labels: the tag of each number: "O", "B-..." or "I-..."; what comes after the first hyphen is the label.
 
     Returns:
         Entity(start, end, label), in the order of the text: from the start of its first word's first piece to the end of
@@ -666,12 +662,12 @@ def decode_entities(
         begins one otherwise.
     """
     entities = []
-    word_before, open_entity = None, None  # the word of the piece before; the entity that may go on
+    word_before, open_entity = None, None  # the word of the previous piece; the entity that may continue
     for prediction, (start, end), word in zip(predictions, offsets, word_ids, strict=True):
         ### BEGIN SOLUTION
         if word is None:
             open_entity = None
-        elif word == word_before:  # the word goes on, and its entity with it
+        elif word == word_before:  # the word continues, and its entity with it
             if open_entity is not None:
                 open_entity[1] = end
         else:
@@ -690,13 +686,12 @@ def decode_entities(
 # %% [markdown]
 # <details><summary>Hint 1: a list that grows</summary>
 #
-# Put an entity into `entities` as soon as it begins, as a *list* [start, end, label]. As long as it is open you can move its
-# end. Then no last entity can be forgotten at the end of the text.
+# Put an entity into `entities` as soon as it begins, as a *list* [start, end, label]. As long as it is open you can move its end. Then the
+# last entity of the text cannot be forgotten.
 # </details>
 # <details><summary>Hint 2: three kinds of pieces</summary>
 #
-# No word at all; a piece that continues a word (it can only move an end); the first piece of a word (only here a tag is looked
-# at).
+# Pieces of no word; pieces that continue a word (they can only move an end); the first piece of a word (only here does the tag count).
 # </details>
 # <details><summary>Hint 3: labels with hyphens</summary>
 #
@@ -709,7 +704,7 @@ from course_utils import check
 check("named_entity_recognition.decode_entities")
 
 # %% [markdown]
-# There and back again must lose nothing: entities → tags → entities, for all résumés.
+# The round trip must lose nothing: entities → tags → entities, for all résumés.
 
 # %% tags=["skip-grading"]
 def there_and_back(resume) -> bool:
@@ -721,12 +716,12 @@ def there_and_back(resume) -> bool:
 print(f"{sum(map(there_and_back, everything))} of {len(everything)} résumés come back exactly")
 
 # %% [markdown]
-# This is worth a test in every project of this kind. It costs a minute to write, and finds errors for which one would blame the
-# model for weeks. It fails where an entity cuts a word into two; on data of your own, count these.
+# Every project of this kind should have such a test. It takes a minute to write, and finds errors that you might otherwise blame on the
+# model for weeks. It fails where an entity splits a word in two; in your own data, count these cases.
 #
 # ## 9. Measuring
 #
-# Token accuracy first, to see what is wrong with it. A "model" that always says O, on the unseen templates:
+# First token accuracy, to see what is wrong with it. Take a "model" that always says O, on the unseen templates:
 
 # %% tags=["skip-grading"]
 test_rows = [to_row(resume) for resume in splits.unseen_templates]
@@ -735,9 +730,9 @@ outside = sum(tag == TAG_IDS["O"] for tag in gold_tags)
 print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; entities found: 0")
 
 # %% [markdown]
-# Not a single entity, and yet a respectable number. In news texts, where entities are rarer, it would be far higher still. So
-# count *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. Nothing for
-# "nearly": an employer without its "Ltd" is a wrong employer. With
+# It finds not a single entity, yet the number looks respectable. In news texts, where entities are rarer, it would be far higher still. So
+# count *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly" counts for nothing:
+# an employer without its "Ltd" is a wrong employer. With
 #
 # - TP (true positives): predicted and true; FP: predicted, but not true; FN: true, but not predicted,
 #
@@ -747,8 +742,8 @@ print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; entit
 # 1.35 ≈ 0.67. The harmonic mean is never above the arithmetic one, here 0.675, and far below it when one of the two is bad.
 #
 # For a whole test set, **add up TP, FP and FN over all documents and labels first**, then divide: the *micro* average.
-# Averaging the F1 of ten labels (the *macro* average) answers another question, namely how you do on a label, rare ones
-# counting as much as frequent ones. Say which one you report.
+# Averaging the F1 of ten labels (the *macro* average) answers a different question: how well you do on the average label, with rare ones
+# counting as much as frequent ones. Always say which one you report.
 #
 # ### Exercise 8: `entity_scores`
 
@@ -760,7 +755,7 @@ def entity_scores(
 
     Args:
         gold: for each document its true entities, (start, end, label), in any order, none twice.
-        predicted: for the same documents what was found, likewise.
+        predicted: for the same documents the entities found, in the same form.
 
     Returns:
         (precision, recall, F1) for each label that occurs in `gold` or in `predicted`, and under "all" those of all
@@ -776,7 +771,7 @@ def entity_scores(
                 counter[span.label] += 1
                 counter["all"] += 1
     ### END SOLUTION
-    # 2. From counts to scores; mind 0/0.
+    # 2. From counts to scores; watch out for 0/0.
     ### BEGIN SOLUTION
     scores = {}
     for label in {*true, *found, "all"}:
@@ -794,7 +789,7 @@ def entity_scores(
 # </details>
 # <details><summary>Hint 2: counting by label</summary>
 #
-# A `Counter` gives 0 for what it has never seen. Three of them are enough: right, predicted, true. A label that was only
+# A `Counter` gives 0 for anything it has not seen. Three of them are enough: right, predicted, true. A label that was only
 # predicted counts too: it is wrong every time.
 # </details>
 
@@ -804,8 +799,8 @@ from course_utils import check
 check("named_entity_recognition.entity_scores")
 
 # %% [markdown]
-# The library that papers report with is `seqeval`. It works on tags, yours on characters. They must agree, also where they are
-# wrong. Here on made-up predictions: the true tags, with one in ten replaced at random.
+# Papers report scores computed with the library `seqeval`. It works on tags, yours on characters. They must agree, even on wrong
+# predictions. Test this on made-up predictions: the true tags, with one in ten replaced at random.
 
 # %% tags=["skip-grading"]
 from seqeval.metrics import classification_report
@@ -828,15 +823,14 @@ for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"), ("Skills"
 # %% [markdown]
 # ## 10. Baselines
 #
-# Is 0.9 a good F1? You cannot know before you have seen what little effort gets. Two baselines:
+# Is 0.9 a good F1? You cannot know until you have seen what simple methods achieve. Here are two baselines:
 #
-# - **majority**: each word gets the tag that it had most often in training; words that it has never seen get O, the majority of
-#   all;
-# - **rules**: a regular expression for each label that looks regular. The longest match wins (you have a function for that).
+# - **majority**: each word gets the tag that it had most often in training; unseen words get O, the most frequent tag;
+# - **rules**: a regular expression for each label that looks regular. The longest match wins (you already have a function for that).
 
 # %% tags=["skip-grading"]
 def words_of(text: str, row: dict[str, list]) -> list[str]:
-    """The word that begins at each piece, in small letters (what stands at later pieces does not matter)."""
+    """The word that begins at each piece, in lower case (the values at later pieces do not matter)."""
     ends = {word: end for (_, end), word in zip(row["offsets"], row["word_ids"], strict=True)}  # of its last piece
     return [text[start : ends[word]].lower() for (start, _), word in zip(row["offsets"], row["word_ids"], strict=True)]
 
@@ -877,22 +871,21 @@ def rules(text: str) -> list[Entity]:
 # %% [markdown]
 # ## 11. Fine-tuning
 #
-# The new layer knows nothing yet, the encoder knows a lot: train it gently. What has proved itself:
+# The new layer knows nothing yet, but the encoder knows a lot, so train it gently. This has proved to work:
 #
 # - **AdamW** with a learning rate that rises over the first tenth of the steps (*warm-up*) and then falls to 0 in a straight
-#   line. A large rate at the very start would shake the pretrained weights by the random gradients of the new layer.
+#   line. With a large rate at the very start, the random gradients of the new layer would disturb the pretrained weights.
 # - Gradients clipped to norm 1: your `train_epoch` does it.
-# - The **embeddings are frozen**. They are half of all parameters, and words that do not occur in these résumés would be left
-#   behind if the others moved.
-# - **Other words outside.** In 48 layouts the words *around* the entities are always the same few. A model soon learns: what I
-#   do not know is an entity. So in each epoch one in five of the words outside of entities is exchanged for any word of the
-#   vocabulary.
-# - **Small batches.** Four résumés a step: in the same seconds as one step with sixteen, you make four. So few examples, and so
-#   much to learn: here the number of steps decides.
-# - **Batches of texts of similar length**: less padding, less time. Which texts meet, and in which order batches come, is drawn
-#   anew in each epoch.
+# - The **embeddings are frozen**. They are half of all parameters, and if they moved, words that do not occur in these résumés would be
+#   left behind.
+# - **Random words outside.** In 48 layouts the words *around* the entities are always the same few. A model soon learns that any unknown
+#   word is an entity. So in each epoch one in five of the words outside entities is replaced with a random word of the vocabulary.
+# - **Small batches.** With four résumés per step, you can take four steps in the time of one step with sixteen. There are few examples and
+#   there is much to learn, so the number of steps matters most.
+# - **Batches of texts of similar length**: less padding, less time. Which texts share a batch, and the order of the batches, is drawn again
+#   in each epoch.
 #
-# Twice through the data is enough. While it trains, F1 is measured on a part of `validation`. The bar's seconds are those of
+# Two passes through the data are enough. During training, F1 is measured on a part of `validation`. The seconds in the progress bar are for
 # the training alone.
 
 # %% tags=["skip-grading"]
@@ -904,7 +897,7 @@ IS_WORD = frozenset(WHOLE_WORDS)
 
 
 def with_other_words(row: dict, rng: random.Random) -> dict:
-    """The row with some of the words outside of entities exchanged for any others."""
+    """The row with some of the words outside entities replaced with random ones."""
     ids = list(row["input_ids"])
     for i, label in enumerate(row["labels"]):
         if label == TAG_IDS["O"] and ids[i] in IS_WORD and rng.random() < SWAPPED:
@@ -924,7 +917,7 @@ def batches_of(rows: list[dict], seed: int) -> list[dict[str, torch.Tensor]]:
 
 # %% tags=["skip-grading"]
 def joined(entities: list[Entity]) -> list[Entity]:
-    """The entities; those of one label between which nothing stands, not even a space, become one: *fixed-* and *asset*."""
+    """The entities; neighbours with the same label and nothing between them, not even a space, become one: *fixed-* and *asset*."""
     whole = []
     for entity in entities:
         if whole and (whole[-1].end, whole[-1].label) == (entity.start, entity.label):
@@ -986,7 +979,7 @@ show_figure(
 # %% [markdown]
 # ### The result
 #
-# Everything side by side, on the sets that were held out.
+# Here is everything side by side, on the sets that were held out.
 
 # %% tags=["skip-grading"]
 held_out = {"unseen documents": splits.unseen_documents, "unseen templates": splits.unseen_templates}
@@ -1023,21 +1016,21 @@ show_figure(
 )
 
 # %% [markdown]
-# Read it slowly.
+# Read the table slowly.
 #
-# - **Rules** are hard to beat where the form says it all, and helpless where the context decides: nothing in the form of *2012*
-#   tells a graduation from a change of jobs. They learn nothing, so they do the same on all sets.
-# - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and a part of a
-#   college there. Where the words are new, next to nothing is left.
-# - **The model** is nearly perfect on what it was trained on. It loses where the words are new, and once more where the layouts
-#   are new too. The difference between the last two sets is what a split by person alone would have hidden from you.
-# - And look at the e-mail addresses in the figure. Where a rule is all but perfect, use the rule, and the model for the rest.
+# - **Rules** are hard to beat where the form alone is enough, and helpless where the context decides: nothing in the form of *2012* tells a
+#   graduation from a change of jobs. They learn nothing, so they do about the same on all sets.
+# - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and part of a college there.
+#   Where the words are new, next to nothing is left.
+# - **The model** is nearly perfect on what it was trained on. It does worse where the words are new, and worse again where the layouts are
+#   new too. The difference between the last two sets is what a split by person alone would have hidden from you.
+# - And look at the e-mail addresses in the figure. Where a rule is almost perfect, use the rule, and the model for the rest.
 #
-# Are the numbers those of real résumés? No. These are made-up ones, clean and short. What carries over is the method.
+# Would the numbers be the same on real résumés? No. These are made up, clean and short. What carries over is the method.
 #
 # ## 12. Read the errors
 #
-# A number says how many. Only reading says why. First: which labels are taken for which?
+# A number tells you how many errors there are. Only reading them tells you why. First: which labels are mistaken for which?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.entities import confusion, confusion_figure
@@ -1047,24 +1040,24 @@ gold = [list(resume.entities) for resume in tests]
 found = answers["fine-tuned", "unseen templates"]
 show_figure(
     confusion_figure(confusion(gold, found, LABELS), LABELS),
-    alt="Heat map of true against predicted labels on unseen templates. Nearly everything lies on the diagonal; "
+    alt="Heat map of true against predicted labels on unseen templates. Nearly everything is on the diagonal; "
     "some towns and skills are missed, and some skills and years are found where no entity is.",
 )
 
 # %% [markdown]
-# On the diagonal is what was found with the right label, be it with another boundary. The last column was missed, the last row
-# invented. Which errors would you expect? An employer that is called like a town; a skill that sounds like a subject of study.
+# The diagonal counts entities found with the right label, even if a boundary is off. Those in the last column were missed, those in the
+# last row invented. Which errors would you expect? An employer named after a town; a skill that sounds like a subject of study.
 #
-# Now the worst résumé of all, as it should be and as the model has it:
+# Now the worst résumé of all, as it should be and as the model sees it:
 
 # %% tags=["skip-grading"]
 mistakes = [len(set(truth) ^ set(guess)) for truth, guess in zip(gold, found, strict=True)]
 worst = max(range(len(mistakes)), key=mistakes.__getitem__)
 show_entities(tests[worst].text, gold[worst], LABELS, f"As it should be (layout {tests[worst].template!r})")
-show_entities(tests[worst].text, found[worst], LABELS, "As the model has it")
+show_entities(tests[worst].text, found[worst], LABELS, "As the model sees it")
 
 # %% [markdown]
-# And a gallery of failures, some of each kind, with what stands around them (⏎ is a line break).
+# And a gallery of failures, some of each kind, with the text around them (⏎ is a line break).
 
 # %% tags=["skip-grading"]
 from course_utils.plots.entities import failures, show_failures
@@ -1072,7 +1065,7 @@ from course_utils.plots.entities import failures, show_failures
 show_failures(failures([resume.text for resume in tests], gold, found), each=4)
 
 # %% [markdown]
-# By layout: is it bad at everything a little, or at one layout a lot?
+# Now by layout: is the model a little bad at everything, or very bad at one layout?
 
 # %% tags=["skip-grading"]
 for template in sorted({resume.template for resume in tests}):
@@ -1084,15 +1077,15 @@ for template in sorted({resume.template for resume in tests}):
 # With only twelve unseen layouts, one difficult one moves the whole result. That is the true size of this test set: twelve, not
 # 160. Keep it in mind when you compare two models that differ by a point or two.
 #
-# And a confession. The ¶, the exchanged words, the small batches and a third of the training layouts were not there from the
-# start. They came from reading the errors of earlier versions, *on most of these layouts*. So this set is not quite unseen any
-# more, and its number is a little too kind. It happens to everybody who looks at a test set twice. The remedy: hold out other
-# layouts, `resume_splits(held_out=...)`, train again without them, and measure once.
+# And a confession. The ¶, the random words, the small batches and a third of the training layouts were not there from the start. They came
+# from reading the errors of earlier versions, *on most of these layouts*. So this set is no longer quite unseen, and its score is a little
+# too high. That happens to everybody who looks at a test set twice. The remedy: hold out other layouts, `resume_splits(held_out=...)`,
+# train again without them, and measure once.
 #
 # ## 13. Keep it, and use it
 #
-# A model is its weights *and* what you need to use them: the tags in their order, the tokenizer. Save all of it, load it as
-# somebody else would, and see that nothing has changed.
+# A model is its weights *and* what you need to use them: the tags in their order, and the tokenizer. Save all of it, load it as somebody
+# else would, and check that nothing has changed.
 
 # %% tags=["skip-grading"]
 import json
@@ -1114,7 +1107,7 @@ texts = [resume.text for resume in tests[:16]]
 print("the loaded model finds the same:", find_entities(loaded, texts) == find_entities(model, texts))
 
 # %% [markdown]
-# Your turn: write a few lines about somebody who does not exist, and leave the box. Then make it hard: a company called like a
+# Your turn: write a few lines about somebody who does not exist, then click outside the box. Then make it hard: a company named after a
 # person, two years in one line, no capital letters.
 
 # %% tags=["skip-grading"]
@@ -1131,8 +1124,8 @@ entity_box(
 # %% [markdown]
 # ### Data of your own
 #
-# `load_entities` reads columns as in CoNLL-2003, and the JSON lines of the annotation tools doccano and DataTurks. What it
-# cannot use it reports, with file, row and reason. Here with a file of three rows, of which the last one is wrong:
+# `load_entities` reads columns as in CoNLL-2003, and the JSON lines of the annotation tools doccano and DataTurks. It reports whatever it
+# cannot use, with file, row and reason. Here is an example with a file of three rows, of which the last one is wrong:
 
 # %% tags=["skip-grading"]
 from course_utils.data.entities import load_entities
@@ -1151,9 +1144,9 @@ for mine in examples:
 print("not usable:", *bad_rows)
 
 # %% [markdown]
-# With `clean_entities` and `to_row` these take the same way into the training as the made-up résumés. Three things to do first:
-# rename labels so that they agree; count what `clean_entities` throws away; split by person, and by source if there are
-# several. And real résumés are personal data: ask before you use them. A model that ranks people by what it reads there
+# With `clean_entities` and `to_row` you can train on these just as on the made-up résumés. Do three things first: rename labels so that
+# they match; count what `clean_entities` throws away; split by person, and by source if there are several. And real résumés are personal
+# data: ask before you use them. A model that ranks people by what it reads there
 # inherits what was unfair in its data; finding entities is no reason to trust it with a decision.
 
 # %% [markdown]
@@ -1162,15 +1155,15 @@ print("not usable:", *bad_rows)
 # | what you see | likely cause |
 # |---|---|
 # | the loss hardly falls, and F1 stays at 0 | a reshape mixes up tokens and classes; or the learning rate is far too small for so few steps |
-# | the loss is NaN | a logarithm of a probability that is 0: let `F.cross_entropy` have the logits |
-# | accuracy above 90 %, F1 near 0 | it says O: accuracy counts words, not entities |
+# | the loss is NaN | a logarithm of a probability that is 0: give `F.cross_entropy` the logits |
+# | accuracy above 90 %, F1 near 0 | the model always says O: accuracy counts words, not entities |
 # | every entity has one word too many, often a comma | `end` was taken as inclusive |
-# | *Skills* come back glued together | only I-, or B- only where the label changes |
-# | entities end in the middle of a word | the end of the first piece was taken for the end of the word |
-# | the same text gives other results in another batch | the attention mask does not reach the encoder; or dropout is on: `model.eval()` |
+# | *Skills* come back joined together | only I-, or B- only where the label changes |
+# | entities end in the middle of a word | the end of the first piece was taken as the end of the word |
+# | the same text gives different results in a different batch | the attention mask does not reach the encoder; or dropout is on: `model.eval()` |
 # | F1 differs from the library's | −100 was counted as well, or a mean of F1 scores was taken (macro) |
 # | nearly perfect in the test, poor in use | the test set shares layouts, people or sentences with the training set |
-# | much worse after a longer training | the rate is too large, or never falls: the pretrained knowledge is overwritten |
+# | much worse after longer training | the rate is too large, or never falls: the pretrained knowledge is overwritten |
 
 # %% [markdown]
 # ## Review quiz
@@ -1183,15 +1176,15 @@ quiz("named_entity_recognition")
 # %% [markdown]
 # ## Going further
 #
-# - **What came from where?** Freeze the whole encoder and train the new layer alone. Then train everything, but from random weights. What did pretraining
+# - **What came from where?** Freeze the whole encoder and train only the new layer. Then train everything, but from random weights. What did pretraining
 #   contribute, and what did fine-tuning?
 # - **Data.** Halve the number of résumés, then the number of *layouts* (`resume_splits(held_out=...)`). Which of the two hurts more?
 # - **Layouts.** Take the ¶ out of `encode`, or set `SWAPPED` to 0, and train again. Look at *which* errors come back.
 # - **Impossible tags.** I-Name can never follow B-College. Lample et al. (2016) put a conditional random field on top, which learns such rules. A
-#   cheap relative: forbid impossible steps when you decode (Viterbi).
+#   cheap alternative: forbid impossible steps when you decode (Viterbi).
 # - Tjong Kim Sang and De Meulder (2003) describe the CoNLL-2003 task, whose metric you wrote. Devlin et al. (2019) fine-tune
-#   BERT on it. Ribeiro et al. (2020) test language models by what can be changed without changing the answer: exchange all the
-#   names in the test set, and see what happens.
-# - **Next.** Lab 10 uses the same encoder to find one stretch in a text: the answer to a question.
+#   BERT on it. Ribeiro et al. (2020) test language models with changes that should not change the answer: replace all the names in the test
+#   set, and see what happens.
+# - **Next.** Lab 10 uses the same encoder to find one span in a text: the answer to a question.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
