@@ -14,21 +14,21 @@
 # %% [markdown]
 # # Lab 10: question answering, in PyTorch
 #
-# *Mary went to the kitchen. John ran to the garden. Mary hurried to the office. Where is Mary?* You read, you look for Mary, you
-# take the last place she went to. Here a network learns to do that. It writes nothing of its own: it **points** at the words of
-# the text that answer the question. That is **extractive** question answering, as in SQuAD (Rajpurkar et al. 2016), and its great
-# virtue is that you can check every answer: it stands in the text, at a place that you can look up.
+# *Mary went to the kitchen. John ran to the garden. Mary hurried to the office. Where is Mary?* You read, you look for Mary, and you take
+# the last place she went to. Here a network learns to do that. It writes nothing itself: it **points** at the words of the text that answer
+# the question. That is **extractive** question answering, as in SQuAD (Rajpurkar et al. 2016), and its great advantage is that you can
+# check every answer: it is in the text, at a place that you can look up.
 #
-# The network is quickly told: a pretrained encoder, and two numbers for each token. The work, and nearly all of the mistakes that
-# people make, lies around it: from characters to tokens, and back. You write that work here, all of it.
+# The network is simple: a pretrained encoder, and two numbers for each token. The work, and nearly all of the mistakes that people make, is
+# around it: getting from characters to tokens and back. You write all of that here.
 #
 # **After this lab you can**
 #
-# - turn an answer's place in characters into a place in tokens, and back, without losing a letter;
+# - convert an answer's position in characters into one in tokens, and back, without losing a letter;
 # - cut a text that is too long into windows so that no short answer is lost;
-# - put a span head on an encoder, write its loss, and find the best *possible* span in what it says;
+# - put a span head on an encoder, write its loss, and find the best *possible* span in its output;
 # - score answers as SQuAD does, and say what the two measures hide;
-# - fine-tune a pretrained encoder in a minute or two, and judge it beside baselines, on names that it has never seen.
+# - fine-tune a pretrained encoder in a minute or two, and compare it with baselines on names that it has never seen.
 #
 # **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 80 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
@@ -62,8 +62,8 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # %% [markdown]
 # ## 1. Answers are places
 #
-# Here is a story of the kind that you train with later. A question about a text has an **answer span**: from which character
-# to which. The end is *exclusive*, as in all of Python: `context[start:end]` is the answer.
+# Here is a story of the kind that you will train with later. A question about a text has an **answer span**: the characters from start to
+# end. The end is *exclusive*, as everywhere in Python: `context[start:end]` is the answer.
 
 # %% tags=["skip-grading"]
 from course_utils.data.stories import SEEN_NAMES, UNSEEN_NAMES, make_stories
@@ -75,12 +75,12 @@ print(f"\n{story.question}\ncharacters {start} to {end}: {story.context[start:en
 print("find() says character", story.context.find(story.context[start:end]))
 
 # %% [markdown]
-# Why not store the answer's text, and find it when it is needed? Because `find` gives the **first** place where the words stand, and that
-# is often another one: somebody else went to the same room before. The words are equal and the reason is wrong. A model that is
-# trained on wrong places learns wrong reasons. So places it is, from beginning to end.
+# Why not store the answer's text, and find it when you need it? Because `find` returns the **first** place where the words occur, and that
+# is often the wrong one: somebody else went to the same room before. The words are right but the reason is wrong. A model that is trained
+# on wrong places learns wrong reasons. So we use places throughout.
 #
-# The model does not see characters. Its tokenizer (`AutoTokenizer` of Hugging Face's library) cuts the text into word pieces, and says for each piece
-# where it stands: its **offsets**.
+# The model does not see characters. Its tokenizer (`AutoTokenizer` of Hugging Face's library) cuts the text into word pieces, and tells you where
+# each piece is: its **offsets**.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -95,26 +95,27 @@ for piece, (start, end) in zip(tokenizer.convert_ids_to_tokens(ids), offsets, st
 
 # %% [markdown]
 # Look closely. The text begins with two spaces, and the first piece begins at character 2: offsets count in the text *as it was given*.
-# Whoever strips the text first, and forgets it, is two characters off from there on. Pieces of one word touch each other, pieces of
-# different words do not. And the pieces are lower-cased, but the text is not: what you cut out of it has its capitals.
+# If you strip the text first and forget about it, you are two characters off from then on. Pieces of one word touch each other; pieces of
+# different words usually do not. And the pieces are in lower case, but the text is not: what you cut out of it keeps its capitals.
 #
-# What goes into the model is this, for a question $q$ and a context $c$ (Devlin et al. 2019, section 4.2):
+# The input of the model looks like this, for a question $q$ and a context $c$ (Devlin et al. 2019, section 4.2):
 #
 # $$\texttt{[CLS]}\; q_1 \dots q_m\; \texttt{[SEP]}\; c_1 \dots c_n\; \texttt{[SEP]}\; \texttt{[PAD]} \dots$$
 #
 # ### Exercise 1: `answer_token_span`
 #
-# You get the offsets of such a sequence, one entry a token: a pair for each token of the **context**, `None` for all others (the question's tokens
-# have places of their own, in the question; they would only mislead you). Find the first and the last token of the answer.
+# You get the offsets of such a sequence, one entry per token: a pair for each token of the **context**, `None` for all others (the offsets of the
+# question's tokens refer to the question, so they would only mislead you). Find the first and the last token of the answer.
 # Both are *included*: for an answer of one token they are equal.
 #
 # Two things can go wrong, and both happen:
 #
-# - The window may hold only a part of the answer, or nothing of it. Then the right target is (0, 0), the place of `[CLS]`: "not here".
+# - The window may contain only part of the answer, or none of it. Then the right target is (0, 0), the place of `[CLS]`: "not here".
 #   Half an answer is a wrong answer.
 # - An answer may begin or end in the middle of a token (an annotator marked *1960* in *1960s*). Then take the fewest tokens that cover it.
 #
-# A worked case: offsets `[None, None, None, (0, 4), (5, 7), (7, 12)]`, answer 5 to 12. The first token that ends after character 5 is number 4. The last token
+# A worked example: offsets `[None, None, None, (0, 4), (5, 7), (7, 12)]`, answer 5 to 12. The first token that ends after character 5 is number 4. The last
+# token
 # that begins before character 12 is number 5. So: (4, 5).
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_span", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -124,17 +125,14 @@ def answer_token_span(
     """The tokens that an answer consists of.
 
     Args:
-        offsets: one entry for each token of a window: from which character of the context to which (end exclusive), or
-            None if it is no token of the context ([CLS], question, [SEP], padding). The context's tokens stand in one
-            stretch, and there is at least one.
-        start, end: the answer's characters, end exclusive. It begins and ends with characters of tokens, not with
-            spaces.
+        offsets: one entry for each token of a window: its first and last character in the context (end exclusive), or None if it is not a token of the context ([CLS], question, [SEP], padding). The context's tokens are contiguous, and there is at least one.
+        start, end: the answer's characters, end exclusive. It begins and ends with characters of tokens, not with spaces.
 
     Returns:
         (first, last): numbers of tokens, counted from the beginning of `offsets`, both included: the fewest tokens
         that cover the answer. (0, 0) if the window's tokens do not cover all of it.
     """
-    # 1. The tokens of the context that have a character of the answer in them.
+    # 1. The tokens of the context that contain a character of the answer.
     ### BEGIN SOLUTION
     touched = [
         number
@@ -142,7 +140,7 @@ def answer_token_span(
         if pair is not None and pair[1] > start and pair[0] < end
     ]
     ### END SOLUTION
-    # 2. Is all of the answer there?
+    # 2. Is the whole answer there?
     ### BEGIN SOLUTION
     if not touched or offsets[touched[0]][0] > start or offsets[touched[-1]][1] < end:
         return 0, 0
@@ -150,14 +148,13 @@ def answer_token_span(
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: when does a token have a character of the answer in it?</summary>
+# <details><summary>Hint 1: when does a token contain a character of the answer?</summary>
 #
-# Two stretches have something in common if each begins before the other ends. Ends are exclusive: a token that ends where the answer
-# begins has nothing of it.
+# Two spans overlap if each begins before the other ends. Ends are exclusive: a token that ends where the answer begins contains none of it.
 # </details>
 # <details><summary>Hint 2: the answer at the end of the text is lost</summary>
 #
-# The last token ends where the text ends, and the answer may end there, too. Is your comparison strict where it must not be?
+# The last token ends where the text ends, and the answer may end there, too. Is your comparison strict where it should not be?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_answer_token_span", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -169,11 +166,11 @@ check("question_answering_pytorch.answer_token_span")
 # ## 2. Texts that are too long
 #
 # The encoder has 512 positions, and attention's cost grows with the square of the length. So a long context is cut into **windows**, each with the
-# question in front. If the windows only touched, an answer that lies across a border would be whole in none of them. So they
-# **overlap**: an answer that is no longer than the overlap is whole in at least one.
+# question in front. If the windows only touched, an answer that crosses a border would not be complete in any of them. So they **overlap**: an
+# answer that is no longer than the overlap is complete in at least one.
 #
-# (In Hugging Face's tokenizers the argument `stride` is this overlap, and not the distance between two windows, as the word says elsewhere. It is a rich
-# source of bugs.)
+# (In Hugging Face's tokenizers the argument `stride` is this overlap, and not the distance between two windows, its usual meaning. That causes many
+# bugs.)
 
 # %%
 size, overlap, length = 10, 3, 22
@@ -185,7 +182,7 @@ for begin in range(0, length - overlap, size - overlap):
 # ### Exercise 2: `split_into_windows`
 #
 # Each window begins `size - overlap` tokens after the one before. The first window that reaches the end is the last one; it ends there, and may be short. A
-# window that holds nothing new would be a waste, and is a mistake.
+# window that contains nothing new would be a waste, and counts as a mistake.
 
 # %% nbgrader={"grade": false, "grade_id": "split_into_windows", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_into_windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
@@ -211,12 +208,12 @@ def split_into_windows(length: int, size: int, overlap: int) -> list[tuple[int, 
 # %% [markdown]
 # <details><summary>Hint 1: where does the next window begin?</summary>
 #
-# Write down the windows of `length` 10, `size` 6, `overlap` 2 by hand. The second one begins 2 tokens before the first one's end, and so on: all you
-# need to know of a window is in the one before it.
+# Write down the windows of `length` 10, `size` 6, `overlap` 2 by hand. The second one begins 2 tokens before the end of the first, and so on:
+# everything you need for a window is in the one before it.
 # </details>
 # <details><summary>Hint 2: I get one window too many</summary>
 #
-# Ask whether the window *before* has reached the end already, not whether the next one would still begin within the text.
+# Ask whether the *previous* window has already reached the end, not whether the next one would still begin within the text.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_split_into_windows", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -227,7 +224,7 @@ check("question_answering_pytorch.split_into_windows")
 # %% [markdown]
 # ### Exercise 3: `make_features`
 #
-# Now put it together: from a question, a context and an answer's place to what the model reads and what it is to say, window by window. Every window has
+# Now put it together: turn a question, a context and an answer's position into the model's input and target, window by window. Every window has
 # `max_length` entries:
 #
 # | key | `[CLS]` | question | `[SEP]` | context's part | `[SEP]` | padding |
@@ -237,7 +234,8 @@ check("question_answering_pytorch.split_into_windows")
 # | `attention_mask` | 1 | 1 | 1 | 1 | 1 | 0 |
 # | `offsets` | None | None | None | (start, end) | None | None |
 #
-# and `start_position`, `end_position` of the answer in *this* window. The offsets go on counting in the whole context: it is they that lead back to it.
+# and `start_position`, `end_position` of the answer in *this* window. The offsets still count characters of the whole context: they are what leads back
+# to it.
 
 # %% nbgrader={"grade": false, "grade_id": "make_features", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def make_features(
@@ -251,23 +249,23 @@ def make_features(
     sep_id: int = 102,
     pad_id: int = 0,
 ) -> list[dict]:
-    """What a reader is given, and what it is to say, for each window of a context.
+    """The input and the target of a reader, for each window of a context.
 
     Args:
         question, context: as they are, white space included.
-        answer: from which character of the context to which, end exclusive; None if there is no answer, or none known.
+        answer: its first and last character in the context, end exclusive; None if there is no answer, or none known.
         tokenize: `tokenize(text)` gives (ids, offsets), lists of equal length, without special tokens.
-        max_length: entries of a window, all tokens and padding counted. The question is short enough.
+        max_length: entries of a window, counting all tokens and padding. The question is short enough.
         overlap: tokens of the context that neighbouring windows share.
 
     Returns:
-        One dict a window, with the keys of the table above: four lists of max_length entries; start_position and
-        end_position are whole numbers, (0, 0) if the answer is not wholly in this window, or is None.
+        One dict per window, with the keys of the table above: four lists of max_length entries; start_position and
+        end_position are whole numbers, (0, 0) if the answer is not completely in this window, or is None.
     """
     question_ids, _ = tokenize(question)
     context_ids, context_offsets = tokenize(context)
     features = []
-    # 1. How many tokens of the context fit beside the question and three special tokens? Cut it into windows.
+    # 1. How many tokens of the context fit next to the question and three special tokens? Cut it into windows.
     ### BEGIN SOLUTION
     room = max_length - len(question_ids) - 3
     windows = split_into_windows(len(context_ids), room, overlap)
@@ -281,7 +279,7 @@ def make_features(
         inside = end - begin
         offsets = [None] * len(front) + context_offsets[begin:end] + [None] * (1 + padding)
         ### END SOLUTION
-        # 3. Where the answer stands in it, and all of it as a dict.
+        # 3. The answer's position in the window, and everything as a dict.
         ### BEGIN SOLUTION
         first, last = (0, 0) if answer is None else answer_token_span(offsets, *answer)
         features.append({
@@ -302,7 +300,8 @@ def make_features(
 # </details>
 # <details><summary>Hint 2: my positions are too small by the same number everywhere</summary>
 #
-# Exercise 1 counts from the beginning of the offsets that you hand in. Hand in those of the whole window, with None for the tokens in front.
+# Exercise 1 counts from the beginning of the offsets that you pass in. Pass in those of the whole window, with None for the tokens before
+# the context.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_make_features", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -311,8 +310,8 @@ from course_utils import check
 check("question_answering_pytorch.make_features")
 
 # %% [markdown]
-# Do not trust it: test it. Cut the answer out again, from the first token's start to the last token's end, and compare with the right one, letter by letter. For
-# every window of every question that you have: stories of all three kinds, and the course's own paragraphs.
+# Do not trust it: test it. Cut the answer out again, from the first token's start to the last token's end, and compare it with the right one, letter by letter.
+# Do this for every window of every question that you have: stories of all three kinds, and the course's own paragraphs.
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_paragraphs
@@ -343,14 +342,14 @@ for name, examples in {**sets, "paragraphs": load_paragraphs()}.items():
     ]
     same = sum(said == window["example"].answer_texts[0] for said, window in zip(back, targets, strict=True))
     counts = f"{len(examples):4} questions, {len(windows):5} windows"
-    print(f"{name:20} {counts}, {same} of {len(targets)} targets come back whole")
+    print(f"{name:20} {counts}, {same} of {len(targets)} targets come back complete")
 
 # %% [markdown]
 # ## 3. The reader
 #
 # ### Exercise 4: `SpanHead`
 #
-# The encoder gives a vector for each token. The head turns it into two numbers, with one linear layer: how well the token would do as the answer's **first**
+# The encoder gives a vector for each token. The head turns it into two numbers, with one linear layer: how well the token fits as the answer's **first**
 # token, and how well as its **last** (Devlin et al. 2019, section 4.2):
 #
 # $$s_i = w_s \cdot h_i + b_s \qquad e_i = w_e \cdot h_i + b_e$$
@@ -362,7 +361,7 @@ for name, examples in {**sets, "paragraphs": load_paragraphs()}.items():
 class SpanHead(nn.Module):
     """Two logits for each token: is it the first of the answer, is it the last?
 
-    Its parameters are those of one layer `nn.Linear` named `linear`, from hidden_size to 2: row 0 of its weight is for
+    Its parameters are those of one `nn.Linear` layer named `linear`, from hidden_size to 2: row 0 of its weight is for
     the start, row 1 for the end.
     """
 
@@ -385,13 +384,13 @@ class SpanHead(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: one layer, two results</summary>
 #
-# The layer makes (batch, seq_len, hidden_size) into (batch, seq_len, 2): the two logits of a token lie side by side in the *last* axis, the start's first.
-# Take them out of that axis by their numbers. `reshape` and `view` would mix tokens and logits.
+# The layer turns (batch, seq_len, hidden_size) into (batch, seq_len, 2): the two logits of a token are side by side in the *last* axis, the start's first.
+# Select them from that axis by index. `reshape` and `view` would mix up tokens and logits.
 # </details>
 # <details><summary>Hint 2: which places are blocked?</summary>
 #
-# `masked_fill` fills where its mask is True; `allowed` is True where nothing is to be filled. `~` turns a boolean tensor round. To fill both logits at
-# once the mask needs a third axis, of length 1; or fill the two results one after the other.
+# `masked_fill` fills where its mask is True; `allowed` is True where nothing should be filled. `~` inverts a boolean tensor. To fill both logits at
+# once, the mask needs a third axis of length 1; or fill the two results one after the other.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SpanHead", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -402,12 +401,12 @@ check("question_answering_pytorch.SpanHead")
 # %% [markdown]
 # ### Exercise 5: `span_loss`
 #
-# Two classifications with as many classes as there are tokens: *which* is the first one, *which* is the last one? The loss is the mean of their two
-# cross-entropies, each averaged over the batch:
+# These are two classifications with as many classes as there are tokens: *which* token is the first one, and *which* is the last one? The loss is
+# the mean of their two cross-entropies, each averaged over the batch:
 #
 # $$L = \tfrac{1}{2}\left(-\log \mathrm{softmax}(s)_{y_s} - \log \mathrm{softmax}(e)_{y_e}\right)$$
 #
-# In numbers, for a window of four tokens whose answer is token 2 alone:
+# In numbers, for a window of four tokens whose answer is just token 2:
 
 # %%
 losses = []
@@ -444,12 +443,12 @@ def span_loss(
 # <details><summary>Hint 1: what are the classes here?</summary>
 #
 # The tokens. A row of `start_logits` holds one logit for each of seq_len classes, and `start_positions` the number of the right class. `nn.functional` has a
-# function that goes from there to the mean loss of a batch in one step; it takes the softmax itself.
+# function that computes the mean loss of a batch from these in one step; it applies the softmax itself.
 # </details>
 # <details><summary>Hint 2: inf or nan</summary>
 #
-# For logits in the hundreds a share is rounded to 0, and its logarithm is -inf. `log_softmax` never makes that 0. And take only the right token's
-# entry out of it: where a place is blocked by -inf, 0 times that entry is nan.
+# For logits in the hundreds a share is rounded to 0, and its logarithm is -inf. `log_softmax` avoids that 0. And pick only the right token's
+# entry: where a place is blocked by -inf, 0 times that entry is nan.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_span_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -460,18 +459,18 @@ check("question_answering_pytorch.span_loss")
 # %% [markdown]
 # ### Exercise 6: `best_span`
 #
-# What does the model say? Not the best start and the best end, each for itself: they need not fit. The best end may stand *before* the best start, or a whole page
-# behind it. What is wanted is the best **pair** among those that are possible:
+# What is the model's answer? Not the best start and the best end chosen separately: they need not fit together. The best end may be *before* the best start, or a
+# whole page after it. You need the best **pair** among those that are possible:
 #
 # $$(\hat\imath, \hat\jmath) = \operatorname*{arg\,max}_{i \le j < i + m} \; s_i + e_j, \qquad i, j \text{ in the context}$$
 #
-# where $m$ is the greatest length of an answer, in tokens. Why a sum? Logits are logarithms of shares up to a constant; a sum of logarithms is a product of
-# shares. Here are six tokens. Which pair is it?
+# where $m$ is the maximum length of an answer, in tokens. Why a sum? Logits are logarithms of shares up to a constant, and a sum of logarithms is the
+# logarithm of a product. Here are six tokens. Which pair is it?
 
 # %%
 starts, ends = np.array([0.1, 2.0, 0.2, 3.0, 0.0, 0.3]), np.array([0.0, 0.1, 3.2, 0.2, 1.9, 0.0])
 print("best start:", starts.argmax(), " best end:", ends.argmax(), " (the end comes first)")
-print("sums s_i + e_j, a row a start; below the diagonal the end comes before the start:")
+print("sums s_i + e_j, one row per start; below the diagonal the end comes before the start:")
 print(np.triu(starts[:, None] + ends[None, :]))
 
 # %% nbgrader={"grade": false, "grade_id": "best_span", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -482,13 +481,13 @@ def best_span(
 
     Args:
         start_logits, end_logits: (seq_len,).
-        in_context: (seq_len,) True at tokens of the context; an answer consists of such tokens only ([CLS] is none).
+        in_context: (seq_len,) True at tokens of the context; an answer consists only of such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1.
 
     Returns:
         (first, last, score): numbers of tokens, both included, and start_logits[first] + end_logits[last].
     """
-    # 1. The score of every pair, (seq_len, seq_len): a row a start, a column an end.
+    # 1. The score of every pair, (seq_len, seq_len): one row per start, one column per end.
     ### BEGIN SOLUTION
     scores = start_logits[:, None] + end_logits[None, :]
     ### END SOLUTION
@@ -507,12 +506,12 @@ def best_span(
 # %% [markdown]
 # <details><summary>Hint 1: a table of all pairs without a loop</summary>
 #
-# A column (seq_len, 1) and a row (1, seq_len) broadcast to a table. Two loops over the context's tokens are as right, and fast enough.
+# A column (seq_len, 1) and a row (1, seq_len) broadcast to a table. Two loops over the context's tokens are just as good, and fast enough.
 # </details>
 # <details><summary>Hint 2: everything below 0 goes wrong</summary>
 #
-# If you *multiply* impossible pairs by 0, they have score 0, and that is more than -5. What must an impossible score be, so that it can never be the
-# greatest?
+# If you *multiply* impossible pairs by 0, they have score 0, and that is more than -5. What must an impossible score be so that it can never be the
+# highest?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_best_span", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -523,24 +522,25 @@ check("question_answering_pytorch.best_span")
 # %% [markdown]
 # ## 4. When is an answer right?
 #
-# *The kitchen.* and *kitchen* are the same answer. SQuAD's rules say so like this. First both are **normalised**:
+# *The kitchen.* and *kitchen* are the same answer. SQuAD's rules handle this as follows. First both are **normalised**:
 #
 # 1. lower case;
-# 2. the 32 ASCII punctuation characters (`string.punctuation`) are deleted: nothing takes their place;
-# 3. the words *a*, *an*, *the* are dropped, wherever they stand;
-# 4. white space of any kind becomes single spaces, none at the ends.
+# 2. the 32 ASCII punctuation characters (`string.punctuation`) are deleted, without replacement;
+# 3. the words *a*, *an*, *the* are dropped, wherever they occur;
+# 4. white space of any kind becomes single spaces, with none at the ends.
 #
-# In this order: in *(the) kitchen* the brackets go first, and only then *the* is a word. Then **exact match** is 1 if they are equal, else 0. There may be several right answers: the best one
+# The order matters: in *(the) kitchen* the brackets go first, and only then is *the* a word. Then **exact match** is 1 if they are equal, otherwise 0. There may be several right answers: the
+# best one
 # counts. And "no answer" is an answer:
 #
-# - right answers of which nothing is left once normalised are dropped;
+# - right answers that are empty after normalisation are dropped;
 # - if no right answer is left (or there was none), the empty text is the only right one.
 #
 # ### Exercise 7: `exact_match`
 
 # %% nbgrader={"grade": false, "grade_id": "exact_match", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def normalise(text: str) -> str:
-    """The text as SQuAD's rules compare it."""
+    """The text in the form that SQuAD's rules compare."""
     ### BEGIN SOLUTION
     text = "".join(character for character in text.lower() if character not in string.punctuation)
     text = re.sub(r"\b(a|an|the)\b", " ", text)
@@ -549,7 +549,7 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, answers: list[str] | tuple[str, ...]) -> int:
-    """1 if the prediction is one of the right answers once normalised, else 0.
+    """1 if the prediction is one of the right answers after normalisation, else 0.
 
     Args:
         prediction: what the reader says; "" means no answer.
@@ -561,19 +561,20 @@ def exact_match(prediction: str, answers: list[str] | tuple[str, ...]) -> int:
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: the article is gone, and a piece of the word theatre, too</summary>
+# <details><summary>Hint 1: the article is gone, and so is a piece of the word theatre</summary>
 #
-# Articles are *words*. Either split the text into words and drop those that are articles, or say in the regular expression that a word begins and
-# ends there: `\b`.
+# Articles are *words*. Either split the text into words and drop those that are articles, or require in the regular expression that a word begins
+# and ends there: `\b`.
 # </details>
 # <details><summary>Hint 2: no answer, in all its forms</summary>
 #
-# Normalise the right answers first, then throw away those of which nothing is left. Is the list empty now? Then the empty text is what is right. The prediction
-# needs no case of its own.
+# Normalise the right answers first, then throw away those that are empty. Is the list empty now? Then the empty text is the right answer. The prediction needs
+# no special case.
 # </details>
 # <details><summary>Hint 3: which pair fails?</summary>
 #
-# `inputs_of("question_answering_pytorch.exact_match", case=7)["pairs"]` shows what the check asks in that case: pairs of a prediction and the right answers.
+# `inputs_of("question_answering_pytorch.exact_match", case=7)["pairs"]` shows what the check tests in that case: pairs of a prediction and the right
+# answers.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_exact_match", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -582,14 +583,15 @@ from course_utils import check
 check("question_answering_pytorch.exact_match")
 
 # %% [markdown]
-# Exact match is hard on a reader that says *the old train station* where *train station* is right. **F1** gives it its share. Take both as bags of words,
-# normalised, a word counted as often as it comes. With $c$ words in common (of a word that comes twice here and once there, one is in common):
+# Exact match is hard on a reader that says *the old train station* when *train station* is right. **F1** gives partial credit. Normalise both and treat
+# them as bags of words, counting a word as often as it occurs. With $c$ words in common (if a word occurs twice in one and once in the other, one is in
+# common):
 #
 # $$\mathrm{precision} = \frac{c}{\text{words said}} \qquad \mathrm{recall} = \frac{c}{\text{words right}} \qquad
 # F_1 = \frac{2 \cdot \mathrm{precision} \cdot \mathrm{recall}}{\mathrm{precision} + \mathrm{recall}}$$
 #
-# In numbers: said *old train station*, right *train station*: $c = 2$, precision 2/3, recall 2/2, F1 = 0.8. If either has no word, F1 is 1 if both have none, else 0.
-# No word in common: 0.
+# For example, if the reader says *old train station* and *train station* is right, then $c = 2$, precision 2/3, recall 2/2, F1 = 0.8. If either has no words, F1 is 1
+# if both have none, otherwise 0. With no word in common it is 0.
 #
 # ### Exercise 8: `f1`
 #
@@ -626,12 +628,12 @@ def f1(prediction: str, answers: list[str] | tuple[str, ...]) -> float:
 # %% [markdown]
 # <details><summary>Hint 1: how do I count words in common?</summary>
 #
-# `Counter(words)` counts; `&` of two counters keeps, of each word, the smaller count. A `set` forgets how often a word came.
+# `Counter(words)` counts; `&` of two counters keeps the smaller count of each word. A `set` forgets how often a word occurred.
 # </details>
 # <details><summary>Hint 2: ZeroDivisionError</summary>
 #
-# Without words there is no precision, or no recall; without a word in common their sum is 0. The text above says what F1 is in each of these cases: ask for them
-# before you divide.
+# Without words there is no precision, or no recall; without a word in common their sum is 0. The text above says what F1 is in each of these cases: check for
+# them before you divide.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_f1", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -640,14 +642,14 @@ from course_utils import check
 check("question_answering_pytorch.f1")
 
 # %% [markdown]
-# What do the two measures hide? Both look at words only. *Kitchen* is right wherever it stands, also where somebody else went there. And *3.5* and *35* are the same, because the
-# point is deleted. Numbers for papers; for your own model, look at the places, too.
+# What do the two measures hide? Both look only at words. *Kitchen* is right wherever it occurs, even where somebody else went there. And *3.5* and *35* are the same, because the
+# point is deleted. These numbers are fine for papers; for your own model, look at the places, too.
 #
 # ## 5. Training
 #
 # ### Exercise 9: `train_step`
 #
-# As in lab 05, with one addition. Fine-tuning a pretrained encoder can take a wild step now and then, and what was learned in weeks is gone. So the gradient is
+# This is as in lab 05, with one addition. Fine-tuning can take a wild step now and then, and what the encoder learned in weeks is gone. So the gradient is
 # **clipped** (Pascanu et al. 2013): if the norm of all gradients together is above `max_norm`, all are scaled down so that it is `max_norm`.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -664,9 +666,9 @@ def train_step(
         model: `model(input_ids, attention_mask, token_type_ids, allowed)` gives (start_logits, end_logits). It is put
             into training mode.
         optimizer: holds the model's parameters; its rate is `group["lr"]` of each group in `optimizer.param_groups`.
-        batch: the model's four arguments, start_positions and end_positions, by these names.
+        batch: the model's four arguments, start_positions and end_positions, under these names.
         learning_rate: for this step, whatever the optimizer had before.
-        max_norm: the greatest norm of all gradients together; they are scaled down if it is above.
+        max_norm: the maximum norm of all gradients together; they are scaled down if it is higher.
 
     Returns:
         the loss of this batch before the weights changed.
@@ -695,16 +697,16 @@ def train_step(
 # %% [markdown]
 # <details><summary>Hint 1: the learning rate changes nothing</summary>
 #
-# An optimizer has groups of parameters, each of them a dict. The rate is an entry of it, and you may write into it.
+# An optimizer has groups of parameters, each of them a dict. The rate is an entry of that dict, and you may change it.
 # </details>
 # <details><summary>Hint 2: the first step is right, the second is not</summary>
 #
-# `backward` adds to the gradients that are there already. Clear them before, not after.
+# `backward` adds to the existing gradients. Clear them before, not after.
 # </details>
-# <details><summary>Hint 3: gradients that are too long stay so</summary>
+# <details><summary>Hint 3: gradients that are too large stay too large</summary>
 #
-# There must be gradients before they can be shortened, and the optimizer must not have used them yet. `nn.utils` has a function for it, with *norm* in
-# its name: one factor for all weights. Its neighbour with *value* in its name limits every number by itself, and changes the direction.
+# Clip after the gradients have been computed and before the optimizer uses them. `nn.utils` has a function for it, with *norm* in its name: it scales
+# all gradients by one factor. Its neighbour with *value* in its name limits every number separately, and changes the direction.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -715,14 +717,14 @@ check("question_answering_pytorch.train_step")
 # %% [markdown]
 # ### Exercise 10: `answer`
 #
-# The last exercise, before you train: all the way from a question and a text to a place in that text. The context may have several windows; the
-# best span of all windows is the answer. And perhaps there is none. Every window says something about that, too: the logits of `[CLS]`, position 0. Its **no-answer
-# score** is $s_0 + e_0$. One window that finds something is enough, so the *least* of the windows' no-answer scores counts (so does the code of Devlin et al. 2019). The
+# This is the last exercise before you train: go all the way from a question and a text to a place in that text. The context may have several windows; the best span of
+# all windows is the answer. But perhaps there is none. Every window says something about that, too: the logits of `[CLS]`, position 0. Its **no-answer score** is
+# $s_0 + e_0$. One window that finds something is enough, so the *lowest* of the windows' no-answer scores counts (the code of Devlin et al. 2019 does the same). The
 # difference is the **margin**:
 #
 # $$\text{margin} = \max_\text{windows} (s_i + e_j) \;-\; \min_\text{windows} (s_0 + e_0)$$
 #
-# There is an answer if the margin is above a threshold. With the threshold you choose how daring the reader is.
+# There is an answer if the margin is above a threshold. The threshold controls how daring the reader is.
 
 # %% nbgrader={"grade": false, "grade_id": "answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer(
@@ -735,11 +737,11 @@ def answer(
     max_answer_length: int = 16,
     threshold: float = 0.0,
 ) -> tuple[int, int, float]:
-    """Where in the context the answer stands.
+    """Where in the context the answer is.
 
     Args:
         model: `model(input_ids, attention_mask, token_type_ids, allowed)`, tensors of shape (windows, seq_len), gives
-            (start_logits, end_logits). It is asked in evaluation mode (`model.eval()`), and no gradients are kept.
+            (start_logits, end_logits). It is called in evaluation mode (`model.eval()`), and no gradients are kept.
             `allowed` is True at tokens of the context and at [CLS].
         tokenize, max_length, overlap: as in make_features. max_answer_length: as in best_span.
         threshold: an answer is given if the margin is greater than this.
@@ -762,7 +764,7 @@ def answer(
     with torch.set_grad_enabled(False):
         start_logits, end_logits = model(*inputs, allowed)
     ### END SOLUTION
-    # 3. The best span of all windows, the least no-answer score, and back to characters.
+    # 3. The best span of all windows, the lowest no-answer score, and back to characters.
     ### BEGIN SOLUTION
     found = [
         (*best_span(start_logits[n], end_logits[n], in_context[n], max_answer_length), n)
@@ -779,13 +781,13 @@ def answer(
 # %% [markdown]
 # <details><summary>Hint 1: from windows to tensors</summary>
 #
-# `make_features` gives a list of dicts, one a window; the model wants a tensor for each key, one row a window. `offsets` is None outside of the context: that is all you need
-# for `in_context`. `allowed` is the same, but True at position 0, so make a copy before you write into it.
+# `make_features` gives a list of dicts, one per window; the model needs a tensor for each key, with one row per window. `offsets` is None outside the context: that is all
+# you need for `in_context`. `allowed` is the same, but True at position 0, so make a copy before you write into it.
 # </details>
 # <details><summary>Hint 2: the wrong window wins</summary>
 #
-# Ask `best_span` about each window, and keep the window's number beside what it says. The best score of all decides where the answer is, and the least $s_0 + e_0$ of all
-# what it is compared with. The two often come from different windows.
+# Call `best_span` for each window, and keep the window's number with its result. The best score of all decides where the answer is, and it is compared with the lowest
+# $s_0 + e_0$ of all. The two often come from different windows.
 # </details>
 # <details><summary>Hint 3: every answer lacks its last letters</summary>
 #
@@ -801,11 +803,11 @@ check("question_answering_pytorch.answer")
 # ## 6. The payoff
 #
 # The encoder is MiniLM (Wang et al. 2020): 6 layers, 12 heads, 384 features, pretrained on a great deal of text and tuned to tell which sentences mean the same. It
-# has never been asked a question. On top of it sits your head, with random weights.
+# has never been asked a question. On top of it is your head, with random weights.
 #
-# Three settings matter more than all others, and each was found by measuring. No dropout: the plateau that you will see is hard enough to leave without noise. The
-# embeddings stay as they are: names that training never shows then keep vectors that fit the layers above. And the learning rate rises in the
-# first tenth of the steps, then falls to 0.
+# Three settings matter more than all others, and each was found by measuring. There is no dropout: the plateau that you will see is hard enough to leave without
+# noise. The embeddings are frozen: names that do not occur in training then keep vectors that fit the layers above. And the learning rate rises in the first tenth
+# of the steps, then falls to 0.
 
 # %% tags=["skip-grading"]
 import time
@@ -836,7 +838,7 @@ class Reader(nn.Module):
 
 # %% tags=["skip-grading"]
 def ask(model, examples, threshold: float = -1e9) -> list[tuple[int, int, float]]:
-    """What a reader says to each example; with this threshold it always says something."""
+    """What a reader answers for each example; with this threshold it always gives an answer."""
     return [answer(one.question, one.context, model, tokenize, threshold=threshold) for one in examples]
 
 
@@ -861,7 +863,7 @@ def train(model, examples, name: str, validation, evaluate_every: int = 40):
     return fit(step, batches, steps=len(batches), evaluate=evaluate, evaluate_every=evaluate_every, name=name)
 
 # %% [markdown]
-# `batches_by_length` and `stacked` put windows of about equal length together and cut the padding that nobody needs: a story has some 50 tokens, not 160. Now train, on stories of task 1.
+# `batches_by_length` and `stacked` group windows of similar length and cut off unneeded padding: a story has about 50 tokens, not 160. Now train, on stories of task 1.
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
@@ -883,11 +885,11 @@ show_figure(
 
 # %% [markdown]
 # Look at the shape of the curve: a quick fall, a long **plateau** on which little happens, then a drop. On the plateau the reader knows that answers are places, and little more.
-# Then it finds the trick: *look for the name in the question, and stay with its last sentence*. Nobody told it. Half of
-# the trick earns nothing, so the loss waits until all of it is there. With a smaller learning rate, or with very short stories, it waits longer than you will.
+# Then it finds the trick: *look for the name in the question, and stay with its last sentence*. Nobody told it to. Half of the trick gains nothing, so the loss stays where it is
+# until the reader has all of it. With a smaller learning rate, or with very short stories, that takes longer than you will want to wait.
 #
-# Now the test, on worlds that it has never seen: new stories with known names, then with people and places of whom no word was ever in training. Beside it two baselines that learn nothing: the place that was
-# named last; and a rule, written by somebody who knows how these stories are made.
+# Now the test, on worlds that it has never seen: new stories with known names, then with people and places whose names never occurred in training. For comparison there are two baselines that learn nothing:
+# the place that was named last; and a rule, written by somebody who knows how these stories are made.
 
 # %% tags=["skip-grading"]
 tests = {
@@ -920,12 +922,12 @@ show_figure(
 )
 
 # %% [markdown]
-# Read the baselines first. A rule of six lines solves task 1 completely: whoever reports a score on such stories without saying so has told half the truth. What the network shows is that it can *find* the rule,
-# from examples alone, and that the rule holds for names it has never met. On tasks 2 and 3 (*Where is the football?* needs two sentences, *Where was it before the kitchen?* three) the rule fails, and so
+# Read the baselines first. A rule of six lines solves task 1 completely, so a score on such stories without this baseline is only half the truth. What the network shows is that it can *find* the rule from
+# examples alone, and that the rule holds for names it has never seen. On tasks 2 and 3 (*Where is the football?* needs two sentences, *Where was it before the kitchen?* three) the rule fails, and so
 # does the reader: it was trained to look up one sentence.
 #
-# Where does it look? Each strip shows a story's tokens on the shade of their probability, as the first token of the answer and as the last; numbers below 0.05 are left out. The first question is one that the reader was trained for. The second
-# is not: see how much darker the first is. The best span exists in both, and is framed. That there is a best one does not say that it is good.
+# Where does it look? Each strip shows a story's tokens shaded by their probability, as the first token of the answer and as the last; numbers below 0.05 are left out. The first question is one that the reader was trained for. The second is
+# not: see how much darker the first is. Both have a best span, which is framed. But the best span need not be a good one.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import show_strips
@@ -951,8 +953,8 @@ strips(reader, tests["task 2, known names"][1])
 # %% [markdown]
 # ### What it gets wrong
 #
-# Numbers hide that. What is right stands in a green box, what was said is underlined. Places are compared here, not words. So answers may be listed that exact match
-# counted as right: the words were right, the place was not. Look for the pattern: what does it do when it is asked for a thing?
+# Numbers hide that. The right answer is in a green box, the reader's answer is underlined. Here places are compared, not words. So the list may include answers that
+# exact match counted as right: the words were right, the place was not. Look for the pattern: what does it do when you ask about a thing?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import Answered, answer_gallery
@@ -963,7 +965,7 @@ for name in ("task 1, unseen names", "task 2, known names"):
 # %% [markdown]
 # ### Natural prose
 #
-# Stories have sixteen verbs. What does this reader do with real texts? The course has some of its own, with questions whose answers have several words, stand twice in the text, or are not there at all; some texts are longer than a window.
+# Stories have sixteen verbs. What does this reader do with real texts? The course has some of its own, with questions whose answers have several words, occur twice in the text, or are not there at all; some texts are longer than a window.
 # They are split by **document**: questions about one text share its words, and a split by question would test on texts that were seen.
 
 # %% tags=["skip-grading"]
@@ -982,9 +984,11 @@ for who, texts in {
 print(f"{len(prose_train)} questions to train on, {len(prose_test)} held out, {len(long)} of them about long texts")
 
 # %% [markdown]
-# Compare with the two lines below it. Stories taught this reader to look up a name and to point; about prose they taught it next to nothing. It has also never seen a question without an answer, so it always finds one: its
-# margin means nothing yet. Section 7 trains it on prose. Readers that answer questions about any text were trained on a hundred thousand questions (SQuAD); here are four hundred. If you have SQuAD's files, `load_squad(path)`
-# reads them into the same examples, and everything in this notebook takes them.
+# Compare with the two lines below it. Stories taught this reader to look up a name and to point at places; they taught it next to nothing about prose. It has also never seen a question without an answer, so it always
+# finds one: its
+# margin means nothing yet. Section 7 trains it on prose. Readers that answer questions about any text were trained on a hundred thousand questions (SQuAD); here there are four hundred. If you have SQuAD's files,
+# `load_squad(path)`
+# reads them into the same kind of examples, and everything in this notebook works with them.
 
 # %% tags=["skip-grading"]
 answer_gallery(prose_test, [Answered(*said) for said in prose_said], limit=3, title="questions about prose")
@@ -992,7 +996,7 @@ answer_gallery(prose_test, [Answered(*said) for said in prose_said], limit=3, ti
 # %% [markdown]
 # ### Your own text
 #
-# Change names, add sentences, ask for somebody who is not there. Where does it break?
+# Change names, add sentences, ask about somebody who is not there. Where does it break?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import question_box
@@ -1009,12 +1013,12 @@ question_box(
 # %% [markdown]
 # ## 7. Bonus: two facts, and prose
 #
-# Off by default: each of these runs takes one or two minutes on two cores. **Task 2** stays on its plateau when it is trained from the pretrained encoder in that time: two look-ups have to be found at once, and neither pays
-# off without the other. But your reader has one of them already. Begin with *its* weights, and the second comes within a minute. And then the third, in the same way. (What made no difference, by measurement: telling
-# it in training which sentences the answer follows from.)
+# This is off by default: each of these runs takes one or two minutes on two cores. If you train **task 2** from the pretrained encoder, it stays on its plateau for that long: the model has to find two look-ups at once, and
+# neither pays off without the other. But your reader already has one of them. Start from *its* weights, and the second comes within a minute; then the third, in the same way. (One thing that made no measurable difference:
+# telling it in training which sentences the answer follows from.)
 #
 # The surprise is **prose**. The same reader of stories, trained on the few hundred questions about prose, learns to answer a good part of the questions about texts that it has not seen, more than twice as many as the
-# baseline. Made stories taught it to point; the rest was in the encoder all along. This is what the course measured, always on stories and documents kept out of training:
+# baseline. Made-up stories taught it to point; the rest was in the encoder all along. This is what we measured, always on stories and documents kept out of training:
 
 # %% tags=["skip-grading"]
 RUN_BONUS = False  # True: train on task 2, from your reader's weights and from the pretrained encoder's
@@ -1040,7 +1044,7 @@ if RUN_BONUS:
     histories = [train(model, two_facts, name, check_two) for name, model in begin_with.items()]
     show_figure(
         learning_curves(histories, by="steps"),
-        alt="Loss and exact match of two runs on task 2: the one that begins with the reader of task 1 leaves the "
+        alt="Loss and exact match of two runs on task 2: the one that starts from the reader of task 1 leaves the "
         "plateau, the other does not.",
     )
     prose_reader = copy.deepcopy(reader)
@@ -1056,15 +1060,15 @@ else:
 #
 # | what you see | likely cause |
 # |---|---|
-# | answers lack their last letters, or their last word | end exclusive and last included were mixed up; slice to the last token's *end* |
+# | answers lack their last letters, or their last word | an exclusive end was mixed up with an inclusive last token; slice to the last token's *end* |
 # | answers are shifted by a few letters in some texts | the text was stripped, or changed, before the offsets were made |
-# | targets are right for most examples, wrong reasons are learned | places found with `find()`: the first mention, not the right one |
+# | targets are right for most examples, but the model learns wrong reasons | places found with `find()`: the first mention, not the right one |
 # | an answer at the very end of a text is never found | a strict comparison at the last character |
-# | empty answers, or answers before they begin | start and end chosen each for itself |
+# | empty answers, or answers that end before they begin | start and end chosen separately |
 # | the answer is a piece of the question | question tokens not blocked |
 # | long texts: answers in the middle are missing | windows without overlap, or only the first window is read |
 # | the loss falls, exact match stays at 0 | positions counted from the beginning of the context, not of the window |
-# | a good F1 and a bad exact match | articles, full stops: no normalisation; or the reader says a word too many |
+# | a good F1 and a bad exact match | articles, full stops: no normalisation; or the reader adds a word |
 # | loss is NaN | a softmax of logits in the hundreds, or -inf at the right token: a target that is not allowed |
 
 # %% [markdown]
@@ -1079,7 +1083,7 @@ quiz("question_answering_pytorch")
 # ## Going further
 #
 # - Lab 11 builds the same reader in TensorFlow, with the same weights, and gets the same answers.
-# - **No answer.** Mix in stories that are asked about somebody who is not in them, with (0, 0) as the target. How many does it take until the margin means something? Choose the
+# - **No answer.** Mix in stories with questions about somebody who is not in them, with (0, 0) as the target. How many does it take until the margin means something? Choose the
 #   threshold on validation stories, never on the test.
 # - **Order of training.** Task 2 after task 1 works; does task 3 after task 2? Does the reader still know task 1 afterwards?
 # - Devlin et al. (2019), *BERT*, section 4.2 and 4.3; Rajpurkar et al. (2016 and 2018) on SQuAD; Weston et al. (2015) on bAbI; Jia and Liang (2017), who break good readers with one added sentence.

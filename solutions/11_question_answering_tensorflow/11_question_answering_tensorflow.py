@@ -15,17 +15,17 @@
 # # Lab 11: question answering, in TensorFlow
 #
 # *Where is Mary?* Lab 10 taught a network to point at the answer. Here you build the same reader in **Keras 3 on TensorFlow**: the same pretrained
-# encoder, from the same file; the same stories; the same loss. With equal weights both readers give the same numbers, and you will see it.
+# encoder, from the same file; the same stories; the same loss. With equal weights both readers give the same numbers, as you will see.
 #
 # What is different is how TensorFlow likes to work: on **whole batches at once**, in **graphs** that are made once and run many times. There is no loop
-# over windows here, and no `if` about a number in a tensor. What needs no tensors (cutting texts into windows, SQuAD's scores) you wrote in lab 10;
-# here the course brings it along.
+# over windows here, and no `if` on a number in a tensor. The parts that need no tensors (cutting texts into windows, SQuAD's scores) you wrote in lab
+# 10; here the course provides them.
 #
 # **After this lab you can**
 #
 # - find answers' tokens for a whole batch with comparisons, `argmax` and `gather`;
 # - feed windows of different lengths through `tf.data`, with no more padding than needed;
-# - write a Keras layer with two outputs, and pour PyTorch's weights into it;
+# - write a Keras layer with two outputs, and load PyTorch's weights into it;
 # - find the best span of every window of a batch with one table and `band_part`;
 # - write a training step with `GradientTape`, and compile it once for batches of every width.
 #
@@ -46,11 +46,11 @@
 # %%
 import os
 
-os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; said before it is imported
+os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
 
 from course_utils.quiet import without_startup_messages
 
-with without_startup_messages():  # TensorFlow reports on your processor
+with without_startup_messages():  # TensorFlow reports details of your processor
     import keras
     import tensorflow as tf
 
@@ -66,7 +66,7 @@ np.set_printoptions(precision=3, suppress=True)
 # %% [markdown]
 # ## 1. From characters to tokens, a batch at a time
 #
-# A story, its question, and the place of the answer in characters. The tokenizer says of each word piece where it stands: its **offsets**.
+# Here are a story, its question, and the position of the answer in characters. The tokenizer tells you where each word piece is: its **offsets**.
 
 # %% tags=["skip-grading"]
 from course_utils.data.stories import UNSEEN_NAMES, make_stories
@@ -86,37 +86,36 @@ for number, (piece, place) in enumerate(zip(tokenizer.convert_ids_to_tokens(ids)
 # %% [markdown]
 # ### Exercise 1: `answer_token_spans`
 #
-# Lab 10 looked for the tokens in one window, with a loop. Now for all windows of a batch, with tensors. `offsets` is (batch, seq_len, 2); where a token is no
-# token of the context, both numbers are -1.
+# Lab 10 looked for the tokens in one window, with a loop. Now do it for all windows of a batch, with tensors. `offsets` is (batch, seq_len, 2); for tokens
+# that are not in the context, both numbers are -1.
 #
-# A token has something of the answer in it if it ends after the answer's start and begins before its end. That is a table of True and False, a row a window. Here is one
-# row by hand, with an answer from character 5 to 12:
+# A token contains part of the answer if it ends after the answer's start and begins before its end. That gives a table of True and False, one row per window. Here is
+# one row by hand, with an answer from character 5 to 12:
 
 # %%
 token_starts = np.array([-1, -1, 0, 5, 7, 12])
 token_ends = np.array([-1, -1, 4, 7, 12, 13])
 touched = (token_ends > 5) & (token_starts < 12)
 print("touched:", touched.astype(int), " first:", touched.argmax(), " last:", 5 - touched[::-1].argmax())
-print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0]))), "- so ask whether there is one")
+print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0]))), "- so check whether there is one")
 
 # %% [markdown]
-# The first True is where `argmax` finds the first 1. The last one is the first of the row read backwards. Then ask of each window whether its tokens cover *all* of the answer; if not, or if there
-# is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
+# The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window whether its tokens cover *all* of the answer; if
+# not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer_token_spans(offsets: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The tokens that the answer of each window consists of.
 
     Args:
-        offsets: (batch, seq_len, 2) whole numbers: each token's first character in the context, and the one behind its
-            last; (-1, -1) for tokens that are not of the context.
+        offsets: (batch, seq_len, 2) whole numbers: each token's first character in the context, and the one after its last; (-1, -1) for tokens that are not in the context.
         starts, ends: (batch,) the answers' characters, end exclusive; 0 and 0 if there is no answer.
 
     Returns:
-        first, last: (batch,) whole numbers, both included: the fewest tokens that cover the answer. 0 and 0 if the
-        window does not hold all of it, or there is none.
+        first, last: (batch,) whole numbers, both included: the fewest tokens that cover the answer. 0 and 0 if the window does not contain all of it,
+        or there is none.
     """
-    # 1. Which tokens have something of the answer in them? (batch, seq_len)
+    # 1. Which tokens contain part of the answer? (batch, seq_len)
     ### BEGIN SOLUTION
     offsets = tf.cast(offsets, tf.int32)
     starts, ends = tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
@@ -139,13 +138,13 @@ def answer_token_spans(offsets: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: one number for each row, at another place in each</summary>
+# <details><summary>Hint 1: one number from each row, from a different place in each</summary>
 #
 # `tf.gather(table, places, batch_dims=1)` takes from row 0 the entry at places[0], from row 1 the entry at places[1], and so on.
 # </details>
 # <details><summary>Hint 2: shapes (3, 22) and (3,) do not broadcast</summary>
 #
-# `starts[:, None]` has shape (3, 1): one number a row, for all tokens of it.
+# `starts[:, None]` has shape (3, 1): one number per row, for all its tokens.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_answer_token_spans", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -154,8 +153,8 @@ from course_utils import check
 check("question_answering_tensorflow.answer_token_spans")
 
 # %% [markdown]
-# Test it where it counts: on every window of many questions. What the tokens cover, cut out of the text, must be the answer, letter by letter. (The windows come from the course's `features_of`, which does
-# what your `make_features` did in lab 10.)
+# Test it where it counts: on every window of many questions. The text that the tokens cover must be the answer, letter by letter. (The windows come from the course's `features_of`, which does what your
+# `make_features` did in lab 10.)
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_paragraphs
@@ -169,13 +168,13 @@ found = [n for n in range(len(pairs)) if last[n]]
 same = sum(
     pairs[n][0].context[places[n, first[n], 0] : places[n, last[n], 1]] == pairs[n][0].answer_texts[0] for n in found
 )
-print(f"{len(examples)} questions, {len(pairs)} windows, {same} of {len(found)} targets come back whole")
+print(f"{len(examples)} questions, {len(pairs)} windows, {same} of {len(found)} targets come back complete")
 
 # %% [markdown]
 # ## 2. Windows of different lengths
 #
-# A batch is a rectangle, and windows are not equally long. Filling all of them up to the greatest length that may ever come wastes most of the work. `tf.data` fills each batch up to **its own** longest
-# row: `padded_batch`. The widths then differ from batch to batch. Remember that; it comes back in section 5.
+# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes most of the work. `padded_batch` of `tf.data` pads each batch only to **its own** longest row.
+# The widths then differ from batch to batch. Remember that: it matters in section 5.
 
 # %%
 rows = tf.data.Dataset.from_generator(
@@ -188,17 +187,17 @@ for batch in rows.padded_batch(2):
 # %% [markdown]
 # ### Exercise 2: `padded_batches`
 #
-# From windows without padding to batches. The attention mask is yours to make: 1 at every token, and the padding is 0 by itself. `allowed` is True where an answer may begin or end: at tokens of the context, **and**
-# at `[CLS]`, which stands for "no answer".
+# Turn windows without padding into batches. You make the attention mask: 1 at every token; the padding is automatically 0. `allowed` is True where an answer may begin or end: at tokens of the context, **and** at
+# `[CLS]`, which means "no answer".
 
 # %% nbgrader={"grade": false, "grade_id": "padded_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
     """Windows in batches, in the order given, each batch as wide as its longest window.
 
     Args:
-        features: one dict a window, of different lengths: lists input_ids, token_type_ids and in_context (True at
+        features: one dict per window, of different lengths: lists input_ids, token_type_ids and in_context (True at
             tokens of the context), and whole numbers start_position, end_position.
-        batch_size: windows of a batch; the last one may have fewer.
+        batch_size: windows per batch; the last batch may have fewer.
 
     Returns:
         A dataset of dicts of tensors: input_ids, attention_mask, token_type_ids (batch, width), whole numbers, 0 at
@@ -226,10 +225,10 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: what does from_generator want?</summary>
+# <details><summary>Hint 1: what does from_generator need?</summary>
 #
-# A *function* that begins anew at each call and gives one row after the other: with `yield`, for example. And `output_signature`, which looks like one row: the same keys, with a
-# `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single number has `[]`.
+# It needs a *function* that starts afresh at each call and gives one row after the other: with `yield`, for example. And it needs `output_signature`, which looks like one row:
+# the same keys, with a `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single number has `[]`.
 # </details>
 # <details><summary>Hint 2: the mask is 1 at the padding, too</summary>
 #
@@ -237,7 +236,8 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
 # </details>
 # <details><summary>Hint 3: allowed is wrong at one place in each row</summary>
 #
-# `in_context` is False at `[CLS]`. `allowed` is True there, and equal to it everywhere else. Make a new list: the features are still needed as they are.
+# `in_context` is False at `[CLS]`. `allowed` is True there, and equal to it everywhere else. Make a new list: the features themselves must stay
+# unchanged.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_padded_batches", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -250,8 +250,8 @@ check("question_answering_tensorflow.padded_batches")
 #
 # ### Exercise 3: `SpanHead`
 #
-# A vector for each token goes in, two logits come out: how well would it do as the answer's first token, how well as its last (Devlin et al. 2019, section 4.2)? In Keras one `Dense(2)` does it; column 0 of its kernel
-# is for the start. Where an answer cannot be, the logit is -10,000 or less.
+# A vector for each token goes in, and two logits come out: how well does it fit as the answer's first token, and how well as its last (Devlin et al. 2019, section 4.2)? In Keras one `Dense(2)` does this; column 0 of
+# its kernel is for the start. Where an answer cannot be, the logit is -10,000 or less.
 
 # %% nbgrader={"grade": false, "grade_id": "SpanHead", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class SpanHead(keras.layers.Layer):
@@ -278,15 +278,15 @@ class SpanHead(keras.layers.Layer):
         ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: where is the layer made?</summary>
+# <details><summary>Hint 1: where is the layer created?</summary>
 #
-# In the constructor, once. It does not know `hidden_size` there, and need not: Keras makes the kernel at the first call. `call` uses the layer, and takes the two columns
-# of the last axis apart.
+# In the constructor, once. It does not know `hidden_size` there, and need not: Keras creates the kernel at the first call. `call` uses the layer, and separates the two
+# columns of the last axis.
 # </details>
 # <details><summary>Hint 2: which places are blocked?</summary>
 #
-# `ops.where(condition, a, b)` takes from a where the condition is True, else from b. The logits have an axis more than `allowed`: give it one of length 1 at the end, or treat the two
-# columns one after the other.
+# `ops.where(condition, a, b)` takes from a where the condition is True, otherwise from b. The logits have one axis more than `allowed`: give `allowed` one of length 1 at the end, or
+# handle the two columns one after the other.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SpanHead", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -297,11 +297,12 @@ check("question_answering_tensorflow.SpanHead")
 # %% [markdown]
 # ### Exercise 4: `weights_from_torch`
 #
-# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras' `Dense` keeps its kernel as (in, out) and computes $x W + b$. The same numbers, lying differently.
+# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras' `Dense` keeps its kernel as (in, out) and computes $x W + b$. The numbers are the same, only
+# arranged differently.
 
 # %% nbgrader={"grade": false, "grade_id": "weights_from_torch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def weights_from_torch(state: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """The weights of lab 10's SpanHead as Keras wants them.
+    """The weights of lab 10's SpanHead in the form that Keras expects.
 
     Args:
         state: "linear.weight" (2, hidden_size), row 0 for the start; "linear.bias" (2,).
@@ -316,7 +317,8 @@ def weights_from_torch(state: dict[str, np.ndarray]) -> list[np.ndarray]:
 # %% [markdown]
 # <details><summary>Hint: the shape is right, the numbers are not</summary>
 #
-# `reshape` keeps the order in which the numbers are read, and only breaks the lines elsewhere. What was a *row* in PyTorch is to be a *column* here.
+# `reshape` keeps the order in which the numbers are read, and only breaks the lines in other places. What was a *row* in PyTorch must become a
+# *column* here.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_weights_from_torch", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
@@ -325,7 +327,7 @@ from course_utils import check
 check("question_answering_tensorflow.weights_from_torch")
 
 # %% [markdown]
-# Now the whole reader: the encoder in Keras, read from the same file of weights that PyTorch reads, and your head on top. Then the proof. Both readers get the same random head, and the same three stories.
+# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the proof: both readers get the same random head and the same three stories.
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_encoder import keras_encoder
@@ -343,7 +345,7 @@ class Reader(keras.Model):
             layer.trainable = not layer.name.endswith("_embeddings")
 
     def call(self, inputs: dict, training: bool = False):
-        # No dropout in the encoder, also in training: lab 10 says why.
+        # No dropout in the encoder, even in training: lab 10 says why.
         hidden = self.encoder({name: inputs[name] for name in READ}, training=False)
         return self.head(hidden, inputs["allowed"])
 
@@ -352,7 +354,7 @@ reader = Reader()
 batch = {name: tf.constant(array) for name, array in stacked([
     features_of(one, tokenize)[0] for one in make_stories(1, 3, seed=11)
 ]).items()}
-reader(batch)  # makes the head's weights
+reader(batch)  # creates the head's weights
 print(f"{sum(int(np.prod(weight.shape)) for weight in reader.trainable_weights):,} weights are trained")
 
 # %% tags=["skip-grading"]
@@ -373,14 +375,15 @@ mine = np.stack([np.asarray(part) for part in reader(batch)], axis=-1)
 allowed = batch["allowed"].numpy()
 print("start logits of the first story, PyTorch:   ", theirs[0, 8:14, 0])
 print("start logits of the first story, TensorFlow:", mine[0, 8:14, 0])
-print(f"greatest difference: {np.abs(mine - theirs)[allowed].max():.1e}")
+print(f"largest difference: {np.abs(mine - theirs)[allowed].max():.1e}")
 
 # %% [markdown]
-# A model is not its framework. What may differ from here on is chance: the order of sums, and with it, after hundreds of steps, the last digits of everything.
+# A model is not its framework. From here on only chance can make a difference: the order of sums, and with it, after hundreds of steps, the last digits of
+# everything.
 #
 # ### Exercise 5: `span_loss`
 #
-# The mean of two cross-entropies, for the start and for the end, each averaged over the batch. One trap is Keras' own: its cross-entropies take **probabilities** unless they are told `from_logits=True`. PyTorch's take logits, always.
+# The mean of two cross-entropies, for the start and for the end, each averaged over the batch. Keras has one trap: its cross-entropies expect **probabilities** unless you pass `from_logits=True`. PyTorch's always take logits.
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_loss(
@@ -405,12 +408,13 @@ def span_loss(
 # %% [markdown]
 # <details><summary>Hint 1: which of Keras' cross-entropies?</summary>
 #
-# The targets are numbers of classes, not rows of 0 and 1: Keras calls that *sparse*. The functions in `keras.losses` take the targets first, then the logits, and give one loss
+# The targets are class numbers, not rows of 0 and 1: Keras calls that *sparse*. The functions in `keras.losses` take the targets first, then the logits, and return one loss
 # for each window.
 # </details>
-# <details><summary>Hint 2: a finite loss, and far from the right one</summary>
+# <details><summary>Hint 2: the loss is finite, but far from the right one</summary>
 #
-# Nobody can see on a number whether it is a logit. Look at the arguments of the function that you call: `help(keras.losses.sparse_categorical_crossentropy)`.
+# You cannot tell from a number whether it is a logit. Look at the arguments of the function that you call:
+# `help(keras.losses.sparse_categorical_crossentropy)`.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_span_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -424,7 +428,7 @@ check("question_answering_tensorflow.span_loss")
 # ### Exercise 6: `best_spans`
 #
 # A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along
-# its diagonal. `tf.linalg.band_part(table, below, above)` keeps so many diagonals below and above the main one, and sets the rest to 0:
+# its diagonal. `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0:
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
@@ -440,18 +444,17 @@ def best_spans(
 
     Args:
         start_logits, end_logits: (batch, seq_len).
-        in_context: (batch, seq_len) True at tokens of the context; an answer consists of such tokens only ([CLS] is
-            none).
+        in_context: (batch, seq_len) True at tokens of the context; an answer consists only of such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1.
 
     Returns:
         first, last, score, each (batch,): tokens, both included, and start_logits[first] + end_logits[last].
     """
-    # 1. The score of every pair, (batch, seq_len, seq_len): a row a start, a column an end.
+    # 1. The score of every pair, (batch, seq_len, seq_len): one row per start, one column per end.
     ### BEGIN SOLUTION
     scores = start_logits[:, :, None] + end_logits[:, None, :]
     ### END SOLUTION
-    # 2. Which pairs are possible? The others get a score below all.
+    # 2. Which pairs are possible? The others get a score below all of these.
     ### BEGIN SOLUTION
     both = tf.cast(in_context[:, :, None] & in_context[:, None, :], tf.int32)
     possible = tf.linalg.band_part(both, 0, max_answer_length - 1) > 0
@@ -468,11 +471,11 @@ def best_spans(
 # %% [markdown]
 # <details><summary>Hint 1: all results are from the first window</summary>
 #
-# Flatten each window's table by itself: the batch axis stays.
+# Flatten each window's table separately: the batch axis stays.
 # </details>
-# <details><summary>Hint 2: it is wrong only where all logits are far below 0</summary>
+# <details><summary>Hint 2: it is wrong only if all logits are far below 0</summary>
 #
-# A product with a mask of zeros makes scores of 0. Which scores are less than 0?
+# Multiplying by a mask of zeros makes scores of 0. Which scores are less than 0?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_best_spans", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
@@ -485,8 +488,8 @@ check("question_answering_tensorflow.best_spans")
 #
 # ### Exercise 7: `train_step`
 #
-# TensorFlow writes down what happens in the forward pass, on a **tape**, and goes back along it. What is not under the tape has no gradient. Then the gradients are clipped to a greatest common norm, as in lab 10 (`tf.clip_by_global_norm`), and
-# the optimizer applies them.
+# TensorFlow records the forward pass on a **tape**, and goes back along it. Anything that is not on the tape has no gradient. Then the gradients are clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`),
+# and the optimizer applies them.
 #
 # The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet, and what remains is a graph. So no `float(loss)` and no `.numpy()` in it.
 
@@ -495,16 +498,15 @@ def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 
     """One step of training; the weights change.
 
     Args:
-        model: `model(inputs, training=True)` gives (start_logits, end_logits); it takes the whole batch as its inputs,
-            and uses what it needs. Its `trainable_variables` are trained.
+        model: `model(inputs, training=True)` gives (start_logits, end_logits); it takes the whole batch as its inputs, and uses what it needs. Its `trainable_variables` are trained.
         optimizer: a Keras optimizer, with its learning rate set.
-        batch: as padded_batches makes them.
-        max_norm: the greatest norm of all gradients together; they are scaled down if it is above.
+        batch: as made by padded_batches.
+        max_norm: the maximum norm of all gradients together; they are scaled down if it is higher.
 
     Returns:
         the loss of this batch before the weights changed, a tensor.
     """
-    # 1. The forward pass and the loss, under a tape.
+    # 1. The forward pass and the loss, on a tape.
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
         start_logits, end_logits = model(batch, training=True)
@@ -521,18 +523,18 @@ def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 
 # %% [markdown]
 # <details><summary>Hint 1: the gradients are None</summary>
 #
-# The tape writes down only what happens inside its `with` block. The model's call belongs in there, and the loss, too. And both must stay tensors: NumPy leaves no trace
+# The tape records only what happens inside its `with` block. The model's call belongs in there, and so does the loss. And both must stay tensors: NumPy leaves no trace
 # on a tape.
 # </details>
 # <details><summary>Hint 2: gradients, and the weights they belong to</summary>
 #
-# `tape.gradient` gives a list in the order of the variables that you ask about. `tf.clip_by_global_norm` gives back *two* things: the list, and the norm that it had. The
-# optimizer's `apply_gradients` wants pairs of a gradient and its variable; `zip` makes them.
+# `tape.gradient` returns a list in the order of the variables that you ask for. `tf.clip_by_global_norm` returns *two* things: the list, and the norm before clipping.
+# The optimizer's `apply_gradients` needs pairs of a gradient and its variable; `zip` makes them.
 # </details>
-# <details><summary>Hint 3: it works by itself, and fails in the check</summary>
+# <details><summary>Hint 3: it works when I call it, but fails in the check</summary>
 #
-# The check runs your step in a graph. There a tensor has no value yet: no `float`, no `.numpy()`, no `if` about it. `clip_by_global_norm` decides by itself whether there is
-# something to shorten.
+# The check runs your step in a graph. There a tensor has no value yet: no `float`, no `.numpy()`, no `if` on it. `clip_by_global_norm` decides by itself whether anything
+# needs to be scaled down.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -543,12 +545,13 @@ check("question_answering_tensorflow.train_step")
 # %% [markdown]
 # ### Exercise 8: `answer`
 #
-# All the way from a question and a text to a place in the text, over all windows at once. The **margin** is the best span's score of all windows, less the *least* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an answer if the
-# margin is above the threshold. `windows_of` gives the windows, with offsets (None outside the context); `stacked` makes arrays of them: `input_ids`, `attention_mask`, `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
+# Go all the way from a question and a text to a place in the text, for all windows at once. The **margin** is the score of the best span of all windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an
+# answer if the margin is above the threshold. `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`, `token_type_ids`, and `allowed`, which is True in the context
+# and at `[CLS]`.
 
 # %%
 def windows_of(question: str, context: str, tokenize, max_length: int, overlap: int) -> list[dict]:
-    """The windows of a context that a question is asked about."""
+    """The windows of a context, for one question about it."""
     return features_of(QuestionExample(context, question, (), "asked", "asked"), tokenize, max_length, overlap)
 
 # %% nbgrader={"grade": false, "grade_id": "answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -562,7 +565,7 @@ def answer(
     max_answer_length: int = 16,
     threshold: float = 0.0,
 ) -> tuple[int, int, float]:
-    """Where in the context the answer stands.
+    """Where in the context the answer is.
 
     Args:
         model: `model(inputs, training=False)` gives (start_logits, end_logits), each (windows, width); inputs is a dict
@@ -580,7 +583,7 @@ def answer(
     names = ("input_ids", "attention_mask", "token_type_ids", "allowed")
     start_logits, end_logits = model({name: tf.constant(arrays[name]) for name in names}, training=False)
     ### END SOLUTION
-    # 2. The best span of all windows; [CLS] is allowed, but is no token of the context.
+    # 2. The best span of all windows; [CLS] is allowed, but is not a token of the context.
     ### BEGIN SOLUTION
     in_context = arrays["allowed"].copy()
     in_context[:, 0] = False
@@ -600,17 +603,18 @@ def answer(
 # %% [markdown]
 # <details><summary>Hint 1: [CLS] is the answer</summary>
 #
-# `stacked` says where an answer is *allowed*, `[CLS]` included; `best_spans` wants to know what is *context*. They differ in one column. Change a copy: the model needs `allowed` as
+# `stacked` says where an answer is *allowed*, `[CLS]` included; `best_spans` needs to know what is *context*. They differ in one column. Change a copy: the model needs `allowed` as
 # it is.
 # </details>
 # <details><summary>Hint 2: the wrong window wins</summary>
 #
-# `best_spans` gives three rows of numbers, one for each window. The window with the greatest score decides; take its first, its last and its offsets. The no-answer score is the least of *all*
-# windows, whichever has won.
+# `best_spans` returns three lists with one number for each window. The window with the highest score decides; take its first, its last and its offsets. The no-answer score is the lowest of
+# *all* windows, whichever one has won.
 # </details>
-# <details><summary>Hint 3: tensors where numbers are wanted</summary>
+# <details><summary>Hint 3: tensors where numbers are needed</summary>
 #
-# Offsets are Python lists, and tensors are poor indices for them: `int(...)` makes a number. Nothing runs in a graph here, so that is fine. And the answer ends where its last token *ends*.
+# Offsets are Python lists, and tensors do not work well as indices for them: `int(...)` makes a number. Nothing runs in a graph here, so that is fine. And the answer ends where its last
+# token *ends*.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_answer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -621,7 +625,7 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe of lab 10: 200 batches of 16 stories, the embeddings as they are, no dropout, a learning rate that rises in the first tenth of the steps and then falls to 0. The step is compiled **once**: its signature has `None` where widths
+# The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then falls to 0. The step is compiled **once**: its signature has `None` where widths
 # differ. Without it TensorFlow makes a new graph for every new width, and each of them takes seconds.
 
 # %% tags=["skip-grading"]
@@ -647,7 +651,7 @@ def compiled(model):
 
 
 def ask(model, examples) -> list[tuple[int, int, float]]:
-    """What a reader says to each example; with this threshold it always says something."""
+    """What a reader answers for each example; with this threshold it always gives an answer."""
     return [answer(one.question, one.context, model, tokenize, threshold=-1e9) for one in examples]
 
 
@@ -656,7 +660,7 @@ def said_texts(examples, answers) -> list[str]:
 
 # %% tags=["skip-grading"]
 def unpadded(feature: dict) -> dict:
-    """A window without its padding, as padded_batches wants it."""
+    """A window without its padding, as padded_batches expects it."""
     length = sum(feature["attention_mask"])
     lists = {name: feature[name][:length] for name in ("input_ids", "token_type_ids")}
     inside = [pair is not None for pair in feature["offsets"][:length]]
@@ -698,9 +702,9 @@ show_figure(
 )
 
 # %% [markdown]
-# The same plateau, and the same drop, as in lab 10; at which step it comes is chance. Now the test: new stories, first with known names, then with people and places of whom no word was in training; tasks 2 and 3, which it has
-# not been trained for; and natural prose, from documents held out. Beside it the place that was named last, a rule by somebody who knows how the stories are made, and, for prose, the capitals in the sentence that shares most
-# words with the question.
+# You see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first with known names, then with people and places whose names never occurred in
+# training; tasks 2 and 3, which it has not been trained for; and natural prose, from held-out documents. The baselines are the place that was named last, a rule by somebody who knows how the stories are made, and, for prose,
+# the capitalised words in the sentence that shares most words with the question.
 
 # %% tags=["skip-grading"]
 from course_utils.data.questions import split_by_document
@@ -736,12 +740,13 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the same within what two seeds differ. And read it with the baselines: a rule of six lines solves task 1. The network *found* such a rule, and it holds for names it has never met. What it has not learned is everything else.
-# (Lab 10's last section measures what helps: begin the harder task with the weights of the easier one. Try it here: `train` takes any examples.)
+# Compare with what lab 10 printed: the results differ no more than those of two seeds. And compare with the baselines: a rule of six lines solves task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything
+# else. (Section 7 of lab 10 measures what helps: start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
 #
 # ### Where it looks, and what it gets wrong
 #
-# Each strip shows the story on the shade of the tokens' probability to be the first of the answer, or the last. Below it are failures: in a green box what is right, underlined what was said. Places count here, not words.
+# Each strip shows the story's tokens shaded by their probability of being the first token of the answer, or the last. Below are failures: the right answer is in a green box, the reader's answer is underlined. Here places
+# count, not words.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import Answered, answer_gallery, show_strips
@@ -756,7 +761,7 @@ for name in ("task 1, unseen names", "task 2, known names", "prose"):
 # %% [markdown]
 # ### Your own text
 #
-# Change names, add sentences, ask for somebody who is not there.
+# Change names, add sentences, ask about somebody who is not there.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import question_box
@@ -774,13 +779,13 @@ question_box(
 #
 # | what you see | likely cause |
 # |---|---|
-# | the loss hardly moves, and is not the one of lab 10 | probabilities for logits: `from_logits=True` forgotten |
+# | the loss hardly moves, and is not that of lab 10 | logits treated as probabilities: `from_logits=True` forgotten |
 # | logits differ from PyTorch's in the first digit | the kernel reshaped instead of transposed |
 # | every window has the answer of the first one | the table flattened over the batch axis |
 # | a new line about retracing, and a long wait, at every batch | no input signature: a graph for every width |
 # | `OperatorNotAllowedInGraphError`, or `float() argument must be ...` | `if` or `float` on a tensor inside a graph |
-# | no gradients: `None` in the list | the forward pass is not under the tape, or went through NumPy |
-# | right on long windows, wrong on short ones in the same batch | no attention mask: padding is read, too |
+# | no gradients: `None` in the list | the forward pass is not on the tape, or went through NumPy |
+# | right on long windows, wrong on short ones in the same batch | no attention mask: the model reads padding, too |
 # | impossible spans win now and then | 0 instead of a very low score outside the band |
 
 # %% [markdown]
@@ -794,8 +799,9 @@ quiz("question_answering_tensorflow")
 # %% [markdown]
 # ## Going further
 #
-# - **Keras does it, too.** `model.compile` and `fit` can replace the loop, with a `train_step` method of the model. Try it. What becomes simpler, what is hidden?
-# - **No answer.** Add stories that are asked about somebody who is not in them. From how many on does the margin mean something?
+# - **Keras does it, too.** `model.compile` and `fit` can replace the loop, with a `train_step` method of the model. Try it. What becomes simpler, and what is
+#   hidden?
+# - **No answer.** Add stories with questions about somebody who is not in them. How many does it take until the margin means something?
 # - **One weights file for both.** Save your trained reader's head and encoder as safetensors with PyTorch's names, and load them in lab 10.
 # - Abadi et al. (2016) on TensorFlow's graphs; Devlin et al. (2019), *BERT*, sections 4.2 and 4.3.
 #
