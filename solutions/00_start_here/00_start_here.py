@@ -399,9 +399,8 @@ show_figure(
 #
 # ### The same as the library's
 #
-# Every library has a softmax. You have written your own to know what happens inside. Here it is compared with PyTorch's on scores around
-# 1000.
-# Importing PyTorch takes a few seconds, once in each notebook.
+# Every library has a softmax. You have written your own to know what happens inside. Here it is compared with PyTorch's on scores
+# around 1000. Importing PyTorch takes a few seconds, once in each notebook.
 
 # %% tags=["skip-grading"]
 import torch

@@ -414,11 +414,11 @@ for phrases, share in enumerate(accuracy["one vector"], 1):
     print(f"{4 * phrases - 1:2} words: {share:4.0%} of the sentences without a mistake")
 
 # %% [markdown]
-# Short sentences go well. With each extra phrase more goes wrong, and soon no sentence is right any more. The model has learned French:
-# what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that they can be unpacked again is
-# hard to learn, and the longer the sentence, the harder it gets. (Train it three times as long, and the drop comes one phrase later.) Cho
-# et al. (2014, *On the properties of neural machine translation*) saw the same with real
-# sentences: quality fell with length.
+# Short sentences go well. With each extra phrase more goes wrong, and soon no sentence is right any more. The model has learned
+# French: what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that they can be
+# unpacked again is hard to learn, and the longer the sentence, the harder it gets. (Train it three times as long, and the drop
+# comes one phrase later.) Cho et al. (2014, *On the properties of neural machine translation*) saw the same with real sentences:
+# quality fell with length.
 #
 # ## 4. Looking back
 #

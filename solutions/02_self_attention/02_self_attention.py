@@ -252,8 +252,8 @@ def attend_one_word(
 # </details>
 # <details><summary>Hint 2: the weighted sum</summary>
 #
-# A row vector times a matrix adds up the *rows* of the
-# matrix, each multiplied by its entry of the vector. Which side must the shares be on?
+# A row vector times a matrix adds up the *rows* of the matrix, each multiplied by its entry of the vector. Which side must the
+# shares be on?
 # </details>
 # <details><summary>Hint 3: I keep getting weights that are nearly, but not quite, the expected ones</summary>
 #
@@ -288,8 +288,9 @@ show_figure(
 )
 
 # %% [markdown]
-# Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for
-# *season*, nearly all of it from *septembre*. A place where something is done, in a known season: the word has taken its meaning from the company it keeps. In a Transformer this happens for every word, in every layer.
+# Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for *season*, nearly
+# all of it from *septembre*. A place where something is done, in a known season: the word has taken its meaning from the company it keeps. In a
+# Transformer this happens for every word, in every layer.
 #
 # ## 4. All words at once
 #
@@ -472,9 +473,9 @@ shuffled, _ = scaled_dot_product_attention(*project_qkv(jane[order], w_query, w_
 print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
 
 # %% [markdown]
-# Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them is
-# small. And note what attention does **not** know: the order of
-# the words. Shuffle them, and each word gets the same output as before, in its new place. Lab 04 fixes that.
+# Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them
+# is small. And note what attention does **not** know: the order of the words. Shuffle them, and each word gets the same output as
+# before, in its new place. Lab 04 fixes that.
 #
 # ### The same as everybody's
 #
@@ -748,10 +749,10 @@ for name, attend in {
 # %% [markdown]
 # ### Exercise 8: `cross_attention`
 #
-# To translate, the decoder writes *Jane visits Africa in September*, and at each word it asks the French sentence what to write. Queries
-# come
-# from the English words `x`; keys **and** values come from the encoder's output, called `memory`. The two sentences may differ in length.
-# The French sentence is known from the start, so nothing in it is "the future": the only mask is its padding.
+# To translate, the decoder writes *Jane visits Africa in September*, and at each word it asks the French sentence what to write.
+# Queries come from the English words `x`; keys **and** values come from the encoder's output, called `memory`. The two sentences
+# may differ in length. The French sentence is known from the start, so nothing in it is "the future": the only mask is its
+# padding.
 
 # %% nbgrader={"grade": false, "grade_id": "cross_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def cross_attention(
@@ -927,9 +928,9 @@ quiz("self_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it becomes four times as large. Flash attention (Dao et al. 2022)
-#   never writes it
-#   to memory: it computes the softmax block by block. Try writing that: keep a running maximum and a running sum.
+# - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it becomes four times as large. Flash attention
+#   (Dao et al. 2022) never writes it to memory: it computes the softmax block by block. Try writing that: keep a running maximum
+#   and a running sum.
 # - **Several heads.** One softmax gives one pattern of attention. A word that asks *who* and *when* at once has to split it, as *visite* did. Lab 03
 #   gives it several heads.
 # - **Order.** Attention treats a sentence as a bag of words. Lab 04 adds positions.

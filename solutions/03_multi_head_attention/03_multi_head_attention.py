@@ -249,7 +249,8 @@ print("equal to all heads at once:", np.allclose(sum(parts), output))
 #
 # ### Does a head see only a piece of the word?
 #
-# "The heads cut the embedding into pieces, one for each head." You can read that in many places, but it is not what you wrote. The words are *projected* first, and each column of $W^Q$ reads **every** feature of a word. To test it, change feature 0 of one word, and see which heads notice.
+# "The heads cut the embedding into pieces, one for each head." You can read that in many places, but it is not what you wrote. The words are
+# *projected* first, and each column of $W^Q$ reads **every** feature of a word. To test it, change feature 0 of one word, and see which heads notice.
 
 # %%
 rng = np.random.default_rng(0)
@@ -387,8 +388,8 @@ print("as it was:", np.array_equal(merge_heads(split), table))
 # | a mask (batch, 1, k_len) as it is | | **batch** | 1 | k_len |
 # | what you want | batch | **1** | 1 | k_len |
 #
-# As it is, the mask's batch axis lines up with the heads. Usually that raises an error. If there are as many sentences as heads, it does not: head 2 of *every* sentence is masked
-# as sentence 2 should be. The check has such a case.
+# As it is, the mask's batch axis lines up with the heads. Usually that raises an error. If there are as many sentences as heads, it does not: head 2
+# of *every* sentence is masked as sentence 2 should be. The check has such a case.
 
 # %% nbgrader={"grade": false, "grade_id": "multi_head_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def multi_head_attention(
@@ -450,7 +451,8 @@ from course_utils import check
 check("multi_head_attention.multi_head_attention")
 
 # %% [markdown]
-# "The heads are a loop": they are *equivalent* to one, but nobody runs it. And a single head is just the attention of lab 02 followed by $W^O$. Here are both claims, measured:
+# "The heads are a loop": they are *equivalent* to one, but nobody runs it. And a single head is just the attention of lab 02 followed by $W^O$. Here
+# are both claims, measured:
 
 # %%
 rng = np.random.default_rng(1)
@@ -493,8 +495,9 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     print(f"{sizes}: loop {looped:6.2f} ms, at once {at_once:6.2f} ms")
 
 # %% [markdown]
-# With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one after the other either way, and a few
-# processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large products: that is what Transformers are trained on.
+# With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one
+# after the other either way, and a few processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large
+# products: that is what Transformers are trained on.
 #
 # ## 5. As a PyTorch module
 #
@@ -507,11 +510,11 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
 #
 # ### Exercise 5: `MultiHeadAttention`
 #
-# The same computation with tensors; lab 05 builds its Transformer with this class. Create the layers in `__init__`, under the four names in the docstring: the check sets their weights by name.
-# Use them in `forward`.
+# The same computation with tensors; lab 05 builds its Transformer with this class. Create the layers in `__init__`, under the four names in the
+# docstring: the check sets their weights by name. Use them in `forward`.
 #
-# `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not return the weights, and you need them. So compute scores and softmax yourself; you may use
-# PyTorch's `softmax`, `masked_fill` and `where`.
+# `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not return the weights, and you need them. So compute
+# scores and softmax yourself; you may use PyTorch's `softmax`, `masked_fill` and `where`.
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttention(nn.Module):
@@ -584,8 +587,8 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # <details><summary>Hint 1: swapping two axes of a tensor</summary>
 #
-# `tensor.transpose(1, 2)` swaps axes 1 and 2, like NumPy's `swapaxes`. (NumPy's `transpose` takes the order of all axes; the two are easy to mix up.) The matrix product is `@`
-# here, too.
+# `tensor.transpose(1, 2)` swaps axes 1 and 2, like NumPy's `swapaxes`. (NumPy's `transpose` takes the order of all axes; the two are easy to mix up.)
+# The matrix product is `@` here, too.
 # </details>
 # <details><summary>Hint 2: view size is not compatible ... use reshape</summary>
 #
@@ -593,8 +596,8 @@ class MultiHeadAttention(nn.Module):
 # </details>
 # <details><summary>Hint 3: masks</summary>
 #
-# `tensor.masked_fill(condition, number)` returns a new tensor with `number` wherever `condition` is True. So the condition is what is *blocked*: `~mask`. For the heads' axis, use
-# `mask.unsqueeze(-3)` or an index with `None`.
+# `tensor.masked_fill(condition, number)` returns a new tensor with `number` wherever `condition` is True. So the condition is what is *blocked*:
+# `~mask`. For the heads' axis, use `mask.unsqueeze(-3)` or an index with `None`.
 # </details>
 # <details><summary>Hint 4: it says that a parameter is missing</summary>
 #
@@ -609,8 +612,8 @@ check("multi_head_attention.MultiHeadAttention")
 # %% [markdown]
 # ### The same as PyTorch's
 #
-# `nn.MultiheadAttention` stores the three input matrices as one, stacked on top of each other. Copy your weights into it, and compare. There are two traps: its masks use True for *blocked*, and
-# it averages the weights over the heads unless told not to.
+# `nn.MultiheadAttention` stores the three input matrices as one, stacked on top of each other. Copy your weights into it, and compare. There are two
+# traps: its masks use True for *blocked*, and it averages the weights over the heads unless told not to.
 
 # %% tags=["skip-grading"]
 torch.manual_seed(0)
@@ -637,8 +640,8 @@ print("shape of the weights:", tuple(our_weights.shape))
 # %% [markdown]
 # ### The same as Keras's
 #
-# In Keras the heads are an axis of the weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask` is (batch, q_len, k_len) with True = may attend, like yours.
-# (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.)
+# In Keras the heads are an axis of the weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask`
+# is (batch, q_len, k_len) with True = may attend, like yours. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.)
 
 # %% tags=["skip-grading"]
 import os
@@ -713,13 +716,14 @@ for heads in [1, 2, 4, 8, 16, 32]:
     print(f"{heads:5} {by_formula:23,} {really:11,} {count_parameters(512, heads, 64, 64):20,}")
 
 # %% [markdown]
-# With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because each of them gets smaller. If
-# they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
+# With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because
+# each of them gets smaller. If they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
 #
 # ## 7. Do they help? One question or two
 #
-# Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for **two** names at once, and the
-# model must give both digits in the right order. The models have the same number of parameters, by exercise 6. Only `num_heads` differs.
+# Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for
+# **two** names at once, and the model must give both digits in the right order. The models have the same number of parameters, by exercise 6. Only
+# `num_heads` differs.
 
 # %% tags=["skip-grading"]
 NAMES, DIGITS, PAIRS = 12, 10, 6
@@ -782,8 +786,9 @@ for heads, (attention, answer) in trained.items():
     print(f"{heads:5} {size:12,} {first:13.0%} {second:14.0%} {both:6.0%}")
 
 # %% [markdown]
-# One head gets both digits right only now and then; two heads nearly always do. It is not a matter of size: the number of parameters is the same. One head has one row of weights and passes on *one* mix
-# of values. It can lean towards one name, or mix both and guess their order. Two heads pass on two.
+# One head gets both digits right only now and then; two heads nearly always do. It is not a matter of size: the number of parameters is the same. One
+# head has one row of weights and passes on *one* mix of values. It can lean towards one name, or mix both and guess their order. Two heads pass on
+# two.
 #
 # What do they look at? Take one book and two names asked for:
 
@@ -808,8 +813,8 @@ show_figure(
 #
 # ## 8. Your module inside a real encoder
 #
-# MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your disk. Take the attention weights of one
-# of its layers and put them into **your** module.
+# MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
+# disk. Take the attention weights of one of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import attention_weights, load_encoder, load_tokenizer, read
@@ -831,8 +836,8 @@ mine = {layer: with_learned_weights(layer) for layer in range(1, 7)}
 print("parameters of one layer's attention:", f"{sum(p.numel() for p in mine[1].parameters()):,}")
 
 # %% [markdown]
-# Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we record what enters and leaves the encoder's attention, give your module the same words and
-# the same padding mask, and compare.
+# Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we record what enters and leaves the encoder's
+# attention, give your module the same words and the same padding mask, and compare.
 
 # %% tags=["skip-grading"]
 batch = load_tokenizer()(
@@ -865,12 +870,13 @@ for layer in range(1, 7):
 #
 # ## 9. What do its heads look at?
 #
-# We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one, but measure first. Clark et al. (2019, *What does BERT
-# look
-# at?*, section 3) found heads that look at the previous token, at the next one, at the same word, or nearly always at a special token. How much of its attention does each head here give to each of these, on average over a few
+# We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one,
+# but measure first. Clark et al. (2019, *What does BERT look at?*, section 3) found heads that look at the previous token, at the next one, at the
+# same word, or nearly always at a special token. How much of its attention does each head here give to each of these, on average over a few
 # sentences?
 #
-# [CLS] and [SEP] are markers that the encoder adds at the beginning and at the end. A share is averaged over the words that *have* such a partner, so a head's shares need not sum to 1.
+# [CLS] and [SEP] are markers that the encoder adds at the beginning and at the end. A share is averaged over the words that *have* such a partner, so
+# a head's shares need not sum to 1.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.heads import PATTERNS, mean_patterns, pattern_grid, strongest
@@ -903,13 +909,14 @@ show_figure(
 # %% [markdown]
 # Notice three things.
 #
-# **Some heads have a job.** Layer 1, head 3 looks at the previous token, and at nothing else. Layer 2, head 9 mostly looks at the next one. Two or three heads find a word's other mention.
+# **Some heads have a job.** Layer 1, head 3 looks at the previous token, and at nothing else. Layer 2, head 9 mostly looks at the next one. Two or
+# three heads find a word's other mention.
 #
 # **Most have none that we could name.** Dark panels do not mean that a head is useless; they mean that none of our six names fits.
 #
-# **From layer 2 on, a large part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of doing nothing: a row must sum to 1, so a head that finds nothing has to put
-# its attention *somewhere*. If so, that place should have little to say. A weight is multiplied by a value; so how long are the values at [CLS], compared with those of the words? Your module computes
-# them:
+# **From layer 2 on, a large part of all attention goes to [CLS].** In BERT, Clark et al. saw the same at [SEP], and asked whether it is a way of
+# doing nothing: a row must sum to 1, so a head that finds nothing has to put its attention *somewhere*. If so, that place should have little to say.
+# A weight is multiplied by a value; so how long are the values at [CLS], compared with those of the words? Your module computes them:
 
 # %% tags=["skip-grading"]
 print("        attention   length of its value, relative to a word's (over 12 heads)")
@@ -931,8 +938,8 @@ for layer in range(1, 7):
 #
 # ### The head browser
 #
-# Your turn. Type a sentence and press Enter; choose a layer and a head; or jump to the head that looks most at something. (With the keyboard: Tab moves on, ← and → move a slider, Enter
-# presses a button.) Some things to try:
+# Your turn. Type a sentence and press Enter; choose a layer and a head; or jump to the head that looks most at something. (With the keyboard: Tab
+# moves on, ← and → move a slider, Enter presses a button.) Some things to try:
 #
 # - The head of the previous token: does it still do its job if you type nonsense? If you shuffle the words?
 # - A sentence in which a word comes twice. Which head finds the other mention?
@@ -973,13 +980,15 @@ quiz("multi_head_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **Which heads are needed?** Michel et al. (2019, *Are sixteen heads really better than one?*) remove heads after training, and many are hardly missed. Try it: set the columns of `w_output.weight` that read one head to 0, and
-#   measure how far the output moves.
-# - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query (Shazeer 2019) and grouped-query attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes
-#   change?
-# - **A bias that does nothing.** Set the bias of `w_key` to any numbers: neither output nor weights change. Why? (Write a score as a sum, and look for what all keys have in common.)
-# - **Rank.** A head's scores are $x\,W_i^Q (W_i^K)^\top m^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but its rank is at most $d_k$. That is the price of free heads: each can compare words in only a few ways
-#   (Bhojanapalli et al. 2020, *Low-rank bottleneck in multi-head attention models*).
+# - **Which heads are needed?** Michel et al. (2019, *Are sixteen heads really better than one?*) remove heads after training, and many are hardly
+#   missed. Try it: set the columns of `w_output.weight` that read one head to 0, and measure how far the output moves.
+# - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query (Shazeer 2019) and grouped-query
+#   attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes change?
+# - **A bias that does nothing.** Set the bias of `w_key` to any numbers: neither output nor weights change. Why? (Write a score as a sum, and look
+#   for what all keys have in common.)
+# - **Rank.** A head's scores are $x\,W_i^Q (W_i^K)^\top m^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but its rank is at most
+#   $d_k$. That is the price of free heads: each can compare words in only a few ways (Bhojanapalli et al. 2020, *Low-rank bottleneck in multi-head
+#   attention models*).
 # - **Order.** The head of the previous token can only work because something tells the encoder where each token is. Lab 04 shows what.
 # - Vaswani et al. (2017), section 3.2.2, is one page. You can now follow all of it.
 #

@@ -135,10 +135,9 @@ for pos in range(9):
     print(f"position {pos}: {pos:04b}")
 
 # %% [markdown]
-# Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth. A few
-# columns are enough to tell very many positions apart, because each column changes at its own pace, and the paces grow **geometrically**:
-# 1,
-# 2, 4, 8. The decimal system does the same with 1, 10, 100.
+# Read the columns. The last digit changes at every step, the one before it at every second step, then every fourth, every eighth.
+# A few columns are enough to tell very many positions apart, because each column changes at its own pace, and the paces grow
+# **geometrically**: 1, 2, 4, 8. The decimal system does the same with 1, 10, 100.
 #
 # Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each
 # digit with something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
@@ -571,11 +570,11 @@ for sentence in (old_news, news):
 #
 # $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 \qquad\text{against}\qquad (word + position)\,W = word\,W + position\,W .$$
 #
-# Putting them side by side is also adding, only with a second matrix, and it costs more features in every layer. What adding costs is room:
-# both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, unrelated vectors are nearly at right
-# angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that must tell, from the sum alone, which
-# of 80 random words it is and which of 40 positions. It is fitted to half of
-# all 3200 combinations and tested on the other half.
+# Putting them side by side is also adding, only with a second matrix, and it costs more features in every layer. What adding
+# costs is room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, unrelated vectors
+# are nearly at right angles. The cell measures that, and then tries the simplest reader there is: **one** linear map that must
+# tell, from the sum alone, which of 80 random words it is and which of 40 positions. It is fitted to half of all 3200
+# combinations and tested on the other half.
 
 # %% tags=["skip-grading"]
 n_words, n_places = 80, 40

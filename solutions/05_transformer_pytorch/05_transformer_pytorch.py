@@ -793,10 +793,9 @@ for norm_first in (False, True):
 #
 # ### Teacher forcing and the shifted target
 #
-# When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after one wrong word all is
-# lost. So in training the decoder reads the **right** words, whatever it would have written itself. This is called **teacher forcing**. And
-# because of the
-# causal mask, one pass trains all positions of the sentence at once.
+# When the model translates, it reads its own words. In training that would be slow and, at first, hopeless: after one wrong word
+# all is lost. So in training the decoder reads the **right** words, whatever it would have written itself. This is called
+# **teacher forcing**. And because of the causal mask, one pass trains all positions of the sentence at once.
 #
 # One thing is essential: at each position the decoder reads the *previous* word and is asked for the next one. What it reads is the target
 # **shifted right** by one, with `<bos>` at the front.
@@ -855,11 +854,10 @@ check("transformer_pytorch.shift_right")
 #
 # $$\mathrm{loss} = -\sum_c q_c \log p_c$$
 #
-# Plain cross-entropy wants the right word to have probability 1. That can never be reached: the logits would have to be infinite, so the
-# model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with $\epsilon = 0.1$)
-# wants
-# a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All others but one: **padding is not a
-# word**, and gets nothing.
+# Plain cross-entropy wants the right word to have probability 1. That can never be reached: the logits would have to be infinite,
+# so the model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with
+# $\epsilon = 0.1$) wants a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All
+# others but one: **padding is not a word**, and gets nothing.
 #
 # $$q_c = \begin{cases} 1 - \epsilon & c \text{ is the label} \\ 0 & c \text{ is padding} \\ \epsilon / (V - 2) & \text{otherwise}\end{cases}$$
 #
@@ -1196,9 +1194,8 @@ for name, pairs in sets.items():
     print(f"{name} ({len(pairs)}): {scores}")
 
 # %% [markdown]
-# The second line is the harder test: each of its sentences combines two words that never appeared together in training. The model has
-# learned what a verb
-# does and what a country is called, not a list of pairs.
+# The second line is the harder test: each of its sentences combines two words that never appeared together in training. The model
+# has learned what a verb does and what a country is called, not a list of pairs.
 #
 # And what does it get wrong? The numbers hide that; look at the sentences.
 
@@ -1428,9 +1425,9 @@ show_figure(
 )
 
 # %% [markdown]
-# Read a row from left to right: before it wrote *Africa*, where was it looking? At *Afrique*, and so on down the diagonal. The diagonal has
-# a step at *l'*: English has no article there, so no word needed it. A dictionary has emerged because it made the loss smaller. Heads may
-# do the same work or divide it, and one that has nothing to look for may rest on `<eos>`. Try
+# Read a row from left to right: before it wrote *Africa*, where was it looking? At *Afrique*, and so on down the diagonal. The
+# diagonal has a step at *l'*: English has no article there, so no word needed it. A dictionary has emerged because it made the
+# loss smaller. Heads may do the same work or divide it, and one that has nothing to look for may rest on `<eos>`. Try
 # `alignment_heads(alignment, layer=0)`, too.
 #
 # A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. By the second layer, each

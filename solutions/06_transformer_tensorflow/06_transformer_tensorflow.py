@@ -211,9 +211,9 @@ check("transformer_tensorflow.FullyConnected")
 # | post-norm | $x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x)))$ |
 # | pre-norm | $x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$ |
 #
-# For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of **one** head. In the
-# paper
-# that is embedding_dim / num_heads, and then the number of weights does not depend on the number of heads:
+# For attention, use `keras.layers.MultiHeadAttention`, the equivalent of what you built in lab 03. Its `key_dim` is the size of
+# **one** head. In the paper that is embedding_dim / num_heads, and then the number of weights does not depend on the number of
+# heads:
 
 # %%
 words = np.random.default_rng(0).standard_normal((1, 6, 128)).astype("float32")
@@ -843,7 +843,8 @@ check("transformer_tensorflow.masked_accuracy")
 #
 # ### Exercise 9: `WarmupSchedule`
 #
-# A post-norm Transformer that starts with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the rate grow for a while, and then fall:
+# A post-norm Transformer that starts with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the
+# rate grow for a while, and then fall:
 #
 # $$\mathrm{lr} = \mathrm{factor} \cdot d_{model}^{-0.5} \cdot \min\left(n^{-0.5},\; n \cdot \mathrm{warmup\_steps}^{-1.5}\right), \qquad n = 1, 2, 3, \dots$$
 #
@@ -918,8 +919,8 @@ show_figure(
 # %% [markdown]
 # ### Exercise 10: `train_step`
 #
-# **Teacher forcing.** In training the decoder does not write; it reads the right translation and predicts, at each position, the next word. So what it reads is the labels shifted by
-# one place, with BOS in front:
+# **Teacher forcing.** In training the decoder does not write; it reads the right translation and predicts, at each position, the next word. So what
+# it reads is the labels shifted by one place, with BOS in front:
 #
 # | position | 0 | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|---|
@@ -985,9 +986,8 @@ from course_utils import check
 check("transformer_tensorflow.train_step")
 
 # %% [markdown]
-# If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a graph, and then runs the graph. The first call is
-# slow (it is
-# *traced*), all others are fast. Watch when Python runs:
+# If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a
+# graph, and then runs the graph. The first call is slow (it is *traced*), all others are fast. Watch when Python runs:
 
 # %% tags=["skip-grading"]
 @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])  # any batch, any length: one trace
@@ -1000,8 +1000,8 @@ for length in (3, 4, 5):
     print(f"length {length}: {int(count_words(tf.ones((2, length), tf.int32)))} words")
 
 # %% [markdown]
-# Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no `print` of values, no list that grows. Compare
-# both ways on your machine, with a small model:
+# Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
+# `print` of values, no list that grows. Compare both ways on your machine, with a small model:
 
 # %% tags=["skip-grading"]
 import time
@@ -1029,8 +1029,8 @@ for name, step in {"eager": eager_step, "graph": graph_step}.items():
 # %% [markdown]
 # ### Exercise 11: `greedy_decode`
 #
-# After training the right translation is not known: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last** position, take the largest, append it, and
-# repeat. A sentence that has produced EOS is finished, while the others of the batch continue.
+# After training the right translation is not known: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last**
+# position, take the largest, append it, and repeat. A sentence that has produced EOS is finished, while the others of the batch continue.
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
@@ -1102,8 +1102,8 @@ except NotImplementedError as error:
     print("No configuration:", " ".join(str(error).split()).partition(" in order")[0])
 
 # %% [markdown]
-# So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a `Model` it does not.) With that,
-# saving works. And loading works, too. Or does it?
+# So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a
+# `Model` it does not.) With that, saving works. And loading works, too. Or does it?
 
 # %%
 class AlmostSavable(Transformer):
@@ -1124,9 +1124,10 @@ print("logits after: ", back(one_source, one_target)[0][0, 0, :4].numpy())
 print("a warning, easily overlooked:", str(complaints[0].message).partition(" in `")[0])
 
 # %% [markdown]
-# The model that came back is **random**. Variables are created by the first call; the loaded model was never called, so there was nothing to put the weights into. Keras tries to call it by itself,
-# but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built: before the weights are read, Keras calls `build_from_config`, and anything there that creates the
-# variables will do, for instance one call with a sentence of two words.
+# The model that came back is **random**. Variables are created by the first call; the loaded model was never called, so there was nothing to put the
+# weights into. Keras tries to call it by itself, but cannot know that this model takes *two* inputs of ids. So the class has to say how it is built:
+# before the weights are read, Keras calls `build_from_config`, and anything there that creates the variables will do, for instance one call with a
+# sentence of two words.
 #
 # ### Exercise 12: `SavableTransformer`
 #
@@ -1177,8 +1178,8 @@ check("transformer_tensorflow.SavableTransformer")
 # %% [markdown]
 # ## 9. Training
 #
-# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never appear together in training; sentences that combine them are the
-# hardest test.
+# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never appear together in
+# training; sentences that combine them are the hardest test.
 
 # %% tags=["skip-grading"]
 from course_utils.data.batches import batches, encode_batch
@@ -1198,7 +1199,8 @@ print("\na batch of 4, as ids:", batch.source.shape, batch.target.shape)
 print("labels, first row: ", english.tokens(batch.target[0]))
 
 # %% [markdown]
-# The model has the sizes of lab 05's. Two functions are compiled, each traced once for sentences of any length: the training step, and the model's forward pass, for decoding.
+# The model has the sizes of lab 05's. Two functions are compiled, each traced once for sentences of any length: the training step, and the model's
+# forward pass, for decoding.
 #
 # If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded into *your* model.
 
@@ -1287,8 +1289,8 @@ if history:
 # %% [markdown]
 # *Jane visits Africa in September*, from a sentence that it has never seen.
 #
-# **Exact match** is strict and easy to read: every letter has to be right. **BLEU** (Papineni et al. 2002) is what machine translation usually reports: it counts the groups of one to four
-# words that a translation has in common with the reference, from 0 to 100.
+# **Exact match** is strict and easy to read: every letter has to be right. **BLEU** (Papineni et al. 2002) is what machine translation usually
+# reports: it counts the groups of one to four words that a translation has in common with the reference, from 0 to 100.
 
 # %% tags=["skip-grading"]
 answers = {}
@@ -1384,8 +1386,8 @@ except WrongWeights as error:
 # %% [markdown]
 # ## 10. The twin
 #
-# The course comes with weights that were trained in PyTorch. Can *your* Keras model use them? A PyTorch matrix is (out, in), a Keras one (in, out); and Keras keeps the heads as an axis. So
-# each weight is transposed and cut into heads. Here it is by hand for one of them:
+# The course comes with weights that were trained in PyTorch. Can *your* Keras model use them? A PyTorch matrix is (out, in), a Keras one (in, out);
+# and Keras keeps the heads as an axis. So each weight is transposed and cut into heads. Here it is by hand for one of them:
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import get_weights
@@ -1404,8 +1406,8 @@ print("PyTorch (out, in):", theirs.shape, "  Keras (in, heads, head size):", tup
 print("transposed and cut by hand, equal to yours:", np.allclose(by_hand, ours))
 
 # %% [markdown]
-# `set_weights` did the same with all of them. Compare with a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`, `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with
-# padding in both languages.
+# `set_weights` did the same with all of them. Compare with a model made of PyTorch's own layers (`nn.TransformerEncoderLayer`,
+# `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with padding in both languages.
 
 # %% tags=["skip-grading"]
 import torch
@@ -1433,13 +1435,14 @@ print("your weights, PyTorch's layers:", LibraryTranslator(yours)(splits.test[0]
 # The difference is float32 rounding and nothing else. So the architecture does not belong to either framework. It is in the paper, and now you know
 # it.
 #
-# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2 everywhere points to a LayerNormalization's epsilon, or to the other form of GELU. Anything
-# larger points to a mask, a missing factor, or a matrix that was not transposed, which goes unnoticed if it is square.
+# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2 everywhere points to a
+# LayerNormalization's epsilon, or to the other form of GELU. Anything larger points to a mask, a missing factor, or a matrix that was not transposed,
+# which goes unnoticed if it is square.
 #
 # ## 11. Where it looks
 #
-# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer, with one picture for each head. The rows are the words
-# about to be written.
+# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer,
+# with one picture for each head. The rows are the words about to be written.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.alignment import Alignment, alignment_heads
@@ -1464,8 +1467,8 @@ show_figure(
 )
 
 # %% [markdown]
-# Nobody told the model which word belongs to which. Some heads have found an alignment; others look elsewhere, for example at the end of the sentence. (They show where a layer looked, not
-# why the model decided as it did: lab 02 mentions the debate.)
+# Nobody told the model which word belongs to which. Some heads have found an alignment; others look elsewhere, for example at the end of the
+# sentence. (They show where a layer looked, not why the model decided as it did: lab 02 mentions the debate.)
 #
 # Your turn. Type French; the grammar is small, so stay close to the examples. Below the translation you see where it looked.
 
@@ -1503,10 +1506,10 @@ quiz("transformer_tensorflow")
 # %% [markdown]
 # ## Going further
 #
-# - **`fit` instead of a step.** Keras can do the loop: `model.compile(optimizer, loss)` and `model.fit(dataset)`. Your model returns two things, so write a `train_step` *method*, or a model that
-#   returns the logits only. When is it worth writing your own loop?
-# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both forms. Which one suffers? (Xiong et al. 2020, *On layer normalization in the Transformer
-#   architecture*.)
+# - **`fit` instead of a step.** Keras can do the loop: `model.compile(optimizer, loss)` and `model.fit(dataset)`. Your model returns two things, so
+#   write a `train_step` *method*, or a model that returns the logits only. When is it worth writing your own loop?
+# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both forms. Which one suffers? (Xiong et al. 2020, *On layer
+#   normalization in the Transformer architecture*.)
 # - **XLA.** `tf.function(jit_compile=True)` compiles for one fixed length. Pad all batches to the same length and measure: is it worth the padding?
 # - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder separately? Lab 08 continues from there and keeps keys and
 #   values.

@@ -1144,10 +1144,10 @@ for mine in examples:
 print("not usable:", *bad_rows)
 
 # %% [markdown]
-# With `clean_entities` and `to_row` you can train on these just as on the made-up résumés. Do three things first: rename labels so that
-# they match; count what `clean_entities` throws away; split by person, and by source if there are several. And real résumés are personal
-# data: ask before you use them. A model that ranks people by what it reads there
-# inherits what was unfair in its data; finding entities is no reason to trust it with a decision.
+# With `clean_entities` and `to_row` you can train on these just as on the made-up résumés. Do three things first: rename labels
+# so that they match; count what `clean_entities` throws away; split by person, and by source if there are several. And real
+# résumés are personal data: ask before you use them. A model that ranks people by what it reads there inherits what was unfair in
+# its data; finding entities is no reason to trust it with a decision.
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

@@ -114,9 +114,8 @@ for piece, (start, end) in zip(tokenizer.convert_ids_to_tokens(ids), offsets, st
 #   Half an answer is a wrong answer.
 # - An answer may begin or end in the middle of a token (an annotator marked *1960* in *1960s*). Then take the fewest tokens that cover it.
 #
-# A worked example: offsets `[None, None, None, (0, 4), (5, 7), (7, 12)]`, answer 5 to 12. The first token that ends after character 5 is number 4. The last
-# token
-# that begins before character 12 is number 5. So: (4, 5).
+# A worked example: offsets `[None, None, None, (0, 4), (5, 7), (7, 12)]`, answer 5 to 12. The first token that ends after character 5 is number 4.
+# The last token that begins before character 12 is number 5. So: (4, 5).
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_span", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer_token_span(
@@ -642,8 +641,8 @@ from course_utils import check
 check("question_answering_pytorch.f1")
 
 # %% [markdown]
-# What do the two measures hide? Both look only at words. *Kitchen* is right wherever it occurs, even where somebody else went there. And *3.5* and *35* are the same, because the
-# point is deleted. These numbers are fine for papers; for your own model, look at the places, too.
+# What do the two measures hide? Both look only at words. *Kitchen* is right wherever it occurs, even where somebody else went there. And *3.5* and
+# *35* are the same, because the point is deleted. These numbers are fine for papers; for your own model, look at the places, too.
 #
 # ## 5. Training
 #
@@ -884,12 +883,14 @@ show_figure(
 )
 
 # %% [markdown]
-# Look at the shape of the curve: a quick fall, a long **plateau** on which little happens, then a drop. On the plateau the reader knows that answers are places, and little more.
-# Then it finds the trick: *look for the name in the question, and stay with its last sentence*. Nobody told it to. Half of the trick gains nothing, so the loss stays where it is
-# until the reader has all of it. With a smaller learning rate, or with very short stories, that takes longer than you will want to wait.
+# Look at the shape of the curve: a quick fall, a long **plateau** on which little happens, then a drop. On the plateau the reader knows that answers
+# are places, and little more. Then it finds the trick: *look for the name in the question, and stay with its last sentence*. Nobody told it to. Half
+# of the trick gains nothing, so the loss stays where it is until the reader has all of it. With a smaller learning rate, or with very short stories,
+# that takes longer than you will want to wait.
 #
-# Now the test, on worlds that it has never seen: new stories with known names, then with people and places whose names never occurred in training. For comparison there are two baselines that learn nothing:
-# the place that was named last; and a rule, written by somebody who knows how these stories are made.
+# Now the test, on worlds that it has never seen: new stories with known names, then with people and places whose names never occurred in training.
+# For comparison there are two baselines that learn nothing: the place that was named last; and a rule, written by somebody who knows how these
+# stories are made.
 
 # %% tags=["skip-grading"]
 tests = {
@@ -922,12 +923,14 @@ show_figure(
 )
 
 # %% [markdown]
-# Read the baselines first. A rule of six lines solves task 1 completely, so a score on such stories without this baseline is only half the truth. What the network shows is that it can *find* the rule from
-# examples alone, and that the rule holds for names it has never seen. On tasks 2 and 3 (*Where is the football?* needs two sentences, *Where was it before the kitchen?* three) the rule fails, and so
-# does the reader: it was trained to look up one sentence.
+# Read the baselines first. A rule of six lines solves task 1 completely, so a score on such stories without this baseline is only half the truth.
+# What the network shows is that it can *find* the rule from examples alone, and that the rule holds for names it has never seen. On tasks 2 and 3
+# (*Where is the football?* needs two sentences, *Where was it before the kitchen?* three) the rule fails, and so does the reader: it was trained to
+# look up one sentence.
 #
-# Where does it look? Each strip shows a story's tokens shaded by their probability, as the first token of the answer and as the last; numbers below 0.05 are left out. The first question is one that the reader was trained for. The second is
-# not: see how much darker the first is. Both have a best span, which is framed. But the best span need not be a good one.
+# Where does it look? Each strip shows a story's tokens shaded by their probability, as the first token of the answer and as the last; numbers below
+# 0.05 are left out. The first question is one that the reader was trained for. The second is not: see how much darker the first is. Both have a best
+# span, which is framed. But the best span need not be a good one.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import show_strips
@@ -965,8 +968,9 @@ for name in ("task 1, unseen names", "task 2, known names"):
 # %% [markdown]
 # ### Natural prose
 #
-# Stories have sixteen verbs. What does this reader do with real texts? The course has some of its own, with questions whose answers have several words, occur twice in the text, or are not there at all; some texts are longer than a window.
-# They are split by **document**: questions about one text share its words, and a split by question would test on texts that were seen.
+# Stories have sixteen verbs. What does this reader do with real texts? The course has some of its own, with questions whose answers have several
+# words, occur twice in the text, or are not there at all; some texts are longer than a window. They are split by **document**: questions about one
+# text share its words, and a split by question would test on texts that were seen.
 
 # %% tags=["skip-grading"]
 from course_utils.data.questions import split_by_document
@@ -984,11 +988,10 @@ for who, texts in {
 print(f"{len(prose_train)} questions to train on, {len(prose_test)} held out, {len(long)} of them about long texts")
 
 # %% [markdown]
-# Compare with the two lines below it. Stories taught this reader to look up a name and to point at places; they taught it next to nothing about prose. It has also never seen a question without an answer, so it always
-# finds one: its
-# margin means nothing yet. Section 7 trains it on prose. Readers that answer questions about any text were trained on a hundred thousand questions (SQuAD); here there are four hundred. If you have SQuAD's files,
-# `load_squad(path)`
-# reads them into the same kind of examples, and everything in this notebook works with them.
+# Compare with the two lines below it. Stories taught this reader to look up a name and to point at places; they taught it next to nothing about
+# prose. It has also never seen a question without an answer, so it always finds one: its margin means nothing yet. Section 7 trains it on prose.
+# Readers that answer questions about any text were trained on a hundred thousand questions (SQuAD); here there are four hundred. If you have SQuAD's
+# files, `load_squad(path)` reads them into the same kind of examples, and everything in this notebook works with them.
 
 # %% tags=["skip-grading"]
 answer_gallery(prose_test, [Answered(*said) for said in prose_said], limit=3, title="questions about prose")
@@ -1013,12 +1016,14 @@ question_box(
 # %% [markdown]
 # ## 7. Bonus: two facts, and prose
 #
-# This is off by default: each of these runs takes one or two minutes on two cores. If you train **task 2** from the pretrained encoder, it stays on its plateau for that long: the model has to find two look-ups at once, and
-# neither pays off without the other. But your reader already has one of them. Start from *its* weights, and the second comes within a minute; then the third, in the same way. (One thing that made no measurable difference:
-# telling it in training which sentences the answer follows from.)
+# This is off by default: each of these runs takes one or two minutes on two cores. If you train **task 2** from the pretrained encoder, it stays on
+# its plateau for that long: the model has to find two look-ups at once, and neither pays off without the other. But your reader already has one of
+# them. Start from *its* weights, and the second comes within a minute; then the third, in the same way. (One thing that made no measurable
+# difference: telling it in training which sentences the answer follows from.)
 #
-# The surprise is **prose**. The same reader of stories, trained on the few hundred questions about prose, learns to answer a good part of the questions about texts that it has not seen, more than twice as many as the
-# baseline. Made-up stories taught it to point; the rest was in the encoder all along. This is what we measured, always on stories and documents kept out of training:
+# The surprise is **prose**. The same reader of stories, trained on the few hundred questions about prose, learns to answer a good part of the
+# questions about texts that it has not seen, more than twice as many as the baseline. Made-up stories taught it to point; the rest was in the encoder
+# all along. This is what we measured, always on stories and documents kept out of training:
 
 # %% tags=["skip-grading"]
 RUN_BONUS = False  # True: train on task 2, from your reader's weights and from the pretrained encoder's
@@ -1083,9 +1088,10 @@ quiz("question_answering_pytorch")
 # ## Going further
 #
 # - Lab 11 builds the same reader in TensorFlow, with the same weights, and gets the same answers.
-# - **No answer.** Mix in stories with questions about somebody who is not in them, with (0, 0) as the target. How many does it take until the margin means something? Choose the
-#   threshold on validation stories, never on the test.
+# - **No answer.** Mix in stories with questions about somebody who is not in them, with (0, 0) as the target. How many does it take until the margin
+#   means something? Choose the threshold on validation stories, never on the test.
 # - **Order of training.** Task 2 after task 1 works; does task 3 after task 2? Does the reader still know task 1 afterwards?
-# - Devlin et al. (2019), *BERT*, section 4.2 and 4.3; Rajpurkar et al. (2016 and 2018) on SQuAD; Weston et al. (2015) on bAbI; Jia and Liang (2017), who break good readers with one added sentence.
+# - Devlin et al. (2019), *BERT*, section 4.2 and 4.3; Rajpurkar et al. (2016 and 2018) on SQuAD; Weston et al. (2015) on bAbI; Jia and Liang (2017),
+#   who break good readers with one added sentence.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -100,8 +100,8 @@ print("touched:", touched.astype(int), " first:", touched.argmax(), " last:", 5 
 print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0]))), "- so check whether there is one")
 
 # %% [markdown]
-# The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window whether its tokens cover *all* of the answer; if
-# not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
+# The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window
+# whether its tokens cover *all* of the answer; if not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer_token_spans(offsets: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -153,8 +153,8 @@ from course_utils import check
 check("question_answering_tensorflow.answer_token_spans")
 
 # %% [markdown]
-# Test it where it counts: on every window of many questions. The text that the tokens cover must be the answer, letter by letter. (The windows come from the course's `features_of`, which does what your
-# `make_features` did in lab 10.)
+# Test it where it counts: on every window of many questions. The text that the tokens cover must be the answer, letter by letter. (The windows come
+# from the course's `features_of`, which does what your `make_features` did in lab 10.)
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_paragraphs
@@ -173,8 +173,8 @@ print(f"{len(examples)} questions, {len(pairs)} windows, {same} of {len(found)} 
 # %% [markdown]
 # ## 2. Windows of different lengths
 #
-# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes most of the work. `padded_batch` of `tf.data` pads each batch only to **its own** longest row.
-# The widths then differ from batch to batch. Remember that: it matters in section 5.
+# A batch is a rectangle, but windows differ in length. Padding all of them to the maximum length wastes most of the work. `padded_batch` of `tf.data`
+# pads each batch only to **its own** longest row. The widths then differ from batch to batch. Remember that: it matters in section 5.
 
 # %%
 rows = tf.data.Dataset.from_generator(
@@ -187,8 +187,8 @@ for batch in rows.padded_batch(2):
 # %% [markdown]
 # ### Exercise 2: `padded_batches`
 #
-# Turn windows without padding into batches. You make the attention mask: 1 at every token; the padding is automatically 0. `allowed` is True where an answer may begin or end: at tokens of the context, **and** at
-# `[CLS]`, which means "no answer".
+# Turn windows without padding into batches. You make the attention mask: 1 at every token; the padding is automatically 0. `allowed` is True where an
+# answer may begin or end: at tokens of the context, **and** at `[CLS]`, which means "no answer".
 
 # %% nbgrader={"grade": false, "grade_id": "padded_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
@@ -227,8 +227,9 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
 # %% [markdown]
 # <details><summary>Hint 1: what does from_generator need?</summary>
 #
-# It needs a *function* that starts afresh at each call and gives one row after the other: with `yield`, for example. And it needs `output_signature`, which looks like one row:
-# the same keys, with a `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single number has `[]`.
+# It needs a *function* that starts afresh at each call and gives one row after the other: with `yield`, for example. And it needs `output_signature`,
+# which looks like one row: the same keys, with a `TensorSpec` in place of each value. A list whose length varies has the shape `[None]`, a single
+# number has `[]`.
 # </details>
 # <details><summary>Hint 2: the mask is 1 at the padding, too</summary>
 #
@@ -250,8 +251,9 @@ check("question_answering_tensorflow.padded_batches")
 #
 # ### Exercise 3: `SpanHead`
 #
-# A vector for each token goes in, and two logits come out: how well does it fit as the answer's first token, and how well as its last (Devlin et al. 2019, section 4.2)? In Keras one `Dense(2)` does this; column 0 of
-# its kernel is for the start. Where an answer cannot be, the logit is -10,000 or less.
+# A vector for each token goes in, and two logits come out: how well does it fit as the answer's first token, and how well as its last (Devlin et al.
+# 2019, section 4.2)? In Keras one `Dense(2)` does this; column 0 of its kernel is for the start. Where an answer cannot be, the logit is -10,000 or
+# less.
 
 # %% nbgrader={"grade": false, "grade_id": "SpanHead", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class SpanHead(keras.layers.Layer):
@@ -285,8 +287,8 @@ class SpanHead(keras.layers.Layer):
 # </details>
 # <details><summary>Hint 2: which places are blocked?</summary>
 #
-# `ops.where(condition, a, b)` takes from a where the condition is True, otherwise from b. The logits have one axis more than `allowed`: give `allowed` one of length 1 at the end, or
-# handle the two columns one after the other.
+# `ops.where(condition, a, b)` takes from a where the condition is True, otherwise from b. The logits have one axis more than `allowed`: give
+# `allowed` one of length 1 at the end, or handle the two columns one after the other.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_SpanHead", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -297,8 +299,8 @@ check("question_answering_tensorflow.SpanHead")
 # %% [markdown]
 # ### Exercise 4: `weights_from_torch`
 #
-# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras' `Dense` keeps its kernel as (in, out) and computes $x W + b$. The numbers are the same, only
-# arranged differently.
+# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras' `Dense` keeps its kernel as (in, out) and computes
+# $x W + b$. The numbers are the same, only arranged differently.
 
 # %% nbgrader={"grade": false, "grade_id": "weights_from_torch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def weights_from_torch(state: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -327,7 +329,8 @@ from course_utils import check
 check("question_answering_tensorflow.weights_from_torch")
 
 # %% [markdown]
-# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the proof: both readers get the same random head and the same three stories.
+# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the proof: both readers
+# get the same random head and the same three stories.
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_encoder import keras_encoder
@@ -383,7 +386,8 @@ print(f"largest difference: {np.abs(mine - theirs)[allowed].max():.1e}")
 #
 # ### Exercise 5: `span_loss`
 #
-# The mean of two cross-entropies, for the start and for the end, each averaged over the batch. Keras has one trap: its cross-entropies expect **probabilities** unless you pass `from_logits=True`. PyTorch's always take logits.
+# The mean of two cross-entropies, for the start and for the end, each averaged over the batch. Keras has one trap: its cross-entropies expect
+# **probabilities** unless you pass `from_logits=True`. PyTorch's always take logits.
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_loss(
@@ -427,8 +431,9 @@ check("question_answering_tensorflow.span_loss")
 #
 # ### Exercise 6: `best_spans`
 #
-# A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along
-# its diagonal. `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0:
+# A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a
+# whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along its diagonal.
+# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0:
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
@@ -488,10 +493,11 @@ check("question_answering_tensorflow.best_spans")
 #
 # ### Exercise 7: `train_step`
 #
-# TensorFlow records the forward pass on a **tape**, and goes back along it. Anything that is not on the tape has no gradient. Then the gradients are clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`),
-# and the optimizer applies them.
+# TensorFlow records the forward pass on a **tape**, and goes back along it. Anything that is not on the tape has no gradient. Then the gradients are
+# clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`), and the optimizer applies them.
 #
-# The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet, and what remains is a graph. So no `float(loss)` and no `.numpy()` in it.
+# The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet, and
+# what remains is a graph. So no `float(loss)` and no `.numpy()` in it.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 1.0) -> tf.Tensor:
@@ -545,9 +551,10 @@ check("question_answering_tensorflow.train_step")
 # %% [markdown]
 # ### Exercise 8: `answer`
 #
-# Go all the way from a question and a text to a place in the text, for all windows at once. The **margin** is the score of the best span of all windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an
-# answer if the margin is above the threshold. `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`, `token_type_ids`, and `allowed`, which is True in the context
-# and at `[CLS]`.
+# Go all the way from a question and a text to a place in the text, for all windows at once. The **margin** is the score of the best span of all
+# windows minus the *lowest* of the windows' no-answer scores, $s_0 + e_0$ at `[CLS]`. There is an answer if the margin is above the threshold.
+# `windows_of` gives the windows, with offsets (None outside the context); `stacked` turns them into arrays: `input_ids`, `attention_mask`,
+# `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
 
 # %%
 def windows_of(question: str, context: str, tokenize, max_length: int, overlap: int) -> list[dict]:
@@ -603,18 +610,18 @@ def answer(
 # %% [markdown]
 # <details><summary>Hint 1: [CLS] is the answer</summary>
 #
-# `stacked` says where an answer is *allowed*, `[CLS]` included; `best_spans` needs to know what is *context*. They differ in one column. Change a copy: the model needs `allowed` as
-# it is.
+# `stacked` says where an answer is *allowed*, `[CLS]` included; `best_spans` needs to know what is *context*. They differ in one column. Change a
+# copy: the model needs `allowed` as it is.
 # </details>
 # <details><summary>Hint 2: the wrong window wins</summary>
 #
-# `best_spans` returns three lists with one number for each window. The window with the highest score decides; take its first, its last and its offsets. The no-answer score is the lowest of
-# *all* windows, whichever one has won.
+# `best_spans` returns three lists with one number for each window. The window with the highest score decides; take its first, its last and its
+# offsets. The no-answer score is the lowest of *all* windows, whichever one has won.
 # </details>
 # <details><summary>Hint 3: tensors where numbers are needed</summary>
 #
-# Offsets are Python lists, and tensors do not work well as indices for them: `int(...)` makes a number. Nothing runs in a graph here, so that is fine. And the answer ends where its last
-# token *ends*.
+# Offsets are Python lists, and tensors do not work well as indices for them: `int(...)` makes a number. Nothing runs in a graph here, so that is
+# fine. And the answer ends where its last token *ends*.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_answer", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -625,8 +632,9 @@ check("question_answering_tensorflow.answer")
 # %% [markdown]
 # ## 6. The payoff
 #
-# The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then falls to 0. The step is compiled **once**: its signature has `None` where widths
-# differ. Without it TensorFlow makes a new graph for every new width, and each of them takes seconds.
+# The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then
+# falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every new
+# width, and each of them takes seconds.
 
 # %% tags=["skip-grading"]
 import time
@@ -702,9 +710,10 @@ show_figure(
 )
 
 # %% [markdown]
-# You see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first with known names, then with people and places whose names never occurred in
-# training; tasks 2 and 3, which it has not been trained for; and natural prose, from held-out documents. The baselines are the place that was named last, a rule by somebody who knows how the stories are made, and, for prose,
-# the capitalised words in the sentence that shares most words with the question.
+# You see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first
+# with known names, then with people and places whose names never occurred in training; tasks 2 and 3, which it has not been trained for; and natural
+# prose, from held-out documents. The baselines are the place that was named last, a rule by somebody who knows how the stories are made, and, for
+# prose, the capitalised words in the sentence that shares most words with the question.
 
 # %% tags=["skip-grading"]
 from course_utils.data.questions import split_by_document
@@ -740,13 +749,14 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ no more than those of two seeds. And compare with the baselines: a rule of six lines solves task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything
-# else. (Section 7 of lab 10 measures what helps: start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
+# Compare with what lab 10 printed: the results differ no more than those of two seeds. And compare with the baselines: a rule of six lines solves
+# task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (Section 7 of lab 10 measures
+# what helps: start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
 #
 # ### Where it looks, and what it gets wrong
 #
-# Each strip shows the story's tokens shaded by their probability of being the first token of the answer, or the last. Below are failures: the right answer is in a green box, the reader's answer is underlined. Here places
-# count, not words.
+# Each strip shows the story's tokens shaded by their probability of being the first token of the answer, or the last. Below are failures: the right
+# answer is in a green box, the reader's answer is underlined. Here places count, not words.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.spans import Answered, answer_gallery, show_strips
