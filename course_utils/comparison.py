@@ -29,7 +29,7 @@ class KnownMistake:
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of each case's runs, what the reference makes of them, and what known mistakes do."""
+    """The inputs of each case's runs, the reference's outcomes, and those of known mistakes."""
 
     inputs: tuple[list[Inputs], ...]
     reference: tuple[Outcome, ...]
@@ -38,10 +38,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One line of a verdict. ``detail`` is empty where the check holds.
+    """One line of a verdict. ``detail`` is empty if the check passed.
 
-    ``counts`` is False for the check that nothing ready-made is used: it earns no part of the points, but
-    where it fails nothing is earned.
+    ``counts`` is False for the check that nothing ready-made is used: it earns no points, but if it fails,
+    nothing else does either.
     """
 
     title: str
@@ -64,7 +64,7 @@ class Diagnosis:
 class Verdict:
     """Everything there is to say about one exercise.
 
-    ``problem`` is set where no case could be run; ``bypass`` is what ready-made things the code uses.
+    ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses.
     """
 
     exercise: str
@@ -86,10 +86,10 @@ class Verdict:
 
     @property
     def score(self) -> float:
-        """Share of the exercise's points, 0 to 1: equal parts a check that counts.
+        """Share of the exercise's points, 0 to 1: every check that counts earns the same.
 
-        Properties alone earn nothing: an output that is right in no case at all (all zeros, say) would
-        hold many of them. Nor does what something ready-made computes.
+        Properties alone earn nothing: an output that is right in no case at all (all zeros, say) may
+        satisfy many of them. Neither does the output of something ready-made.
         """
         counted = [check for check in self.checks if check.counts]
         if self.bypass or not any(check.passed and check.case is not None for check in counted):
@@ -100,23 +100,23 @@ class Verdict:
     def summary(self) -> str:
         """One plain sentence."""
         if self.correct:
-            return f"{self.exercise}: all {len(self.checks)} checks hold."
+            return f"{self.exercise}: all {len(self.checks)} checks passed."
         if self.problem:
             return f"{self.exercise}: {self.problem}"
-        hold = f"{self.passed} of {len(self.checks)} checks hold"
+        passed = f"{self.passed} of {len(self.checks)} checks passed"
         if not self.bypass:
-            return f"{self.exercise}: {hold}."
-        others_hold = all(check.passed for check in self.checks if check.counts)
+            return f"{self.exercise}: {passed}."
+        others_passed = all(check.passed for check in self.checks if check.counts)
         return (
-            f"{self.exercise}: {'everything else holds, but' if others_hold else f'{hold}, and'} "
+            f"{self.exercise}: {'everything else is right, but' if others_passed else f'{passed}, and'} "
             f"`{self.bypass[0].name}` does the work. Build it from its parts here; compare with the ready-made "
-            "one in a cell of your own."
+            "one in an extra cell."
         )
 
 
 PROBLEMS = {
     "undefined": "not defined yet. Run the cell that defines it, then this one again.",
-    "stub": "a part is still to be written. Replace the lines marked YOUR CODE HERE, then run both cells.",
+    "stub": "part of it is not written yet. Replace the lines marked YOUR CODE HERE, then run both cells.",
     "missing": "not checked, because its check cell did not run to the end.",
 }
 
@@ -124,10 +124,10 @@ PROBLEMS = {
 def compare(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, bypass: Sequence[Use] = ()
 ) -> Verdict:
-    """Judges a learner's outcomes, one a case, against the reference's. Whatever arrays they hold, it raises nothing.
+    """Judges a learner's outcomes, one per case, against the reference's. It never raises, whatever the arrays hold.
 
     Args:
-        outcomes: one for each case of the exercise, as :func:`course_utils.outcome.decode` makes sure.
+        outcomes: one for each case of the exercise, as ensured by :func:`course_utils.outcome.decode`.
         bypass: what :func:`course_utils.bypass.uses_of` found in the learner's source.
     """
     checks = [
@@ -156,11 +156,11 @@ def compare(
 
 
 def earlier_first(exercise: Exercise, verdict: Verdict, correct: Collection[str]) -> str:
-    """Points to an earlier exercise that this one calls, if it is not among the ``correct`` ones (names)."""
+    """Points to an earlier exercise that this one calls, if its name is not among the ``correct`` ones."""
     unfinished = [name for name in exercise.uses if name not in correct]
     if verdict.correct or not unfinished:
         return ""
-    return f"This exercise calls your `{unfinished[0]}`, whose check does not hold yet: mend that first."
+    return f"This exercise calls your `{unfinished[0]}`, whose check does not pass yet: fix that first."
 
 
 def not_run(exercise: Exercise, kind: str) -> list[Outcome]:
@@ -210,20 +210,20 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
         return ""
     worst = np.unravel_index(np.argmax(np.where(different, distance, -1)), different.shape)
     place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
-    off = (
-        f"{different.sum()} of {different.size} values differ" if different.size > 1 else "the value differs"
-    )
-    return f"{off}; the most at {place}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
+    off = f"{place} differs"
+    if different.size > 1:
+        off = f"{different.sum()} of {different.size} values differ; the largest difference is at {place}"
+    return f"{off}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
 
 
-NOT_REACHED = "Not reached: there is no output of the right form to look at."
+NOT_REACHED = "Not tested: there is no output of the right form."
 
 
 def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndarray]]:
-    """The runs of an outcome for properties to look at; none where names, shapes or kinds of numbers do not fit.
+    """The runs of an outcome for properties to test; none if names, shapes or kinds of numbers do not fit.
 
-    Properties see native booleans, int64 and float64, as the reference promises them: nothing overflows in them
-    that is no overflow of the learner's, and an index is an index even if it came as 3.0.
+    Properties see native booleans, int64 and float64, as the reference promises them: the only overflows are the
+    learner's own, and an index is an index even if it came as 3.0.
     """
     if outcome.problem or len(outcome.runs) != len(reference.runs):
         return []
@@ -239,10 +239,10 @@ def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndar
 
 
 def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """``got`` as the kind of number that ``wanted`` holds, if it has that shape and loses nothing by it.
+    """``got`` as the kind of number that ``wanted`` holds, if it has that shape and loses nothing.
 
-    Whole numbers pass for floats, and floats without a fraction for whole numbers, as they do where values are
-    compared. Booleans pass for booleans alone.
+    Whole numbers pass for floats, and floats without a fraction for whole numbers, as in the comparison of
+    values. Booleans pass only for booleans.
     """
     if got.shape != wanted.shape or (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
         return None
@@ -250,7 +250,7 @@ def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
         return got
     if wanted.dtype.kind == "f":
         return got.astype(np.float64)
-    with np.errstate(invalid="ignore"):  # NaN, infinity and what is too large do not come back the same
+    with np.errstate(invalid="ignore"):  # NaN, infinity and numbers that are too large come back changed
         whole = got.astype(np.int64)
     return whole if (whole == got).all() else None
 
@@ -284,8 +284,8 @@ def _property_checks(
 
 
 def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Sequence[Use]) -> CheckResult:
-    more = " or the like" if len(exercise.bypasses) > 1 else ""
-    title = f"Written by you: no call of `{exercise.bypasses[0]}`{more}."
+    more = " or similar" if len(exercise.bypasses) > 1 else ""
+    title = f"Written by you, without calling `{exercise.bypasses[0]}`{more}."
     if bypass:
         lines = [
             f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`" for use in bypass
@@ -299,14 +299,14 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
 def _objection(function: Callable, *arguments) -> str | None:
     """Why a property or relation does not hold: empty if it does, None if it does not apply.
 
-    One that raises was written for outputs that make sense: an index that is none, a score of NaN.
+    One that raises expects sensible outputs: not an invalid index, say, or a score of NaN.
     """
     try:
         with np.errstate(all="ignore"):
             result = function(*arguments)
             held = None if result is None else bool(np.all(result))
     except Exception as error:
-        return f"It cannot be worked out from this output ({type(error).__name__}: {error}) for:"
+        return f"It cannot be checked with this output ({type(error).__name__}: {error}) for:"
     return None if held is None else "" if held else "It does not hold for:"
 
 
@@ -326,9 +326,9 @@ def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, str | No
 def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Diagnosis, ...]:
     """The known mistakes that explain what is wrong, at most two.
 
-    One that gives the learner's output in *every* case is the answer (the closest, where two give nearly
-    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise two mistakes may have
-    been made at once: each must explain a failing case and must not break a case that is right here.
+    A mistake that gives the learner's output in *every* case is the answer (the closest one if two give nearly
+    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise there may be two mistakes at
+    once: each must explain a failing case and must not break a case that is right here.
     """
     wrong = _wrong_cases(exercise, outcomes, expected)
     explained = {
@@ -362,8 +362,8 @@ def _fails_in_the_same_cases(
 ) -> list[KnownMistake]:
     """The one mistake that raises an exception exactly where this code does, and is right elsewhere.
 
-    The wording of an exception depends on how the code is written; the cases that it happens in do not, nor do
-    the shapes that it tells.
+    The wording of an exception depends on how the code is written; the cases in which it happens do not, nor do
+    the shapes that it mentions.
     """
     raising = {i for i in wrong if outcomes[i].problem and outcomes[i].problem.kind == "exception"}
     if raising != wrong or not wrong or len(wrong) == len(outcomes):
@@ -411,10 +411,10 @@ _SHAPE = re.compile(r"[(\[](?:\d+(?:, ?\d+)*,?)?[)\]]|\b\d+(?:x\d+)+\b|(?<![\w./
 
 
 def _gist(problem: Problem | None) -> tuple | None:
-    """A problem's kind, its words without any numbers, and the shapes that it tells, in order.
+    """A problem's kind, its words without any numbers, and the shapes that it mentions, in order.
 
-    Code and known mistakes are tried on the same inputs, so the same mistake tells the same shapes. What
-    else is a number in a message depends on the process or on how code is written: an address, the line of a cell,
+    Code and known mistakes run on the same inputs, so the same mistake mentions the same shapes. Any other
+    number in a message depends on the process or on how the code is written: an address, the line of a cell,
     Keras's counter in a layer's name, a value.
     """
     if problem is None:
@@ -427,7 +427,7 @@ def _gist(problem: Problem | None) -> tuple | None:
 
 
 def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """Shapes and sizes in a message about form: ``(4, 3)``, ``[4,3]``, ``4x3``, ``size 3``. In any other, none."""
+    """Shapes and sizes in a message about form: ``(4, 3)``, ``[4,3]``, ``4x3``, ``size 3``. Other messages have none."""
     if not _OF_FORM.search(problem.message):
         return ()
     found = (tuple(map(int, re.findall(r"\d+", shape))) for shape in _SHAPE.findall(problem.message))
@@ -435,7 +435,7 @@ def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
 
 
 def _may_be_of_one_shape(problem: Problem, other: Problem) -> bool:
-    """Whether nothing speaks against it: of two operands either may come first, and not every message tells shapes."""
+    """Whether the shapes do not contradict it: either operand may come first, and not every message mentions shapes."""
     shapes, others = set(_shapes(problem)), set(_shapes(other))
     return not shapes or not others or shapes == others
 
@@ -449,8 +449,8 @@ def _next_step(failing: CheckResult | None, diagnoses: Sequence[Diagnosis]) -> s
     if diagnoses:
         return diagnoses[0].hint
     if failing.case is None:
-        return f"Every value is right but one property is not met: {failing.title}"
-    return f"Look at the first case that fails; `inputs_of(..., case={failing.case})` gives you its inputs to try."
+        return f"Every value is right, but one property does not hold: {failing.title}"
+    return f"Look at the first case that fails; `inputs_of(..., case={failing.case})` gives you its inputs to try out."
 
 
 def _index(mask: np.ndarray) -> str:

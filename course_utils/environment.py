@@ -1,7 +1,7 @@
-"""``check_environment()``: is everything here that the labs need, and if not, which command brings it.
+"""``check_environment()``: is everything here that the labs need, and if not, which command installs it?
 
 Versions are read from the packages' own metadata, so that nothing heavy is imported, and compared with
-what the course asks for in ``pyproject.toml``.
+what the course requires in ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from course_utils.display import BAD, CARD, GOOD, LINE, inline, publish, table
 
 COURSE = "transformer-labs"
 SHOWN = ("numpy", "matplotlib", "torch", "tensorflow", "ipywidgets", "jupyterlab", "nbgrader")
-"""Packages with a line of their own; the others get one only if something is wrong with them."""
+"""Packages that always get a line; the others get one only if something is wrong with them."""
 
 ENOUGH_CORES = 2
 ENOUGH_MEMORY_GB = 3.0
@@ -29,7 +29,7 @@ _GB = 2**30
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table. ``needs`` and ``fix`` are said only where it is not fine."""
+    """One line of the table. ``needs`` and ``fix`` are shown only if it is not fine."""
 
     what: str
     found: str
@@ -39,7 +39,7 @@ class Finding:
 
 
 def check_environment() -> None:
-    """Shows a table of what this machine has, and the commands that mend what is missing or too old."""
+    """Shows a table of what this machine has, and the commands that fix anything missing or too old."""
     found = [python(), *packages(), *machine(Path.cwd())]
     publish({"text/html": as_html(found), "text/plain": as_text(found)})
 
@@ -61,7 +61,7 @@ def python() -> Finding:
 
 
 def packages(requirements: Iterable[str] | None = None) -> list[Finding]:
-    """A finding for each package of the course, those with a fault first.
+    """A finding for each package of the course, faulty ones first.
 
     Args:
         requirements: as in ``pyproject.toml``, e.g. ``["numpy~=2.4"]``; default: the course's own.
@@ -80,7 +80,7 @@ def packages(requirements: Iterable[str] | None = None) -> list[Finding]:
     faulty = [finding for finding in found if not finding.fine]
     shown = [finding for finding in found if finding.fine and finding.what in SHOWN]
     rest = [finding for finding in found if finding.fine and finding.what not in SHOWN]
-    summary = [Finding(f"{len(rest)} smaller packages", "all there")] if rest else []
+    summary = [Finding(f"{len(rest)} smaller packages", "all installed")] if rest else []
     return [*faulty, *sorted(shown, key=lambda finding: SHOWN.index(finding.what)), *summary]
 
 
@@ -122,8 +122,8 @@ def machine(folder: Path) -> list[Finding]:
             "processor cores",
             str(cores),
             cores >= ENOUGH_CORES,
-            f"{ENOUGH_CORES}, for the times that the labs state",
-            "Nothing to install: the labs run, the ones that train take up to twice as long.",
+            f"{ENOUGH_CORES} for the times given in the labs",
+            "You need not do anything: the labs will run, but those that train take up to twice as long.",
         ),
         Finding(
             "free memory",
@@ -143,7 +143,7 @@ def machine(folder: Path) -> list[Finding]:
 
 
 def free_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that this process can still have: the machine's, or less where a container sets a limit."""
+    """Bytes that this process can still get: the machine's, or less if a container sets a limit."""
     try:
         import psutil  # comes with every notebook kernel
     except ImportError:
@@ -160,7 +160,7 @@ def free_memory(cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
 
 
 def as_text(found: list[Finding]) -> str:
-    """The table in plain text, what to do below it."""
+    """The table in plain text, followed by what to do."""
     width = max(len(finding.what) for finding in found)
     lines = [f"{'ok  ' if f.fine else 'not '} {f.what:<{width}}  {f.found}" for f in found]
     todo = [f for f in found if not f.fine]
@@ -174,7 +174,7 @@ def as_text(found: list[Finding]) -> str:
 
 
 def as_html(found: list[Finding]) -> str:
-    """The table for JupyterLab and web pages, what to do below it."""
+    """The table for JupyterLab and web pages, followed by what to do."""
     rows = table((_mark(f), escape(f.what), escape(f.found)) for f in found)
     todo = [f for f in found if not f.fine]
     advice = "".join(
@@ -202,7 +202,7 @@ def _has_pip(todo: list[Finding]) -> bool:
 
 def _summary(todo: list[Finding]) -> str:
     if not todo:
-        return "Everything is there. You can start."
+        return "Everything is in place. You can start."
     return f"{len(todo)} {'thing needs' if len(todo) == 1 else 'things need'} your attention:"
 
 

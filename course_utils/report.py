@@ -21,7 +21,7 @@ _STYLE = (
 class Report:
     """Shows a verdict in a notebook.
 
-    ``points`` (earned, of) is known when grading only, ``tally`` (attempts and time) in a check only.
+    ``points`` (earned, of) is given only in grading, ``tally`` (attempts and time) only in a check.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Report:
             return text
         earned, of = self.points
         unearned = self.verdict.passed and not earned and not self.verdict.bypass
-        why = ": properties earn points once a case is right" if unearned else ""
+        why = ": properties earn points only if at least one case is right" if unearned else ""
         return f"{text} ({earned:g} of {of:g} points{why})"
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Report:
 
 
 def _item(check: CheckResult) -> str:
-    colour, mark, word = (GOOD, "&#10003;", "holds") if check.passed else (BAD, "&#10007;", "does not hold")
+    colour, mark, word = (GOOD, "&#10003;", "passed") if check.passed else (BAD, "&#10007;", "failed")
     detail = f'<div style="margin-left:1.5em">{inline(check.detail)}</div>' if check.detail else ""
     return (
         f'<li style="margin:.15em 0"><span style="color:{colour};font-weight:700" aria-label="{word}">{mark}</span> '

@@ -171,7 +171,7 @@ def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab,
     run_all(page)
     scroll_to(page, 'check("self_attention.project_qkv")')  # Run All stops there
     page.get_by_text(
-        "a part is still to be written. Replace the lines marked YOUR CODE HERE"
+        "part of it is not written yet. Replace the lines marked YOUR CODE HERE"
     ).first.wait_for()
     text = page.get_by_text("is the matrix product").first
     assert not text.is_visible()
@@ -186,7 +186,7 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     run_all(page)
     for exercise in ("project_qkv", "scaled_dot_product_attention", "cross_attention"):
         scroll_to(page, f'check("self_attention.{exercise}")')
-        page.get_by_text(re.compile(rf"{exercise}: all \d+ checks hold\.")).first.wait_for()
+        page.get_by_text(re.compile(rf"{exercise}: all \d+ checks passed\.")).first.wait_for()
         keep_picture(page, f"solved_{exercise}")
     page.keyboard.press("Control+s")
     path = urllib.request.urlopen(f"{jupyterlab}/api/contents/02_self_attention/solved.ipynb")
@@ -239,7 +239,7 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     page.get_by_text("The scores are not divided by the square root of d_k.").first.wait_for()
     keep_picture(page, "diagnosed")
     error = page.locator(".jp-RenderedText", has_text="CheckFailed").first.inner_text()
-    assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 17 checks hold."
+    assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 17 checks passed."
 
 
 def test_validate_reports_each_unsolved_exercise_in_one_line(jupyterlab, page):

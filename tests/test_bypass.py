@@ -397,7 +397,7 @@ def test_the_check_that_it_is_the_learner_s_own_work_comes_last_and_earns_nothin
         plain, own = verdict(*outcomes, exercise=without), verdict(*outcomes)
         assert own.score == plain.score and own.correct == plain.correct
         assert own.checks[:-1] == plain.checks and own.diagnoses == plain.diagnoses
-        assert own.checks[-1].title == "Written by you: no call of `torch.double` or the like."
+        assert own.checks[-1].title == "Written by you, without calling `torch.double` or similar."
         assert own.checks[-1].passed
 
 
@@ -406,19 +406,19 @@ def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():
     assert bypassed.score == 0 and not bypassed.correct and earned(bypassed, 5) == 0
     assert bypassed.diagnoses == () and bypassed.next_step == ""
     assert bypassed.summary == (
-        "double: everything else holds, but `torch.double` does the work. Build it from its parts here; "
-        "compare with the ready-made one in a cell of your own."
+        "double: everything else is right, but `torch.double` does the work. Build it from its parts here; "
+        "compare with the ready-made one in an extra cell."
     )
     report = Report(bypassed, (0, 5))
     for shown in (repr(report), report._repr_html_()):
-        assert "(0 of 5 points)" in shown and "line 3 of its cell" in shown and "holds, but" in shown
+        assert "(0 of 5 points)" in shown and "line 3 of its cell" in shown and "is right, but" in shown
     assert "<code>return torch.double( x ) &lt;b&gt;</code>" in report._repr_html_()
 
 
 def test_a_known_mistake_is_still_named_where_the_exercise_is_bypassed():
     bypassed = verdict(WRONG, WRONG, WRONG, bypass=[USE])
     assert [diagnosis.name for diagnosis in bypassed.diagnoses] == ["zero"]
-    assert "1 of 5 checks hold, and `torch.double` does the work." in bypassed.summary
+    assert "1 of 5 checks passed, and `torch.double` does the work." in bypassed.summary
 
 
 def test_without_any_output_nothing_is_said_to_be_the_learner_s_own():
@@ -458,7 +458,7 @@ def run(namespace: dict, *cells: str) -> str:
 
 def test_the_check_reads_the_cells_that_ran_and_the_last_definition_counts(small, capsys):
     namespace = {"check": check, "In": [""]}
-    assert "everything else holds, but `torch.add` does the work." in run(namespace, BYPASSED)
+    assert "everything else is right, but `torch.add` does the work." in run(namespace, BYPASSED)
     assert "`torch.add` in line 4 of its cell: `return torch.add(x, x)`" in capsys.readouterr().out
     assert run(namespace, HONEST) == ""
     assert run(namespace, "import torch\nprint(torch.add(1, 2) == double(1))") == ""

@@ -201,7 +201,7 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
         ("pass", "If the kernel was restarted, run all cells above first"),
         (
             "def double(x):\n    raise NotImplementedError",
-            "double: a part is still to be written. Replace the lines marked YOUR CODE HERE",
+            "double: part of it is not written yet. Replace the lines marked YOUR CODE HERE",
         ),
         ("def double(x):\n    2 * x", "It returned None: is the `return` line there"),
         ("def double(x):\n    return (x, x)", "It returned 2 values; expected just `doubled`."),
@@ -225,7 +225,7 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
             "def double(x):\n    try:\n        while True: pass\n    except Exception: return x",
             "after 0.3 seconds",
         ),
-        ("def double(x):\n    return 3 * x", "values differ; the most at `doubled["),
+        ("def double(x):\n    return 3 * x", "values differ; the largest difference is at `doubled["),
         ("def double():\n    return 3", "TypeError"),
         ("double = 3", "TypeError: 'int' object is not callable"),
     ],

@@ -142,13 +142,16 @@ def test_numbers_are_not_accepted_as_booleans():
 
 def test_of_whole_numbers_too_the_largest_difference_is_shown_in_full():
     detail = verdict_of([1, 3, 1234567], [1, 2, 1234667]).checks[0].detail
-    assert detail == "2 of 3 values differ; the most at `result[2]`: got 1234567, expected 1234667."
+    assert (
+        detail
+        == "2 of 3 values differ; the largest difference is at `result[2]`: got 1234567, expected 1234667."
+    )
     assert "got 0, expected 255" in verdict_of(np.zeros(2, "u1"), np.full(2, 255, "u1")).checks[0].detail
 
 
 def test_the_largest_difference_is_shown_with_both_numbers():
     detail = verdict_of([1.0, 2.5, 9.0], [1.0, 2.0, 3.0]).checks[0].detail
-    assert detail == "2 of 3 values differ; the most at `result[2]`: got 9, expected 3."
+    assert detail == "2 of 3 values differ; the largest difference is at `result[2]`: got 9, expected 3."
 
 
 def test_a_changed_input_costs_its_check_but_not_the_values():
@@ -187,13 +190,13 @@ def names_a_word(inputs, outputs):
 def test_numbers_of_another_kind_are_named_and_no_property_looks_at_them(got, kind):
     verdict = verdict_of(got, [0.5, 1.5, 2.5], properties=(steps_up,))
     assert f"`result` holds {kind}" in verdict.checks[0].detail
-    assert verdict.checks[1].detail.startswith("Not reached")
+    assert verdict.checks[1].detail.startswith("Not tested")
 
 
 @pytest.mark.parametrize("got", [[0.5, 1.0, 2.0], [np.nan, 1, 2], [np.inf, 1, 2], [2.0**63, 1, 2]])
 def test_floats_that_are_no_whole_numbers_are_no_indices_for_a_property(got):
     verdict = verdict_of(got, [0, 1, 2], properties=(names_a_word,))
-    assert verdict.score == 0 and verdict.checks[1].detail.startswith("Not reached")
+    assert verdict.score == 0 and verdict.checks[1].detail.startswith("Not tested")
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f8", "i1", ">i4", "u1", "u8"])
@@ -210,7 +213,7 @@ def test_a_property_that_raises_does_not_hold_and_says_why_and_where():
     verdict = verdict_of([0, 1, 7], [0, 1, 2], properties=(names_a_word,))
     assert not verdict.checks[1].passed
     assert verdict.checks[1].detail == (
-        "It cannot be worked out from this output (IndexError: list index out of range) for: case 0"
+        "It cannot be checked with this output (IndexError: list index out of range) for: case 0"
     )
 
 
@@ -223,7 +226,7 @@ def test_a_relation_that_raises_does_not_hold_and_says_why_and_where():
     exercise = Exercise("answer", ("result",), (Case("twice", lambda rng: [{}, {}], names_the_same_word),))
     reference = Outcome(({"result": np.array(0)},) * 2)
     verdict = compare(exercise, [Outcome((two, two))], Expected(([{}, {}],), (reference,)))
-    assert verdict.checks[1].detail.startswith("It cannot be worked out from this output (IndexError")
+    assert verdict.checks[1].detail.startswith("It cannot be checked with this output (IndexError")
     assert verdict.score == 0
 
 
@@ -385,11 +388,12 @@ def test_the_report_leads_with_the_diagnosis_in_html_and_in_text():
 
 def test_the_report_says_why_checks_that_hold_may_earn_nothing():
     wrong = verdict_of([0.5, 0.5], [0.1, 0.9], properties=(sums_to_one,))
-    assert "2 of 3 checks hold. (0 of 4 points: properties earn points once a case is right)" in repr(
-        Report(wrong, (0, 4))
+    assert (
+        "2 of 3 checks passed. (0 of 4 points: properties earn points only if at least one case is right)"
+        in repr(Report(wrong, (0, 4)))
     )
     right = verdict_of([0.1, 0.9], [0.1, 0.9], properties=(sums_to_one,))
-    assert "all 3 checks hold. (4 of 4 points)" in repr(Report(right, (4, 4)))
+    assert "all 3 checks passed. (4 of 4 points)" in repr(Report(right, (4, 4)))
 
 
 # ---------------------------------------------------------------------------------- inputs left unchanged

@@ -86,8 +86,8 @@ def test_without_a_limit_the_memory_of_the_machine_counts(tmp_path, limit):
 
 
 def test_if_all_is_fine_nothing_is_asked_for():
-    assert "Everything is there." in as_text([FINE]) and "pip" not in as_text([FINE])
-    assert "Everything is there." in as_html([FINE]) and "pip" not in as_html([FINE])
+    assert "Everything is in place." in as_text([FINE]) and "pip" not in as_text([FINE])
+    assert "Everything is in place." in as_html([FINE]) and "pip" not in as_html([FINE])
 
 
 @pytest.mark.parametrize("page", [as_text, as_html])

@@ -85,7 +85,7 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
         assert output.get("name") != "stderr", (cell.id, output.text)
     reports = [output for cell, output in outputs(notebook) if checked_exercise(cell)]
     assert len(reports) == len(labs[name].exercises)
-    assert all("checks hold." in report.data["text/plain"] for report in reports)
+    assert all("checks passed." in report.data["text/plain"] for report in reports)
     printed = "".join(output.text for _, output in outputs(notebook) if output.get("name") == "stdout")
     for line, least in PROMISES.get(name, {}).items():
         scores = re.findall(line, printed, re.MULTILINE)

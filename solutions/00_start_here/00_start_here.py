@@ -435,7 +435,7 @@ print("largest difference to torch.softmax:", difference)
 # | `NameError: name 'np' is not defined` | the kernel was restarted; run the cells above first (menu Run, Run All Above Selected Cell) |
 # | you changed the function, but the check still says the same | the function's cell was not run after the change |
 # | `[*]` does not go away | it is still computing, perhaps in an endless loop: press the ■ button in the bar |
-# | the check: `a part is still to be written` | the line `raise NotImplementedError` is still there |
+# | the check: `part of it is not written yet` | the line `raise NotImplementedError` is still there |
 # | the check: `It returned None` | the `return` line is missing |
 # | `could not be broadcast together` | the sum or the maximum has lost its axis: `keepdims` |
 # | all numbers are tiny, and the whole array sums to 1 | a sum without an axis |
