@@ -33,7 +33,7 @@ def page(*cells, **facts) -> str:
 def test_it_begins_with_the_score_and_what_came_out_of_each_exercise():
     text = page(check(1.0, 1.0, ["Two is *added*."]))
     assert text.count("A small lab</h1>") == 1 and "Prose." in text
-    assert re.search(r"4\.5 of 7 points\s+<small>\(0\.5 taken off", text)
+    assert re.search(r"4\.5 of 7 points\s+<small>\(0\.5 deducted", text)
     assert '<a href="#check_double">double</a>' in text and 'id="check_double"' in text
     assert "<td>1 of 2 checks passed. <b>Known mistake:</b> Two is <em>added</em>." in text
     assert "1 / 2" in text and "the report" in text and "by hand" not in text
@@ -46,7 +46,9 @@ def test_points_that_a_human_gave_are_said_to_be_so():
 
 def test_what_nobody_has_graded_yet_is_not_called_wrong():
     text = page(new_markdown_cell("Because", metadata=graded("why", 3, 0, solution=True, waiting=True)))
-    assert "(3 more wait for your instructor)" in text and "waits for your instructor</td>" in text
+    assert (
+        "(3 more to be graded by your instructor)" in text and "to be graded by your instructor</td>" in text
+    )
     assert "– / 3" in text and "not graded yet" in text and "✗" not in text and "0 of 3" not in text
 
 

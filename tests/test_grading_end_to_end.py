@@ -447,9 +447,9 @@ def test_written_answers_wait_for_a_human_and_unreadable_ones_do_not(course):
     generate_feedback(lab)
     page = (course.feedback / "ada" / lab.name / f"{lab.slug}.html").read_text()
     assert "Because" in page
-    assert "3 more wait for your instructor" in page
+    assert "3 more to be graded by your instructor" in page
     assert (
-        "wait for your instructor"
+        "to be graded by your instructor"
         not in (course.feedback / "ben" / lab.name / f"{lab.slug}.html").read_text()
     )
     assert "<b>Because" not in page and 'href="javascript' not in page

@@ -123,7 +123,7 @@ def test_who_needs_help_and_why(lab):
     found = analyse(lab, class_, ["fine", "nowhere"])
     reasons = {one.student: " ".join(one.reasons) for one in found.needs_help}
     assert set(reasons) == {"half", "empty", "late-crash", "confused"}
-    assert "less than 50 %" in reasons["half"] and "nothing was begun" in reasons["empty"]
+    assert "less than 50 %" in reasons["half"] and "nothing was attempted" in reasons["empty"]
     assert "crashed" in reasons["late-crash"] and "3 known mistakes" in reasons["confused"]
     assert found.missing == ("nowhere",)
 
@@ -133,7 +133,7 @@ def test_points_by_hand_that_are_missing_are_counted_and_said(lab):
     waiting = replace(result(lab, "a", {}), points={cell: None})
     found = analyse(lab, [waiting], [])
     assert found.exercises[0].waiting == 1
-    assert "wait to be graded by hand" in " ".join(summary(found))
+    assert "are waiting to be graded by hand" in " ".join(summary(found))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

@@ -463,7 +463,7 @@ def test_the_command_says_what_it_did_and_what_it_left(command, lab):
     hand_in(lab.course, lab, "zoe", b"")
     second = command()
     assert f"Grading {START}: 1 of 5 done now: 1 unreadable." in second.output
-    assert "4 graded before and unchanged; --force grades them again." in second.output
+    assert "4 already graded and unchanged; --force grades them again." in second.output
     rows = re.findall(r"^. (s0\d|zoe)\b.*?([\d.]+) / 5", second.output, re.MULTILINE)
     assert [student for student, _ in rows] == [*everybody(lab)]
     assert rows[0][1] == "5"
@@ -517,7 +517,7 @@ def test_ctrl_c_says_so_and_keeps_what_is_entered(lab):
     second = run()
     out, err = second.communicate(timeout=120)
     assert (second.returncode, err) == (0, "")
-    kept = int(re.search(r"(\d+) graded before and unchanged", out).group(1))
+    kept = int(re.search(r"(\d+) already graded and unchanged", out).group(1))
     assert 2 <= kept < 12  # the third file may have been written, and not yet entered
     assert f"{12 - kept} of 12 done now" in out
     runs = KernelFree(lab.course.root / "runs").runs()

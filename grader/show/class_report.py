@@ -1,7 +1,7 @@
-"""What a class did with a lab, on one page: for the person who stands before it next week.
+"""How a class did in a lab, on one page, for whoever teaches it next week.
 
-Scores, exercise by exercise, which known mistakes the class holds, and who needs help. All of it from the
-gradebook, so what a human graded counts as well.
+Scores, exercise by exercise, common known mistakes, and who needs help. Everything comes from the
+gradebook, so points given by hand count as well.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ExerciseFacts:
     Attributes:
         solved: share of the submissions with all its points.
         mean: mean share of its points: how easy it was.
-        not_begun: share of the submissions that left it as it was handed out.
+        not_begun: share of the submissions that left it as it was released.
         discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
         waiting: submissions that wait for a human to grade it.
@@ -65,7 +65,7 @@ class HeldMistake:
 
 @dataclass(frozen=True)
 class NeedsHelp:
-    """A student whom to talk to, and why."""
+    """A student to talk to, and why."""
 
     student: str
     score: float | None
@@ -91,15 +91,15 @@ class Analysis:
 
 
 def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
-    """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file beside it. Returns both paths.
+    """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file next to it. Returns both paths.
 
     Raises:
-        CourseError: nothing has been graded of the lab, or a file cannot be written.
+        CourseError: nothing in the lab has been graded, or a file cannot be written.
     """
     with Gradebook.open(lab.course) as gradebook:
         results, students, deadline = gradebook.results(lab), gradebook.students(), gradebook.deadline(lab)
     if not results:
-        raise CourseError(f"Nothing of {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
+        raise CourseError(f"Nothing in {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
     found = analyse(lab, results, students, deadline)
     page = page or lab.course.grading / "reports" / f"{lab.name}.html"
     table = page.with_suffix(".csv")
@@ -109,7 +109,7 @@ def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
         write_csv(table, as_rows(lab, found))
     except OSError as error:
         raise CourseError(
-            f"{page} cannot be written: {error.strerror}. Name another file with --out."
+            f"{page} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
     return page, table
 
@@ -123,8 +123,8 @@ def analyse(
     """The facts about a class's results.
 
     Args:
-        results: of everybody who handed in; at least one.
-        students: all that the course knows.
+        results: those of everybody who handed in; at least one.
+        students: all students in the gradebook.
     """
     handed_in, names = {result.student for result in results}, _names(lab)
     return Analysis(
@@ -153,7 +153,7 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) ->
 
 
 def _names(lab: Lab) -> dict[str, str]:
-    """Graded cell -> the name of its exercise; of a written answer, its own name."""
+    """Graded cell -> the name of its exercise; for a written answer, its own name."""
     graded = (cell for cell in lab.release().cells if nbgrader_of(cell).get("grade"))
     return {
         nbgrader_of(cell)["grade_id"]: (checked_exercise(cell) or nbgrader_of(cell)["grade_id"]).rpartition(
@@ -197,10 +197,10 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state not in (GRADED, INCOMPLETE):
             reasons.append(f"the submission was {result.marker.state}")
-        if result.earned < NEEDS_HELP_BELOW * lab.points:  # who only came late understands the subject
+        if result.earned < NEEDS_HELP_BELOW * lab.points:  # those who were only late understand the subject
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):
-            reasons.append("nothing was begun")
+            reasons.append("nothing was attempted")
         count = len(result.marker.recognised) if result.marker else 0
         if count >= MANY_MISTAKES:
             reasons.append(f"{count} known mistakes at once")
@@ -213,7 +213,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
 
 
 def as_html(lab: Lab, found: Analysis) -> str:
-    """The page, in one file that needs nothing else."""
+    """The page, as one self-contained file."""
     shares = found.shares
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
@@ -240,7 +240,7 @@ def percent(share: float) -> str:
 
 
 def summary(found: Analysis) -> list[str]:
-    """What to know if one reads nothing else."""
+    """What to know if you read nothing else."""
     shares = found.shares
     good = sum(share >= 0.8 for share in shares)
     lines = [
@@ -251,11 +251,11 @@ def summary(found: Analysis) -> list[str]:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
     if found.mistakes:
         most = found.mistakes[0]
-        lines.append(f"The mistake that most hold ({len(most.students)}), in `{most.exercise}`: {most.title}")
+        lines.append(f"The most common mistake ({len(most.students)}), in `{most.exercise}`: {most.title}")
     if found.needs_help:
         lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
     if waiting := sum(facts.waiting for facts in found.exercises):
-        lines.append(f"{waiting} written answers wait to be graded by hand, in formgrader.")
+        lines.append(f"{waiting} written answers are waiting to be graded by hand, in formgrader.")
     return lines
 
 
@@ -267,7 +267,7 @@ def _bins(shares: Sequence[float]) -> list[int]:
 
 
 def in_words(shares: Sequence[float]) -> str:
-    """The histogram, for those who cannot see it."""
+    """The histogram in words, for those who cannot see it."""
     return ", ".join(
         f"{count} from {10 * place} to {10 * place + 10} %"
         for place, count in enumerate(_bins(shares))
@@ -311,7 +311,7 @@ def _counted(words: Sequence[str]) -> Mapping[str, int]:
 
 
 def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
-    """The same as a table: a row a student."""
+    """The same as a table with one row per student."""
     names = _names(lab)
     header = ["student", "state", "handed in (UTC)", "hours late", "penalty", "score", "of", *names.values()]
     rows = [[*header, "known mistakes", "notes"]]

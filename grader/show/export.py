@@ -1,12 +1,12 @@
-"""Scores in the forms that learning management systems take.
+"""Scores in the formats that learning management systems accept.
 
-What they take is read from their sources: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
+These formats are taken from their source code: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
 ``ID``, else by ``SIS Login ID``; Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) by
-``Identifier``, and asks for ``Grade`` and ``Last modified (grade)``; a zip of feedback files
-(``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` a student.
+``Identifier``, and requires ``Grade`` and ``Last modified (grade)``; a zip of feedback files
+(``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` per student.
 
-Canvas's number of a student is the same in all assignments, and ends the student's id. Moodle's is another in each assignment:
-:mod:`grader.receive.collect` keeps it beside the submission.
+Canvas's number for a student is the same in all assignments, and ends the student's id. Moodle's differs between assignments:
+:mod:`grader.receive.collect` keeps it next to the submission.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from grader.lab import Lab
 from grader.receive.intake import Unreadable, file_bytes
 
 MOODLE_NUMBER = "moodle-number.txt"
-"""Beside a submission: the number that Moodle gives its student in this one assignment."""
+"""Next to a submission: the number that Moodle gives its student in this one assignment."""
 
 _NUMBER = re.compile(r".+_([0-9]{1,20})", re.DOTALL)
 
 
 def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[str]:
-    """Writes the scores of labs (default: of all) to a file. Returns what else there is to know.
+    """Writes the scores of labs (default: all) to a file. Returns notes for the user.
 
     Args:
         form: ``csv`` (nbgrader's own, all labs), ``canvas``, or ``moodle`` (one lab).
 
     Raises:
-        CourseError: there is no such form, nothing to write, two students have one number of the LMS's, or the file
+        CourseError: there is no such format, nothing to write, two students have the same LMS number, or the file
             cannot be written.
     """
     chosen = [Lab.load(course, name) for name in labs]
@@ -43,12 +43,12 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
         raise CourseError(f"There is no format {form!r}. Formats: canvas, moodle, csv.")
     if form == "moodle" and len(chosen) != 1:
         raise CourseError(
-            "A worksheet of Moodle's is about one assignment: name one lab, as in "
+            "A Moodle worksheet covers one assignment: name one lab, as in "
             "`grader export 02_self_attention --format moodle`."
         )
     if form == "csv" and chosen:
         raise CourseError(
-            "nbgrader's CSV file holds all labs: leave the lab out, or choose another --format."
+            "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
         )
     try:
         with Gradebook.open(course) as gradebook:
@@ -66,7 +66,7 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
         return _moodle(chosen[0], results[chosen[0].name], file)
     except OSError as error:
         raise CourseError(
-            f"{file} cannot be written: {error.strerror}. Name another file with --out."
+            f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
 
 
@@ -86,8 +86,8 @@ def _canvas(
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
     return [
-        f"{without} of {len(rows)} students have no number of Canvas's in their id, because their work did not come in "
-        "Canvas's zip: Canvas looks for them by login ID, then by name."
+        f"{without} of {len(rows)} students have no Canvas number in their id, because their work was not in "
+        "a zip from Canvas: Canvas looks for them by login ID, then by name."
     ] * bool(without)
 
 
@@ -104,18 +104,18 @@ def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
             without.append(result.student)
     if not rows:
         raise CourseError(
-            "Moodle's number of no student is known, because their work did not come in Moodle's zip. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."
+            "No student's Moodle number is known, because their work did not come in a zip from Moodle. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."
         )
     write_csv(file, [header, *rows])
-    return [f"Left out, because Moodle's number of them is not known: {', '.join(without)}."] * bool(without)
+    return [f"Left out, because their Moodle number is not known: {', '.join(without)}."] * bool(without)
 
 
 def write_feedback_zip(lab: Lab, file: Path) -> int:
-    """Packs a lab's feedback pages, a folder a student, named as Moodle's upload of feedback files wants it where the
+    """Packs a lab's feedback pages, one folder per student, named as Moodle's upload of feedback files expects if the
     student's number is known. Returns how many pages there are.
 
     Raises:
-        CourseError: two students have one number of Moodle's, or the file cannot be written.
+        CourseError: two students have the same Moodle number, or the file cannot be written.
     """
     pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
     numbers = moodle_numbers(lab, (page.parts[-3] for page in pages))
@@ -124,12 +124,12 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for page in pages:
                 student = page.parts[-3]
-                name = _name_in_id(student).replace("_", " ")  # Moodle takes names apart there
+                name = _name_in_id(student).replace("_", " ")  # Moodle splits names there
                 folder = f"{name}_{numbers[student]}_assignfeedback_file" if numbers[student] else student
                 archive.write(page, f"{folder}/{page.name}")
     except OSError as error:
         raise CourseError(
-            f"{file} cannot be written: {error.strerror}. Name another file with --zip."
+            f"{file} cannot be written: {error.strerror}. Choose another file with --zip."
         ) from None
     return len(pages)
 
@@ -137,7 +137,7 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
 def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
     """
     Args:
-        numbers: student -> the LMS's number; empty where there is none.
+        numbers: student -> the LMS's number; empty if there is none.
 
     Raises:
         CourseError: two students have the same, so that one would get the other's grade.
@@ -146,15 +146,15 @@ def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
     for student, number in numbers.items():
         if number and owner.setdefault(number, student) != student:
             raise CourseError(
-                f"{owner[number]!r} and {student!r} have the same number of {lms}'s, {number}, so it is not clear whose grade "
-                f"is whose, and nothing was written. If they are one person, or one of them is nobody, look at what both "
-                "handed in, and remove the one that should not be there: move its folder out of grading/submitted, then "
+                f"{owner[number]!r} and {student!r} have the same {lms} number, {number}, so it is not clear whose grade "
+                f"is whose, and nothing was written. If they are the same person, or one of them does not exist, look at "
+                "what both handed in, and remove the wrong one: move its folder out of grading/submitted, then run "
                 "`nbgrader db student remove ID --force`."
             )
 
 
 def number_in_id(student: str) -> str:
-    """The number of an LMS's that ends a student's id, as :mod:`grader.receive.collect` makes it; or empty."""
+    """The LMS's number at the end of a student's id, as :mod:`grader.receive.collect` makes it; or empty."""
     found = _NUMBER.fullmatch(student)
     return found[1] if found else ""
 
@@ -164,7 +164,7 @@ def _name_in_id(student: str) -> str:
 
 
 def stored_moodle_number(lab: Lab, student: str) -> str:
-    """What Moodle's zip of this lab said is a student's number; or empty."""
+    """A student's number according to Moodle's zip for this lab; or empty."""
     try:
         text = (
             file_bytes(lab.course.submitted / student / lab.name / MOODLE_NUMBER)[:30].decode("ascii").strip()
@@ -175,20 +175,21 @@ def stored_moodle_number(lab: Lab, student: str) -> str:
 
 
 def moodle_numbers(lab: Lab, students: Iterable[str]) -> dict[str, str]:
-    """Student -> Moodle's number in a lab; empty where it is not known.
+    """Student -> Moodle's number in a lab; empty if it is not known.
 
-    Where none is stored of anybody, those that end ids count: so it was once. Beside stored ones they may be of another lab.
+    If none is stored for anybody, the numbers at the end of ids count, as in earlier versions. If some are stored, those in
+    ids may belong to another lab.
     """
     stored = {student: stored_moodle_number(lab, student) for student in students}
     return stored if any(stored.values()) else {student: number_in_id(student) for student in stored}
 
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:
-    """Writes a table that a spreadsheet can open without running anything that is in it."""
+    """Writes a table that a spreadsheet can open without running anything in it."""
     with file.open("w", encoding="utf-8", newline="") as opened:
         csv.writer(opened).writerows([inert(cell) for cell in row] for row in rows)
 
 
 def inert(cell: str) -> str:
-    """The text of a cell; what a spreadsheet would take for a formula begins with an apostrophe."""
+    """The text of a cell; anything that a spreadsheet would read as a formula begins with an apostrophe."""
     return f"'{cell}" if cell[:1] in ("=", "+", "@", "\t", "\r") or re.match(r"-[^\d.]", cell) else cell

@@ -1,7 +1,7 @@
 """Verdicts into the executed notebook, and from there to nbgrader's HTML feedback.
 
-What learner code put out is shown as text and pictures only: no markup, script or widget of a submission
-ever reaches the browser of whoever opens the feedback or formgrader.
+The output of learner code is shown only as text and pictures: no markup, script or widget of a submission
+ever reaches the browser of anyone who opens the feedback or formgrader.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def points_of(cell: NotebookNode) -> float:
 
 
 def earned(verdict: Verdict, points: float) -> float:
-    """Points for a verdict, in hundredths; all of them only if every check holds."""
+    """Points for a verdict, in hundredths; all of them only if every check passes."""
     return points if verdict.correct else min(round(points * verdict.score, 2), points)
 
 
@@ -54,10 +54,10 @@ def with_results(
     state: str,
     notes: Sequence[str],
 ) -> NotebookNode:
-    """A copy of an executed notebook as instructors and learners get to see it.
+    """A copy of an executed notebook as instructors and learners will see it.
 
-    Each check cell shows its report. Its plain text is the number of points, because that is where nbgrader
-    reads them from: so its formgrader and its own autograding steps agree with ours.
+    Each check cell shows its report. Its plain text is the number of points, because nbgrader reads them
+    there: so formgrader and nbgrader's own autograding steps agree with ours.
     """
     notebook = copy.deepcopy(executed)
     released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
@@ -108,7 +108,7 @@ class _Bounds:
         self.sources = MAX_SOURCES
 
     def readable(self, source: str) -> str:
-        """A learner's own text as far as a page can show it: highlighting takes time that grows faster than text."""
+        """A learner's own text, as much as a page can show: highlighting time grows faster than the text."""
         source = _MANY_BLANK_LINES.sub("\n" * 20, source)
         limit = min(MAX_SOURCE, max(self.sources, 0))
         self.sources -= min(len(source), limit)
@@ -187,5 +187,7 @@ def generate_feedback(lab: Lab) -> int:
     if not result["success"]:
         log = lab.course.grading / "feedback.log"
         log.write_text(result.get("log") or result["error"], "utf-8")
-        raise CourseError(f"nbgrader could not make all feedback of {lab.name}. What went wrong is in {log}.")
+        raise CourseError(
+            f"nbgrader could not make all the feedback for {lab.name}. {log} says what went wrong."
+        )
     return len(graded)

@@ -1,6 +1,6 @@
-"""A learner's feedback page: one file that reads well without network, scripts and fonts from elsewhere.
+"""A learner's feedback page: a single file that needs no network, scripts or external fonts.
 
-It stands in the place of nbgrader's own page (``GenerateFeedback.exporter_class``), whoever makes feedback: `grader feedback`,
+It replaces nbgrader's own page (``GenerateFeedback.exporter_class``), however the feedback is made: with `grader feedback`,
 formgrader's button or nbgrader's command.
 """
 
@@ -28,7 +28,7 @@ from course_utils.display import inline
 from grader.lab import checked_exercise, nbgrader_of
 
 FACTS = "course"
-"""Name under which a check cell's output carries what the page's overview says of it."""
+"""Name under which a check cell's output carries what the page's overview says about it."""
 
 MAX_FORMULAS = 400
 MAX_FORMULA = 400
@@ -40,7 +40,7 @@ _ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL
 
 
 class Grades(GetGrades):
-    """nbgrader's own, which gives 0 points to what nobody has graded yet; that is said here."""
+    """nbgrader's own, which gives 0 points to anything that has not been graded yet; here it is marked as waiting."""
 
     def _get_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         super()._get_score(cell, resources)
@@ -52,7 +52,7 @@ class Grades(GetGrades):
 
 
 class FeedbackPage(Exporter):
-    """An executed, graded notebook as its author gets to see it."""
+    """An executed, graded notebook as its author will see it."""
 
     @default("file_extension")
     def _file_extension_default(self) -> str:
@@ -100,7 +100,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
 
 
 def _title(notebook: NotebookNode) -> str:
-    """The lab's title, taken out of the notebook: the page begins with it."""
+    """The lab's title, removed from the notebook: the page begins with it."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (found := re.match(r"# (.+)\n*", cell.source)):
             cell.source = cell.source[found.end() :]
@@ -109,7 +109,7 @@ def _title(notebook: NotebookNode) -> str:
 
 
 def _row(cell: NotebookNode) -> dict[str, Any] | None:
-    """What the overview says of a graded cell."""
+    """What the overview says about a graded cell."""
     meta = nbgrader_of(cell)
     if not meta.get("grade"):
         return None
@@ -124,7 +124,7 @@ def _row(cell: NotebookNode) -> dict[str, Any] | None:
         "score": score,
         "points": points,
         "mark": "waiting" if meta.get("waiting") else _mark(score, points),
-        "summary": told.get("summary", "").partition(": ")[2],  # its exercise stands beside it
+        "summary": told.get("summary", "").partition(": ")[2],  # its exercise is next to it
         "mistakes": told.get("mistakes", []),
         "by_hand": given is not None and abs(score - float(given)) > 0.005,
     }
@@ -140,7 +140,7 @@ def _mark(score: float, points: float) -> str:
 
 
 class _Markdown:
-    """Markdown to HTML, formulas as pictures. Only text of the course itself may hold HTML."""
+    """Markdown to HTML, formulas as pictures. Only the course's own text may contain HTML."""
 
     def __init__(self, trusted: bool) -> None:
         renderer = _Renderer(escape=not trusted, allow_harmful_protocols=False, exclude_anchor_links=True)
@@ -172,7 +172,7 @@ class _Renderer(IPythonRenderer):
 
 @functools.lru_cache(maxsize=1000)
 def typeset(tex: str) -> str | None:
-    """A formula as a picture that stands on the line of the text around it; None if it cannot be drawn."""
+    """A formula as a picture aligned with the surrounding text; None if it cannot be drawn."""
     if len(tex) > MAX_FORMULA:
         return None
     from matplotlib import rc_context  # half a second, for no other command

@@ -1,4 +1,4 @@
-"""How far grading a class is, while it goes on: a bar in a terminal, one line at the end elsewhere."""
+"""Progress while a class is being graded: a bar in a terminal, one line at the end elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.grade.work import Record
 
 
 def watched(records: Iterable[Record], title: str, total: int, console: Console) -> Iterator[Record]:
-    """The records, while they are counted. Those that were kept are counted apart: nothing is done for them."""
+    """The records, counted as they come. Those that were kept are counted separately: they need no work."""
     states: Counter[str] = Counter()
     kept = 0
     columns = (
@@ -37,7 +37,7 @@ def watched(records: Iterable[Record], title: str, total: int, console: Console)
         console.print(f"{title}: {states.total()} of {total} done now: {_listed(states)}.", soft_wrap=True)
     if kept:
         console.print(
-            f"{title}: {kept} graded before and unchanged; --force grades them again.", soft_wrap=True
+            f"{title}: {kept} already graded and unchanged; --force grades them again.", soft_wrap=True
         )
 
 
