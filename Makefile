@@ -1,5 +1,5 @@
-# Everything one does here, by name. Each target first sees to the environment; when it is ready that
-# costs next to nothing. ARGS is passed on: make lab ARGS=--no-browser, make test ARGS="-k lint".
+# All the commands of this project. Each target first sets up the environment; once that is ready, this
+# takes almost no time. ARGS is passed on: make lab ARGS=--no-browser, make test ARGS="-k lint".
 .DEFAULT_GOAL := help
 ARGS ?=
 code := benchmarks course_utils grader tests
@@ -9,11 +9,11 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: environment
-environment: ## make or update .venv
+environment: ## create or update .venv
 	@scripts/setup_environment.sh
 
 .PHONY: browser
-browser: ## see to Chromium and bubblewrap (tests, sandboxed grading)
+browser: ## install Chromium and bubblewrap (tests, sandboxed grading)
 	@scripts/setup_browser.sh
 
 .PHONY: lab
@@ -30,12 +30,12 @@ build: environment ## make notebooks/ from solutions/
 	@.venv/bin/grader build $(ARGS)
 
 .PHONY: timings
-timings: environment ## measure how long each lab runs, and put it on its first page
+timings: environment ## measure how long each lab runs, and write it on the lab's first page
 	@.venv/bin/python -m pytest tests/test_notebooks.py -k solved_lab --all --every-lab --write-timings $(ARGS)
 	@.venv/bin/grader build
 
 .PHONY: demo
-demo: environment ## grade made-up submissions, to see how it works
+demo: environment ## grade made-up submissions to see how it works
 	@.venv/bin/grader demo $(ARGS)
 
 .PHONY: test
@@ -43,11 +43,11 @@ test: environment browser ## run the tests (ARGS=--all: the full proof, which ta
 	@scripts/run_tests.sh $(ARGS)
 
 .PHONY: bench-grading
-bench-grading: environment browser ## time grading beside nbgrader's own (about 20 minutes)
+bench-grading: environment browser ## compare grading times with nbgrader's own (about 20 minutes)
 	@.venv/bin/python benchmarks/grading.py $(ARGS)
 
 .PHONY: lint
-lint: environment ## check style and layout of the code
+lint: environment ## check the style and layout of the code
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
 

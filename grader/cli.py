@@ -1,4 +1,4 @@
-"""``grader``, the instructor's tool on the command line: each command says what it did and where to look."""
+"""``grader``, the instructor's command-line tool: each command says what it did and where to look."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from grader.show.progress_bar import watched
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:
-    console = Console(width=150)  # a log or a pipe has no edge to fold the table at
+    console = Console(width=150)  # a log or a pipe has no width to fold the table to
 
 
 class _Commands(TyperGroup):
-    """Commands whose users never see a traceback for a fault that is theirs to mend."""
+    """Commands whose users never see a traceback for a problem that they can fix themselves."""
 
     def invoke(self, ctx):
         try:
@@ -91,7 +91,7 @@ def release(
     lab: LabName,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="ZIP", help="Also write all that a learner needs to a zip."),
+        typer.Option("--out", metavar="ZIP", help="Also write everything a learner needs to a zip."),
     ] = None,
     due: Annotated[
         str | None,
@@ -100,7 +100,7 @@ def release(
         ),
     ] = None,
 ) -> None:
-    """Check that a lab's notebook is what its source gives, and enter the lab in the gradebook."""
+    """Check that a lab's notebook matches its source, and enter the lab in the gradebook."""
     course = Course.find()
     deadline = _time(due) if due and due != "none" else None
     build_labs(course, [lab], check=True)
@@ -110,18 +110,18 @@ def release(
         if due:
             gradebook.set_deadline(loaded, deadline)
         deadline = gradebook.deadline(loaded)
-    typer.echo(f"Learners open {loaded.release_folder / loaded.notebook_name}")
+    typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
     typer.echo(f"Deadline: {f'{deadline:%Y-%m-%d %H:%M} UTC' if deadline else 'none'}")
     if out:
         files = write_bundle(loaded, out)
-        typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, nothing of a solution in them)")
+        typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, no solutions)")
 
 
 def _time(text: str) -> datetime:
     if time := time_of(text):
         return time
     raise CourseError(
-        f"{text!r} is no time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
+        f"{text!r} is not a time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
     )
 
 
@@ -130,10 +130,10 @@ def extend(
     lab: LabName,
     student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, as in the gradebook.")],
     days: Annotated[
-        float, typer.Option(min=0, max=3650, help="Days after the deadline; 0 takes an extension back.")
+        float, typer.Option(min=0, max=3650, help="Days after the deadline; 0 withdraws an extension.")
     ],
 ) -> None:
-    """Give a student more time. Extensions do not add up: the last one holds."""
+    """Give a student more time. Extensions do not add up: the last one counts."""
     loaded = Lab.load(Course.find(), lab)
     with Gradebook.open(loaded.course) as gradebook:
         gradebook.register(loaded)
@@ -157,20 +157,20 @@ def collect(
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SOURCE]", help="A folder, or a zip from Canvas or Moodle; else the exchange."
+            metavar="[SOURCE]", help="A folder, or a zip from Canvas or Moodle; default: the exchange."
         ),
     ] = None,
     shared_account: Annotated[
         bool,
         typer.Option(
             "--shared-account",
-            help="In the exchange, all submissions belong to one user of the machine: do not ask whose they are.",
+            help="In the exchange, all submissions belong to one system user: do not check whose they are.",
         ),
     ] = False,
 ) -> None:
-    """Put what was handed in where it is graded: from nbgrader's exchange, a folder, or an LMS's zip."""
+    """Collect submissions for grading, from nbgrader's exchange, a folder, or an LMS's zip."""
     if shared_account and source:
-        raise CourseError("--shared-account is about nbgrader's exchange: leave it out, or leave SOURCE out.")
+        raise CourseError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
     loaded = Lab.load(Course.find(), lab)
     rows = collect_lab(loaded, source, shared_account)
     console.print(_table_of_collected(lab, rows))
@@ -194,12 +194,14 @@ def doctor(
     ] = None,
     course: Annotated[
         bool,
-        typer.Option("--course", help="Instead: what of the course other users of this machine can reach."),
+        typer.Option(
+            "--course", help="Instead: which parts of the course other users of this machine can access."
+        ),
     ] = False,
 ) -> None:
-    """Say what is wrong with a notebook, and what grading will make of it. Runs nothing of it, and changes nothing."""
+    """Say what is wrong with a notebook, and how grading will treat it. Runs and changes nothing."""
     if course == (file is not None):
-        raise CourseError("Name a notebook, as in grader doctor FILE, or give --course, and not both.")
+        raise CourseError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
     if course:
         _show_openings(Course.find())
         return
@@ -212,13 +214,13 @@ def doctor(
 def _show_openings(course: Course) -> None:
     found, closed_above = openings(course)
     if not found:
-        typer.echo(f"Nothing of {course.root} that should be yours alone is open to others.")
+        typer.echo(f"Nothing private in {course.root} is open to others.")
         return
-    typer.echo("Open to other users of this machine, and should not be:")
+    typer.echo("Open to other users of this machine, but should not be:")
     for opening in found:
         typer.echo(f"  {opening.path}: {opening.what}")
     if closed_above:
-        typer.echo(f"For now, {closed_above} keeps others away from what is in the project.")
+        typer.echo(f"For now, {closed_above} keeps others out of the project.")
     typer.echo("To close it:")
     for opening in found:
         typer.echo(f"  {opening.fix}")
@@ -237,7 +239,7 @@ def _show_examination(file: Path, found: Examination) -> None:
         table.add_row(*map(escape, (name, part.state, part.fault)))
     console.print(table)
     if found.own:
-        typer.echo("Code cells of your own, which will run:")
+        typer.echo("Extra code cells, which will run:")
     for cell in found.own[:20]:
         fault = f"  [syntax error: {cell.fault}]" if cell.fault else ""
         typer.echo(f"  {f'after `{cell.after}`' if cell.after else 'first'}: {cell.first_line}{fault}")
@@ -246,9 +248,9 @@ def _show_examination(file: Path, found: Examination) -> None:
     for note in found.notes:
         typer.echo(f"Note: {note}")
     typer.echo(
-        "Grading takes it as it is."
+        "It can be graded as it is."
         if found.fine
-        else "Grading takes it, but see what is said above: mend it and hand in again if you can."
+        else "It can be graded, but see above: fix it and hand it in again if you can."
     )
 
 
@@ -256,21 +258,23 @@ def _show_examination(file: Path, found: Examination) -> None:
 def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
-    student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this one.")] = None,
+    student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this student.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; default: as cores.")
+        int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per core.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Grade again what is unchanged.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Regrade unchanged submissions too.")] = False,
     only_new: Annotated[
-        bool, typer.Option("--only-new", help="Grade only what was handed in anew, even if the lab changed.")
+        bool, typer.Option("--only-new", help="Grade only new submissions, even if the lab changed.")
     ] = False,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run notebooks on a Dask cluster: tcp://host:8786.")
     ] = None,
 ) -> None:
-    """Grade what was handed in of a lab. Stopped at any point, it goes on from there when called again."""
+    """Grade a lab's submissions. You can stop it at any point; run it again and it continues from there."""
     if force and only_new:
-        raise CourseError("--force grades everything and --only-new only what is new: give one of them.")
+        raise CourseError(
+            "--force grades everything and --only-new only new submissions: use one or the other."
+        )
     loaded = Lab.load(Course.find(), lab)
     runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
     folders = grading.submissions(loaded, student)
@@ -288,7 +292,10 @@ def autograde(
         records.extend(watched(stream, f"Grading {lab}", len(folders), console))
     except KeyboardInterrupt:
         stream.close()
-        typer.echo("grader: stopped. What was entered stays; the same command goes on from there.", err=True)
+        typer.echo(
+            "grader: stopped. Grades already entered are kept; the same command continues from there.",
+            err=True,
+        )
         raise typer.Exit(130) from None
     records.sort(key=lambda record: record.student)
     show(lab, records)
@@ -301,12 +308,12 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand or taken off for lateness change the scores of {len(other)} (the table shows "
-            f"what the checks gave): see `grader report {lab}`."
+            f"Points given by hand or deducted for lateness change {len(other)} of the scores (the table shows "
+            f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
         raise CourseError(
-            "Some submissions were not entered because of a fault in the grader; see their notes."
+            "Some submissions were not entered because of an error in the grader; see their notes."
         )
 
 
@@ -315,10 +322,10 @@ def feedback(
     lab: LabName,
     pack: Annotated[
         Path | None,
-        typer.Option("--zip", metavar="ZIP", help="Also pack the pages, as Moodle takes feedback files."),
+        typer.Option("--zip", metavar="ZIP", help="Also pack the pages in the form that Moodle accepts."),
     ] = None,
 ) -> None:
-    """Make HTML feedback of a lab's graded submissions, with nbgrader."""
+    """Make HTML feedback for a lab's graded submissions, with nbgrader."""
     loaded = Lab.load(Course.find(), lab)
     count = generate_feedback(loaded)
     typer.echo(f"{count} feedback pages: {loaded.course.feedback}/<student>/{lab}/{loaded.slug}.html")
@@ -332,10 +339,10 @@ def report(
     lab: LabName,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file comes beside it."),
+        typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),
     ] = None,
 ) -> None:
-    """One page about a class: scores, exercises, which misconceptions it holds, who needs help."""
+    """Write one page about a class: scores, exercises, common misconceptions, who needs help."""
     page, table = write_report(Lab.load(Course.find(), lab), out)
     typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
 
@@ -348,7 +355,7 @@ def export(
         "grades.csv"
     ),
 ) -> None:
-    """Write everybody's scores to a file that Canvas, Moodle or a spreadsheet takes."""
+    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet."""
     for note in export_scores(Course.find(), labs or [], form, out):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
@@ -359,14 +366,16 @@ def gradescope(
     lab: LabName,
     out: Annotated[Path, typer.Option("--out", metavar="ZIP", help="Zip to write.")] = Path("autograder.zip"),
 ) -> None:
-    """Write the zip that makes a lab a Gradescope assignment. It holds the solution."""
+    """Write the zip that makes a lab a Gradescope assignment. It contains the solution."""
     count = write_autograder(Lab.load(Course.find(), lab), out)
-    typer.echo(f"For Gradescope's Configure Autograder, and for nobody else: {out.resolve()} ({count} files)")
+    typer.echo(
+        f"For Gradescope's Configure Autograder only; do not share it: {out.resolve()} ({count} files)"
+    )
 
 
 @app.command()
 def demo(labs: Labs = None) -> None:
-    """Grade a small made-up class in .demo/, to see what grading does."""
+    """Grade a small made-up class in .demo/ to show what grading does."""
     run_demo(Course.find(), labs or [], say=typer.echo, show=show)
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Opens JupyterLab of the course's environment; arguments are JupyterLab's.
-# Quiet: a log that is little more than the address to open (encrypted kernel connections spare their warning
+# Opens JupyterLab in the course's environment; arguments are passed to JupyterLab.
+# Quiet: the log shows little more than the address to open (encrypted kernel connections avoid their warning
 # too). The PATH is for terminals inside JupyterLab: `grader` and `python` there are the course's.
 set -eu
 bin="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.venv/bin" && pwd -P)"
-if [ "$(id -u)" = 0 ]; then # a container, mostly; JupyterLab wants to be told that this is meant
+if [ "$(id -u)" = 0 ]; then # usually a container; JupyterLab needs to know that this is intended
   set -- --allow-root "$@"
 fi
 PATH="$bin:$PATH" exec "$bin/jupyter" lab --log-level=ERROR --LabApp.log_level=ERROR \

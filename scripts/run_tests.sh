@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests; arguments are pytest's. First those that can share the machine, one process a core; then, one after the
-# other, those that need it to themselves: they train a network, drive a browser, or keep every core busy.
+# Runs the tests; arguments are passed to pytest. First those that can share the machine, one process per core; then, one
+# by one, those that need it to themselves: they train a network, drive a browser, or keep every core busy.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +9,7 @@ python=.venv/bin/python
 shared=$?
 "$python" -m pytest -m alone "$@"
 alone=$?
-# 5: no test was selected, which is a fault only if neither part had one
+# 5: no test was selected, which is an error only if neither part had any
 if [ "$shared" = 5 ]; then exit "$alone"; fi
 if [ "$alone" = 5 ]; then exit "$shared"; fi
 exit $((shared > alone ? shared : alone))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to the two programs that pip does not bring: Chromium (browser tests) and bubblewrap (sandboxed
-# grading). Never fails: what needs a missing program says so, or skips, by itself.
+# Installs the two programs that pip does not: Chromium (browser tests) and bubblewrap (sandboxed
+# grading). Never fails: anything that needs a missing program says so or is skipped.
 set -uo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -19,7 +19,7 @@ if [ "$(id -u)" = 0 ] && have apt-get; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" >>"$log" 2>&1 || failed+=("$package")
   done
   [ ${#failed[@]} -gt 0 ] || { rm -f "$log"; exit 0; }
-  echo "Could not install ${failed[*]} (apt-get's words: $log); the tests that need it will skip."
+  echo "Could not install ${failed[*]} (see $log for apt-get's output); tests that need it will be skipped."
 else
   echo "Missing: ${missing[*]}; browser tests (chromium) or sandboxed grading (bubblewrap) need it. Debian, Ubuntu: sudo apt-get install ${missing[*]}"
 fi

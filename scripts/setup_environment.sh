@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes .venv, the course's Python environment, from requirements.txt, and links the course's own code
-# into it. A repeat costs next to nothing: .venv/.ready remembers what .venv was made from.
-# pip's own settings (indexes, proxies, certificates) are the user's: none is set here.
+# Creates .venv, the course's Python environment, from requirements.txt, and links the course's own code
+# into it. Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
+# pip's own settings (indexes, proxies, certificates) are the user's: none are changed here.
 set -Eeuo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$(pwd -P)
@@ -16,9 +16,9 @@ stop() { # every failure ends here: one sentence, what and where and what to do 
   exit 1
 }
 trap 'stop "line $LINENO of scripts/setup_environment.sh failed unexpectedly; run it again, and if it stops here again report this line."' ERR
-trap 'printf "\nInterrupted; run this again to go on.\n"; exit 130' INT TERM
+trap 'printf "\nInterrupted; run this again to continue.\n"; exit 130' INT TERM
 
-# The folder counts too: an environment that was moved or copied still points at its old place.
+# The folder counts too: an environment that was moved or copied still points to its old location.
 fingerprint() {
   { say "$root"; cat requirements.txt pyproject.toml; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
 }
@@ -46,10 +46,10 @@ find_python() { # sets $python and $version
     fi
   done
   [ -z "$bare" ] || stop "$bare cannot make virtual environments because its venv or ensurepip module is missing; install it (on Debian and Ubuntu: apt-get install $package), then run this again."
-  stop "the course needs Python 3.11, 3.12 or 3.13, but ${found:-no Python was found on the PATH}; install one of these, or name one with PYTHON=/path/to/python3.13, then run this again."
+  stop "the course needs Python 3.11, 3.12 or 3.13, but ${found:-no Python was found on the PATH}; install one of these, or point to one with PYTHON=/path/to/python3.13, then run this again."
 }
 
-# What is there can be brought up to date, unless a run was cut short, Python changed, or the folder moved.
+# An existing .venv can be updated, unless a run was cut short, Python changed, or the folder moved.
 reusable() {
   [ ! -e .venv/.unfinished ] && grep -qsF -- "$root/.venv/bin/" .venv/bin/pip &&
     fits "$(version_of .venv/bin/python)"
@@ -72,18 +72,18 @@ explain() { # pip failed with status $1 while doing $2
     stop "the disk is full, in $root or in the temporary folder ${TMPDIR:-/tmp}; free about $need_gb GB (or point TMPDIR at a larger disk), then run this again."
   elif said 'CERTIFICATE_VERIFY_FAILED'; then
     stop "the package index was reached, but its certificate is not trusted here; tell pip your network's certificate (pip config set global.cert FILE), then run this again."
-  # Without a network pip ends by not finding the package, in any version: the retries tell the two apart.
+  # Without a network pip finally reports that it finds no version of the package: the retries tell the two apart.
   elif said 'Failed to establish a new connection|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError|Connection(Reset|Refused)?Error|Connection refused|Connection broken|Read timed out|Network is unreachable|Name or service not known' &&
     { [ -z "$missing" ] || said 'from versions: none'; }; then
     stop "the package index cannot be reached; check the network and pip's settings (.venv/bin/python -m pip config list), then run this again."
   elif [ -n "$missing" ]; then
     stop "the package $missing was not found for Python $version on $(uname -sm); check that requirements.txt is unchanged and which index pip uses (.venv/bin/python -m pip config list), then run this again."
   elif said 'Permission denied|Read-only file system'; then
-    stop "pip may not write in $root or in ${TMPDIR:-/tmp}; make these folders writable, or move the course to a folder of yours, then run this again."
+    stop "pip may not write in $root or in ${TMPDIR:-/tmp}; make these folders writable, or move the course to one of your own folders, then run this again."
   elif [ "$1" -eq 137 ]; then
-    stop "pip was killed while $2, most likely for lack of memory; close other programs, then run this again."
+    stop "pip was killed while $2, most likely because memory ran out; close other programs, then run this again."
   fi
-  stop "pip failed while $2; its last lines in $root/$log say why: mend that, then run this again."
+  stop "pip failed while $2; the last lines of $root/$log say why: fix that, then run this again."
 }
 
 progress() {
@@ -96,16 +96,16 @@ progress() {
   printf '\r      %s %d of %d ' "$name" $((count < packages ? count : packages)) "$packages"
 }
 
-run_pip() { # run_pip DOING ARGUMENTS: its words go to the log, a terminal gets one updating counter
+run_pip() { # run_pip DOING ARGUMENTS: its output goes to the log, a terminal gets one updating counter
   local doing=$1 watcher="" status=0
   shift
-  # In the background is the counter, not pip: Ctrl-C then reaches pip, which clears up its temporary files.
+  # The counter runs in the background, not pip: so Ctrl-C reaches pip, which cleans up its temporary files.
   if [ -t 1 ]; then { trap - ERR; set +e; while sleep 1 && kill -0 $$ 2>/dev/null; do progress; done; } & watcher=$!; fi
-  # The outer 2> is for the shell's own word on a pip that was killed.
+  # The outer 2> is for the shell's own message about a pip that was killed.
   { .venv/bin/python -m pip install --no-input --progress-bar off "$@" >"$log" 2>&1; } 2>/dev/null || status=$?
   if [ -n "$watcher" ]; then { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true; printf '\r\033[K'; fi
   [ "$status" -eq 0 ] && return
-  # pip changes nothing before it says so: until then .venv is whole, and the next run goes on from here.
+  # pip changes nothing before it says so: until then .venv is intact, and the next run continues from here.
   grep -q '^Installing collected packages' "$log" || rm -f .venv/.unfinished
   explain "$status" "$doing"
 }
@@ -116,20 +116,20 @@ if ready; then say "The environment in .venv is ready."; exit; fi
 # One set-up at a time in a folder, where the system has flock (Linux): the others wait for it.
 if command -v flock >/dev/null; then
   exec 9<"scripts/setup_environment.sh"
-  flock -n 9 || { say "Another set-up is at work here: waiting for it."; flock 9; }
+  flock -n 9 || { say "Another set-up is running here: waiting for it."; flock 9; }
   if ready; then say "The environment in .venv is ready."; exit; fi
 fi
 
 packages=$(grep -c '==' requirements.txt)
 say "Setting up the course's Python environment in $root/.venv"
 if reusable; then
-  python=.venv/bin/python version=$(version_of .venv/bin/python) making="keeping the .venv that is here"
+  python=.venv/bin/python version=$(version_of .venv/bin/python) making="keeping the existing .venv"
 else
   find_python
   making="making .venv"
   if [ -e .venv ]; then
-    making="making .venv afresh (the one here is unfinished, of another Python, or from another folder)"
-    # pip first: without it what a cut-short removal leaves is not taken for an environment.
+    making="making .venv from scratch (the existing one is unfinished, uses another Python, or comes from another folder)"
+    # pip first: without it, the remains of an interrupted removal are not mistaken for an environment.
     { rm -f .venv/bin/pip && rm -rf .venv; } 2>/dev/null ||
       stop "the unusable $root/.venv cannot be removed; remove it yourself, or make the folder writable, then run this again."
   fi
@@ -139,23 +139,23 @@ say "[1/4] checked: Python $version, $free_gb GB free"
 
 say "[2/4] $making"
 { mkdir -p .venv && rm -f .venv/.ready && : >.venv/.unfinished && : >"$log"; } 2>/dev/null ||
-  stop "$root cannot be written to; make it writable, or move the course to a folder of yours, then run this again."
+  stop "$root cannot be written to; make it writable, or move the course to one of your own folders, then run this again."
 if [ "$python" != .venv/bin/python ]; then
   "$python" -m venv .venv >"$log" 2>&1 ||
-    stop "Python $version ($python) could not make $root/.venv; $log there says why: mend that, then run this again."
+    stop "Python $version ($python) could not make $root/.venv; $log there says why: fix that, then run this again."
 fi
 
 say "[3/4] installing $packages packages (the first time about 2 minutes on a fast network, about 4 GB)"
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"
-# The locked setuptools does it: nothing more to download. What an older one left here would hide new entry points.
+# The locked setuptools does it: nothing more to download. Leftovers of an older one would hide new entry points.
 rm -rf -- *.egg-info
 run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
 
-# No question about Jupyter news and no update notice: what `jupyter labextension disable` would write, sooner. Nor the panel in
-# which nbgrader makes assignments: here they are made from text. Pages of text open as one reads them, not as one writes them.
-# Widgets are saved with their notebook, else there is only an error in their place when it is opened again.
+# No question about Jupyter news and no update notice: this is what `jupyter labextension disable` would write, only faster. Nor
+# nbgrader's panel for making assignments: here they are made from text. Markdown files open rendered, not as source. Widgets are
+# saved with their notebook; otherwise reopening it would show only an error in their place.
 mkdir -p .venv/etc/jupyter/labconfig
 say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true, "@jupyter/nbgrader:create-assignment": true}}' \
   >.venv/etc/jupyter/labconfig/page_config.json

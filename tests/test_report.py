@@ -297,7 +297,7 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     late = [student for student, (_, penalty) in lateness_of(graded).items() if penalty]
     assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
     told = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--only-new"])  # runs nothing
-    assert f"lateness change the scores of {len(late)} (" in " ".join(told.output.split()), told.output
+    assert f"lateness change {len(late)} of the scores (" in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
 

@@ -512,7 +512,7 @@ def test_ctrl_c_says_so_and_keeps_what_is_entered(lab):
     os.killpg(first.pid, signal.SIGINT)
     out, err = first.communicate(timeout=60)
     assert (first.returncode, out) == (130, "")
-    assert err == "grader: stopped. What was entered stays; the same command goes on from there.\n"
+    assert err == "grader: stopped. Grades already entered are kept; the same command continues from there.\n"
 
     second = run()
     out, err = second.communicate(timeout=120)

@@ -1,1 +1,1 @@
-"""What is given out: the zip for learners, the zip for Gradescope."""
+"""What is handed out: the zip for learners and the zip for Gradescope."""

@@ -1,4 +1,4 @@
-"""What to hand out of one lab: a zip with all that a learner needs, and nothing of any solution."""
+"""The zip to hand out for one lab: everything a learner needs, and no part of a solution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES = ("LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jup
 
 _MAKEFILE = """\
 .PHONY: lab
-lab: ## make the environment, then open the lab
+lab: ## set up the environment, then open the lab
 	@scripts/setup_environment.sh
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" \\
 		--LabApp.default_url=/lab/tree/{lab}/{notebook} $(ARGS)
@@ -37,10 +37,10 @@ You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of
 
     make lab
 
-makes the environment (a few minutes, the first time) and opens the lab in JupyterLab. Replace the lines that say
+sets up the environment (a few minutes the first time) and opens the lab in JupyterLab. Replace the lines that say
 `YOUR CODE HERE`, run the check below each exercise, and hand in `notebooks/{lab}/{notebook}`.
 
-If you have this course's environment already, copy `notebooks/{lab}` beside the other labs.
+If you already have this course's environment, copy `notebooks/{lab}` next to the other labs.
 """
 
 
@@ -48,13 +48,15 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
     """Writes the zip, and returns the names of the files in it.
 
     Raises:
-        CourseError: something of a solution would be in it, or it cannot be written.
+        CourseError: it would contain part of a solution, or it cannot be written.
     """
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / f"transformer-lab-{lab.name}"
         _fill(lab, folder)
         if faults := leaks(lab, lab.source(), folder):
-            raise CourseError("Not written, for it would show parts of the solution:\n" + "\n".join(faults))
+            raise CourseError(
+                "Not written, because it would show parts of the solution:\n" + "\n".join(faults)
+            )
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         try:
             with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -62,7 +64,7 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
                     archive.write(path, path.relative_to(scratch))
         except OSError as error:
             raise CourseError(
-                f"{out} cannot be written: {error.strerror}. Name another file with --out."
+                f"{out} cannot be written: {error.strerror}. Choose another file with --out."
             ) from None
         return [str(path.relative_to(folder)) for path in files]
 
@@ -81,7 +83,7 @@ def _fill(lab: Lab, folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)
     settings = (root / "pyproject.toml").read_text("utf-8")
-    # without the sections about the instructor's tool, which is not there, and about the packages that it needs
+    # without the sections about the instructor's tool, which is not included, and the packages that it needs
     settings = re.sub(
         r"^\[project\.(?:scripts|optional-dependencies|entry-points[^\]]*)\].*\n(?:(?!\[).*\n)*",
         "",

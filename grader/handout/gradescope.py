@@ -1,10 +1,10 @@
-"""A lab as a Gradescope autograder: the zip that it is configured with, and what runs there for each submission.
+"""A lab as a Gradescope autograder: the zip that configures it, and the code that runs there for each submission.
 
 Gradescope (its autograder specifications) unpacks the zip to ``/autograder/source``, runs ``setup.sh`` once as root, and
-``run_autograder`` for every submission, which reads ``/autograder/submission`` and leaves ``/autograder/results/results.json``.
+``run_autograder`` for every submission, which reads ``/autograder/submission`` and writes ``/autograder/results/results.json``.
 
-There, learners' code runs in the sandbox if the container permits one, else as a user without rights, from whom solutions and
-results are locked away.
+There, learners' code runs in the sandbox if the container permits one, otherwise as a user without rights who cannot read
+solutions or results.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ exec .venv/bin/python -P -m grader.handout.gradescope {lab} {root}/submission {r
 
 
 def write_autograder(lab: Lab, out: Path) -> int:
-    """Writes the zip for a lab, and returns how many files are in it. It holds the solution: for Gradescope only.
+    """Writes the zip for a lab, and returns how many files are in it. It contains the solution: for Gradescope only.
 
     Raises:
         CourseError: the lab has not been built, or the zip cannot be written.
@@ -95,13 +95,13 @@ def write_autograder(lab: Lab, out: Path) -> int:
                     archive.write(path, path.relative_to(folder))
         except OSError as error:
             raise CourseError(
-                f"{out} cannot be written: {error.strerror}. Name another file with --out."
+                f"{out} cannot be written: {error.strerror}. Choose another file with --out."
             ) from None
     return len(files)
 
 
 def grade(lab: Lab, submission: Path) -> dict[str, Any]:
-    """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise, its report in HTML.
+    """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise with its report in HTML.
 
     Raises:
         CourseError: the grader itself failed, which says nothing about the submission.
@@ -116,7 +116,7 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
         raise graded
     if not isinstance(graded, Graded):
         raise CourseError(" ".join(graded.notes))
-    if not graded.handed_in:  # it was lost, and is to be graded again
+    if not graded.handed_in:  # it was lost and must be graded again
         raise CourseError(" ".join(graded.record.notes))
     notebook = nbformat.reads(graded.notebook.decode(), as_version=4)
     tests = [
@@ -137,10 +137,10 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
 
 
 def _runner(lab: Lab) -> Runner:
-    """The sandbox; where the container permits none, a user without rights.
+    """The sandbox or, if the container permits none, a user without rights.
 
     Raises:
-        CourseError: something else is wrong, that would be as wrong without the sandbox.
+        CourseError: something else is wrong that would be just as wrong without the sandbox.
     """
     try:
         runner = choose_runner(lab)
@@ -153,8 +153,8 @@ def _runner(lab: Lab) -> Runner:
 
 
 def main(name: str, submission: Path, results: Path) -> None:
-    """What ``run_autograder`` calls. If the grader itself fails it leaves no results: Gradescope then tells that the autograder
-    failed, gives no score, and can be told to run it again.
+    """What ``run_autograder`` calls. If the grader itself fails, it writes no results: Gradescope then says that the autograder
+    failed, gives no score, and can run it again.
     """
     course = Course.find()
     for folder in (course.solutions, course.grading, results.parent):

@@ -1,0 +1,1098 @@
+"""Lab 06: the Transformer of lab 05 once more, in Keras 3 on TensorFlow, with the interfaces that many courses use.
+
+A check constructs the learner's layer with small sizes that all differ, calls it once, so that Keras makes its
+variables, and then sets each of them by the name of the part that it belongs to: nothing depends on a seed. Dropout is
+tried at rate 1: in training a sub-layer's output is dropped as a whole, otherwise not at all, and both are exact.
+What trains or decodes is given a tiny model in place of the Transformer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.translation import (
+    BATCH,
+    BOS,
+    EOS,
+    INNER,
+    LAYER as SIZES,
+    LENGTHS,
+    PAD,
+    SOURCE_LEN,
+    SOURCE_WORDS,
+    TARGET_LEN,
+    TARGET_LENGTHS,
+    TARGET_WORDS,
+    WIDTH,
+    feed_forward_weights,
+    linear,
+    norm,
+    real_words,
+    future_words_change_nothing,
+    outputs_follow_their_words,
+    padding_changes_no_loss,
+    padding_changes_no_real_word,
+    past_is_untouched,
+    source_padding_changes_nothing,
+    stops_when_all_have_ended,
+    target_mask,
+)
+from course_utils.cases.properties import f32
+from course_utils.cases.properties import at_words, normal, together, weights_have_moved
+
+if TYPE_CHECKING:
+    import keras
+    import tensorflow as tf
+SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS, MAX_LEN = 7, 6, 17, 13, 11
+EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
+LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
+
+SECONDS = 30.0  # TensorFlow may have to be imported, and Keras makes a layer's variables at its first call
+
+READY_MADE = (  # attention and LayerNormalization are building blocks here; whole Transformer layers are not
+    "torch.nn.Transformer",
+    "torch.nn.TransformerEncoderLayer",
+    "torch.nn.TransformerDecoderLayer",
+)
+
+# ---------------------------------------------------------------------------------- calling a learner's code
+
+
+def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
+    """Calls a function on tensors, by keyword, or in order if parameters were renamed."""
+    with plain_errors():
+        return call_function(learner, tensors(inputs))
+
+
+@dataclass
+class _Kept:
+    """A layer that serves all cases of its configuration."""
+
+    learner: Any
+    around: dict[str, Any]
+    layer: Any
+    called: bool = False
+
+
+_kept: dict[tuple, _Kept] = {}
+
+
+def built(learner: Callable, config: Mapping[str, Any], first_call: Callable[[Any], Any]) -> Any:
+    """A learner's layer of this configuration, with its variables made by a first call.
+
+    Making variables takes Keras longer than all else here, and the check sets every one of them for each case. So
+    a layer serves all cases of its configuration, until anything that is defined around it is defined anew.
+    """
+    key = (id(learner), *sorted(config.items()))
+    around = _definitions_around(learner)
+    kept = _kept.get(key)
+    if kept is None or kept.learner is not learner or kept.around != around:
+        layer = learner(**config)
+        if len(_kept) >= 500:
+            _kept.clear()
+            _filled.clear()
+        kept = _kept[key] = _Kept(learner, around, layer)
+        _filled.pop(id(layer), None)
+    if not kept.called:
+        with _built_as_it_goes():
+            first_call(kept.layer)
+        kept.called = True
+    return kept.layer
+
+
+_filled: dict[int, Mapping[str, np.ndarray]] = {}
+
+
+def fill(layer: Any, weights: Mapping[str, np.ndarray], kind: Callable) -> None:
+    """Sets the weights of a layer that ``built`` gave, unless it has them from the run before."""
+    from course_utils.models import keras_translator
+
+    has = _filled.pop(id(layer), {})
+    if has.keys() != weights.keys() or any(not np.array_equal(has[name], weights[name]) for name in has):
+        keras_translator.set_weights(layer, weights, kind)
+    _filled[id(layer)] = weights
+
+
+@contextlib.contextmanager
+def _built_as_it_goes() -> Iterator[None]:
+    """Lets a layer's first call make its variables on the way.
+
+    Keras would trace a layer without a ``build`` of its own first, and each such layer inside of it once more: that
+    takes several times as long and ends in the same variables.
+    """
+    import keras
+
+    inside = sys.modules.get(keras.Layer.__module__)  # Keras has no public switch for it
+    asks = getattr(inside, "might_have_unbuilt_state", None)
+    if asks is None:
+        yield
+        return
+    inside.might_have_unbuilt_state = lambda layer: False
+    try:
+        yield
+    finally:
+        inside.might_have_unbuilt_state = asks
+
+
+def _definitions_around(learner: Callable) -> dict[str, Any]:
+    """The functions and classes of the notebook (or module) that a learner's class or function stands in."""
+    code = [learner, *(vars(learner).values() if isinstance(learner, type) else ())]
+    names = next((part.__globals__ for part in code if isinstance(part, FunctionType)), {})
+    return {name: value for name, value in names.items() if isinstance(value, FunctionType | type)}
+
+
+ARRAYS = ("x", "enc_output")  # handed over in order; Keras takes everything else by keyword only
+OPTIONS = ("training", "mask", "look_ahead_mask", "padding_mask")
+
+
+def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
+    """A call that makes a layer, sets its weights, and runs it.
+
+    Args:
+        kind: what it is: the name of a function of ``course_utils.models.keras_translator``.
+    """
+
+    def call(learner: Callable, inputs: Inputs) -> Any:
+        from course_utils.models import keras_translator
+
+        given = tensors(inputs)
+        arrays = [given[name] for name in ARRAYS if name in given]
+        options = {name: given[name] for name in OPTIONS if name in given}
+        with plain_errors():
+            layer = built(
+                learner, inputs["config"], lambda new: new(*arrays, **{**options, "training": False})
+            )
+            fill(layer, inputs["weights"], getattr(keras_translator, kind))
+            return layer(*arrays, **options)
+
+    return call
+
+
+# ---------------------------------------------------------------------------------- inputs
+
+
+Weights = dict[str, np.ndarray]
+
+
+def _layer(rng: np.random.Generator, prefix: str, attentions: Sequence[str]) -> Weights:
+    weights = feed_forward_weights(rng, f"{prefix}feed_forward")
+    for name in attentions:
+        for role in ("query", "key", "value", "output"):
+            weights |= linear(rng, f"{prefix}{name}.w_{role}", WIDTH, WIDTH)
+    for number in range(1, len(attentions) + 2):
+        weights |= norm(rng, f"{prefix}norm{number}")
+    return weights
+
+
+ENCODER, DECODER = ("self_attention",), ("self_attention", "cross_attention")
+
+
+def _stack(
+    rng: np.random.Generator,
+    attentions: Sequence[str],
+    num_layers: int,
+    words: int,
+    norm_first: bool,
+    prefix: str = "",
+) -> Weights:
+    weights = {f"{prefix}embedding.weight": f32(normal(rng, words, WIDTH, scale=WIDTH**-0.5))}
+    for number in range(num_layers):
+        weights |= _layer(rng, f"{prefix}layers.{number}.", attentions)
+    return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
+
+
+def _whole(rng: np.random.Generator, norm_first: bool) -> Weights:
+    return {
+        **_stack(rng, ENCODER, 1, SOURCE_WORDS, norm_first, "encoder."),
+        **_stack(rng, DECODER, 1, TARGET_WORDS, norm_first, "decoder."),
+        **linear(rng, "final_linear", TARGET_WORDS, WIDTH),
+    }
+
+
+def source_mask(lengths: np.ndarray = LENGTHS, longest: int = SOURCE_LEN) -> np.ndarray:
+    """(batch, 1, 1, src_len), True at the source sentences' words."""
+    return real_words(lengths, longest)[:, None, None, :].copy()
+
+
+def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
+    ids = rng.integers(4, words, (len(lengths), longest), dtype=np.int32)
+    return np.where(real_words(lengths, longest), ids, np.int32(PAD))
+
+
+def _states(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """What comes out of a layer: rows of WIDTH numbers."""
+    return f32(normal(rng, *shape, WIDTH))
+
+
+# ---------------------------------------------------------------------------------- FullyConnected
+
+
+def _feed_forward_inputs(*lead: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
+            "weights": {
+                name.removeprefix("ffn."): array for name, array in feed_forward_weights(rng, "ffn").items()
+            },
+            "x": _states(rng, *lead),
+        }
+
+    return inputs
+
+
+def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
+    return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
+
+
+def _call_fully_connected(learner: Callable, inputs: Inputs) -> Any:
+    from course_utils.models import keras_translator
+
+    x = tensors(inputs)["x"]
+    with plain_errors():
+        layer = built(learner, inputs["config"], lambda layer: layer(x))
+        if not hasattr(layer, "weights"):
+            raise keras_translator.WrongLayer(
+                f"it returned a {type(layer).__name__}; expected a Keras layer, such as a keras.Sequential."
+            )
+        fill(layer, inputs["weights"], keras_translator.feed_forward)
+        return layer(x)
+
+
+fully_connected = Exercise(
+    name="FullyConnected",
+    returns=("output",),
+    call=_call_fully_connected,
+    seconds=SECONDS,
+    cases=(
+        Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
+        Case("a batch of 2 sentences of 6 words", _feed_forward_inputs(2, TARGET_LEN)),
+        Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- EncoderLayer
+
+
+def _encoder_layer_inputs(masked: bool = False, training: bool = False, norm_first: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {**LAYER, "norm_first": norm_first},
+            "weights": _layer(rng, "", ENCODER),
+            "x": _states(rng, BATCH, SOURCE_LEN),
+            "training": training,
+            "mask": source_mask() if masked else None,
+        }
+
+    return inputs
+
+
+def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder_layer_inputs(masked=True)(rng)
+    more = np.concatenate([inputs["x"], _states(rng, BATCH, 2)], axis=1)
+    return [inputs, {**inputs, "x": more, "mask": source_mask(LENGTHS, SOURCE_LEN + 2)}]
+
+
+encoder_layer = Exercise(
+    name="EncoderLayer",
+    returns=("output",),
+    call=_call_layer("encoder_layer"),
+    uses=("FullyConnected",),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case("post-norm, not in training, no mask", _encoder_layer_inputs()),
+        Case(
+            "post-norm, sentences of 7, 4 and 5 words, and once more with two more words of padding",
+            _encoder_layer_padded,
+            padding_changes_no_real_word,
+        ),
+        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True, norm_first=True)),
+        Case(
+            "in training with dropout_rate=1: only the residual path is left",
+            _encoder_layer_inputs(training=True),
+        ),
+        Case(
+            "the same, pre-norm: in training the layer gives x itself, otherwise it does not",
+            together(
+                _encoder_layer_inputs(training=True, norm_first=True), _encoder_layer_inputs(norm_first=True)
+            ),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- Encoder
+
+
+def _encoder_inputs(masked: bool = False, norm_first: bool = False, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
+        config = {
+            "num_layers": 2,
+            "source_vocab_size": SOURCE_WORDS,
+            "max_len": MAX_LEN,
+            "norm_first": norm_first,
+        }
+        return {
+            "config": {**LAYER, **config},
+            "weights": _stack(rng, ENCODER, 2, SOURCE_WORDS, norm_first),
+            "x": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
+            "training": training,
+            "mask": source_mask() if masked else None,
+        }
+
+    return inputs
+
+
+def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder_inputs(masked=True)(rng)
+    other = _ids(rng, np.full(BATCH, SOURCE_LEN), SOURCE_LEN, SOURCE_WORDS)
+    return [inputs, {**inputs, "x": np.where(real_words(LENGTHS, SOURCE_LEN), inputs["x"], other)}]
+
+
+def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
+    """What stands in the padding changes the output of no real word."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def _call_encoder(learner: Callable, inputs: Inputs) -> Any:
+    output = _call_layer("encoder")(learner, inputs)
+    if inputs["mask"] is None or not hasattr(output, "shape"):
+        return output
+    return at_words(output, inputs["mask"][:, 0, 0])
+
+
+encoder = Exercise(
+    name="Encoder",
+    returns=("output",),
+    call=_call_encoder,
+    uses=("EncoderLayer",),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case("post-norm, 2 layers, not in training, no mask", _encoder_inputs()),
+        Case(
+            "post-norm, sentences of 7, 4 and 5 words, and once more with other ids in the padding",
+            _padding_ids_changed,
+            padding_is_never_looked_at,
+        ),
+        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
+        Case(
+            "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
+            _encoder_inputs(norm_first=True, training=True),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- DecoderLayer
+
+
+def _decoder_layer_inputs(masked: bool = False, training: bool = False, norm_first: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {**LAYER, "norm_first": norm_first},
+            "weights": _layer(rng, "", DECODER),
+            "x": _states(rng, BATCH, TARGET_LEN),
+            "enc_output": _states(rng, BATCH, SOURCE_LEN),
+            "training": training,
+            "look_ahead_mask": target_mask() if masked else None,
+            "padding_mask": source_mask() if masked else None,
+        }
+
+    return inputs
+
+
+def _future_words_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _decoder_layer_inputs(masked=True)(rng)
+    x = inputs["x"].copy()
+    x[:, 4:] = _states(rng, BATCH, TARGET_LEN - 4)
+    return [inputs, {**inputs, "x": x}]
+
+
+def _source_padding_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _decoder_layer_inputs(masked=True, norm_first=True)(rng)
+    real = real_words(LENGTHS, SOURCE_LEN)[..., None]
+    return [
+        inputs,
+        {**inputs, "enc_output": np.where(real, inputs["enc_output"], _states(rng, BATCH, SOURCE_LEN))},
+    ]
+
+
+def source_padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
+    """Changing the encoder's output at the source's padding changes no output."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def both_weights_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Each row of both attention weights sums to 1, and what a mask blocks gets exactly 0."""
+    fine = True
+    for block, mask in ((1, inputs["look_ahead_mask"]), (2, inputs["padding_mask"])):
+        weights = outputs[f"attn_weights_block{block}"]
+        fine &= np.isclose(weights.sum(axis=-1), 1, atol=1e-4).all() and (weights >= 0).all()
+        if mask is not None:
+            fine &= not weights[~np.broadcast_to(mask, weights.shape)].any()
+    return np.array(fine)
+
+
+decoder_layer = Exercise(
+    name="DecoderLayer",
+    returns=("output", "attn_weights_block1", "attn_weights_block2"),
+    call=_call_layer("decoder_layer"),
+    uses=("FullyConnected",),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case("post-norm, not in training, no masks: 6 target words, 7 source words", _decoder_layer_inputs()),
+        Case(
+            "post-norm, both masks, and once more with other target words 4 and 5",
+            _future_words_changed,
+            past_is_untouched,
+        ),
+        Case(
+            "pre-norm, both masks, and once more with the encoder's output changed at its padding",
+            _source_padding_changed,
+            source_padding_is_never_looked_at,
+        ),
+        Case(
+            "in training with dropout_rate=1: only the residual path is left",
+            _decoder_layer_inputs(training=True),
+        ),
+        Case(
+            "the same, pre-norm: the layer gives x itself",
+            _decoder_layer_inputs(training=True, norm_first=True),
+        ),
+    ),
+    properties=(both_weights_are_shares,),
+)
+
+# ---------------------------------------------------------------------------------- Decoder
+
+SELF, CROSS = "decoder_layer{}_block1_self_att", "decoder_layer{}_block2_decenc_att"
+
+
+def _decoder_inputs(masked: bool = False, norm_first: bool = False, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
+        config = {
+            "num_layers": 2,
+            "target_vocab_size": TARGET_WORDS,
+            "max_len": MAX_LEN,
+            "norm_first": norm_first,
+        }
+        return {
+            "config": {**LAYER, **config},
+            "weights": _stack(rng, DECODER, 2, TARGET_WORDS, norm_first),
+            "x": _ids(rng, lengths, TARGET_LEN, TARGET_WORDS),
+            "enc_output": _states(rng, BATCH, SOURCE_LEN),
+            "training": training,
+            "look_ahead_mask": target_mask() if masked else None,
+            "padding_mask": source_mask() if masked else None,
+        }
+
+    return inputs
+
+
+def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> dict[str, np.ndarray]:
+    """(output, attention_weights) as arrays, those of the weights with an axis for the layers in front."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(
+            f"it returned a {type(value).__name__}; expected two values: ({first}, attention_weights)."
+        )
+    output, weights = value
+    if not isinstance(weights, Mapping):
+        raise TypeError(f"attention_weights is a {type(weights).__name__}; expected a dict.")
+    arrays = {first: at_words(output, real)}
+    for name, key in (("self_weights", SELF), ("cross_weights", CROSS)):
+        wanted = [key.format(number) for number in range(1, num_layers + 1)]
+        if missing := [key for key in wanted if key not in weights]:
+            has = ", ".join(map(str, weights)) or "nothing"
+            raise LookupError(f"attention_weights has no `{missing[0]}`; it has: {has}")
+        layers = [at_words(weights[key], real) for key in wanted]
+        if len({layer.shape for layer in layers}) > 1:
+            shapes = ", ".join(str(layer.shape) for layer in layers)
+            raise ValueError(
+                f"attention weights of the layers have different shapes: {shapes} under {wanted}."
+            )
+        arrays[name] = np.stack(layers)
+    return arrays
+
+
+def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    value = _call_layer("decoder")(learner, inputs)
+    return _with_weights(value, 2, inputs["x"] != PAD, "output")
+
+
+decoder = Exercise(
+    name="Decoder",
+    returns=("output", "self_weights", "cross_weights"),
+    call=_call_decoder,
+    uses=("DecoderLayer",),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case("post-norm, 2 layers, not in training, no masks", _decoder_inputs()),
+        Case("post-norm, both masks", _decoder_inputs(masked=True)),
+        Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
+        Case(
+            "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
+            _decoder_inputs(norm_first=True, training=True),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- Transformer
+
+WHOLE = {**LAYER, "num_layers": 1, "source_vocab_size": SOURCE_WORDS, "target_vocab_size": TARGET_WORDS}
+WHOLE |= {"max_len": MAX_LEN}
+
+
+def _transformer_inputs(padded: bool = False, norm_first: bool = False, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = LENGTHS if padded else np.full(BATCH, SOURCE_LEN)
+        target_lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
+        return {
+            "config": {**WHOLE, "norm_first": norm_first},
+            "weights": _whole(rng, norm_first),
+            "source_ids": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
+            "target_ids": _ids(rng, target_lengths, TARGET_LEN, TARGET_WORDS),
+            "training": training,
+        }
+
+    return inputs
+
+
+def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    from course_utils.models import keras_translator
+
+    given = tensors(inputs)
+    source, target = given["source_ids"], given["target_ids"]
+    with plain_errors():
+        model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
+        fill(model, inputs["weights"], keras_translator.transformer)
+        value = model(source, target, training=inputs["training"])
+    return _with_weights(value, 1, inputs["target_ids"] != PAD, "logits")
+
+
+def _source_padded(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _transformer_inputs(padded=True, norm_first=True)(rng)
+    more = np.pad(inputs["source_ids"], ((0, 0), (0, 2)), constant_values=PAD)
+    return [inputs, {**inputs, "source_ids": more}]
+
+
+def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _transformer_inputs()(rng)
+    ids = inputs["target_ids"].copy()
+    ids[:, 4:] = 4 + (ids[:, 4:] - 3) % (TARGET_WORDS - 4)  # other words
+    return [inputs, {**inputs, "target_ids": ids}]
+
+
+transformer = Exercise(
+    name="Transformer",
+    returns=("logits", "self_weights", "cross_weights"),
+    call=_call_transformer,
+    uses=("Encoder", "Decoder"),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case(
+            "post-norm, no padding, and once more with other target words 4 and 5",
+            _target_ends_changed,
+            future_words_change_nothing,
+        ),
+        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
+        Case(
+            "pre-norm, padded, and once more with two more columns of padding in the source",
+            _source_padded,
+            source_padding_changes_nothing,
+        ),
+        Case(
+            "in training, pre-norm, dropout_rate=1: every word gets the same logits",
+            _transformer_inputs(norm_first=True, training=True),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- masked_loss
+
+
+def _labelled(
+    lengths: Sequence[int], longest: int, words: int, pad_id: int = PAD, scale: float = 1.5, **more: Any
+):
+    """Labels, and logits of a model that has learned a little: large ones for the labels, small ones for padding.
+
+    It knows the later sentences of a batch better than the first one.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        ids = rng.integers(1, words, (len(lengths), longest), dtype=np.int32)
+        ids[ids == pad_id] = 2 if pad_id == 1 else 1
+        logits = normal(rng, len(lengths), longest, words)
+        best = 1 + rng.random((len(lengths), longest, 1)) + 0.8 * np.arange(len(lengths))[:, None, None]
+        np.put_along_axis(logits, ids[..., None], best, axis=-1)
+        logits[..., pad_id] = -4 - rng.random((len(lengths), longest))
+        made = {
+            "labels": np.where(real_words(np.array(lengths), longest), ids, np.int32(pad_id)),
+            "logits": f32(scale * logits),
+            **more,
+        }
+        return made if pad_id == PAD else {**made, "pad_id": pad_id}
+
+    return inputs
+
+
+def _with_more_padding(inputs: Inputs, rng: np.random.Generator) -> Inputs:
+    logits = inputs["logits"]
+    more = f32(normal(rng, logits.shape[0], 4, logits.shape[2]))
+    labels = np.pad(inputs["labels"], ((0, 0), (0, 4)), constant_values=PAD)
+    return {**inputs, "labels": labels, "logits": np.concatenate([logits, more], axis=1)}
+
+
+def _loss_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _labelled((2, 6, 5), 6, 11, smoothing=0.1)(rng)
+    return [inputs, _with_more_padding(inputs, rng)]
+
+
+def loss_is_one_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The loss is one finite number."""
+    return np.array(np.isfinite(outputs["loss"]).all() and outputs["loss"].ndim == 0)
+
+
+masked_loss = Exercise(
+    name="masked_loss",
+    returns=("loss",),
+    call=call_with_tensors,
+    seconds=SECONDS,
+    cases=(
+        Case("no padding, no smoothing: plain cross-entropy", _labelled((4, 4, 4), 4, 9, smoothing=0.0)),
+        Case("no padding, smoothing 0.1", _labelled((4, 4, 4), 4, 9, smoothing=0.1)),
+        Case("sentences of 2, 6 and 5 words, no smoothing", _labelled((2, 6, 5), 6, 11, smoothing=0.0)),
+        Case("sentences of 7 and 1 words, smoothing 0.3", _labelled((7, 1), 7, 10, smoothing=0.3)),
+        Case("padded with another id: pad_id=6", _labelled((5, 2, 4), 5, 8, pad_id=6, smoothing=0.2)),
+        Case("logits of several hundred", _labelled((3, 5), 5, 8, scale=150.0, smoothing=0.1)),
+        Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
+    ),
+    properties=(loss_is_one_finite_number,),
+)
+
+# ---------------------------------------------------------------------------------- masked_accuracy
+
+
+def _guessed(words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD):
+    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding.
+
+    They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
+    other share is the accuracy by chance. Or for none at all.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        longest = int(rng.integers(16, 60))
+        lengths = [int(rng.integers(3, 7)), longest, int(rng.integers(7, 16))] if padded else [longest] * 3
+        right = [1, longest, int(rng.integers((lengths[2] + 1) // 2, lengths[2]))] if some_right else [0] * 3
+        made = dict(_labelled(lengths, longest, words, pad_id)(rng))
+        guesses = made["labels"].copy()
+        for row, (length, hits) in enumerate(zip(lengths, right, strict=True)):
+            misses = rng.permutation(length)[hits:]
+            others = [id for id in range(words) if id != pad_id]
+            for place in misses:
+                guesses[row, place] = rng.choice([id for id in others if id != guesses[row, place]])
+        best = np.eye(words, dtype=np.float32)[guesses]
+        made["logits"] = f32(np.where(best == 1, 4 + rng.random(best.shape), made["logits"].clip(-3, 3)))
+        return made
+
+    return inputs
+
+
+def _accuracy_with_more_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _guessed(64)(rng)
+    more = _with_more_padding(inputs, rng)
+    more["logits"][:, inputs["labels"].shape[1] :, PAD] = 5  # sure of the padding
+    return [inputs, more]
+
+
+def padding_changes_no_accuracy(runs: list[Run]) -> np.ndarray:
+    """Four more columns of padding do not change the accuracy."""
+    return np.isclose(runs[0][1]["accuracy"], runs[1][1]["accuracy"], atol=1e-4)
+
+
+masked_accuracy = Exercise(
+    name="masked_accuracy",
+    returns=("accuracy",),
+    call=call_with_tensors,
+    seconds=SECONDS,
+    cases=(
+        Case("three sentences without padding", _guessed(61, padded=False)),
+        Case("a short, a long and a middle sentence, padded", _guessed(62)),
+        Case(
+            "all wrong but the padding, then some words right",
+            together(_guessed(63, some_right=False), _guessed(63)),
+        ),
+        Case("padded with another id: pad_id=6", _guessed(61, pad_id=6)),
+        Case("four more columns of padding", _accuracy_with_more_padding, padding_changes_no_accuracy),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- WarmupSchedule
+
+
+def _rates(
+    steps: Sequence[int],
+    warmup_steps: tuple[int, int],
+    how: str = "called",
+    factor: tuple[float, float] | None = None,
+):
+    """Rates after so many updates, with a width, a warm-up and perhaps a factor drawn from these ranges."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        config = {
+            "embedding_dim": int(rng.integers(40, 600)),
+            "warmup_steps": int(rng.integers(*warmup_steps)),
+        }
+        config |= {"factor": round(rng.uniform(*factor), 2)} if factor else {}
+        return {"config": config, "steps": np.array(steps), "how": how}
+
+    return inputs
+
+
+def _around_the_peak(rng: np.random.Generator) -> Inputs:
+    inputs = _rates((), (50, 200))(rng)
+    quarter = inputs["config"]["warmup_steps"]
+    config = {**inputs["config"], "warmup_steps": 4 * quarter}
+    return {**inputs, "config": config, "steps": quarter * np.array([2, 3, 4, 8, 16]) - 1}
+
+
+def _call_schedule(learner: Callable, inputs: Inputs) -> np.ndarray:
+    """Rates of a schedule that is called, as an optimizer does it, or made again from its configuration first."""
+    import tensorflow as tf
+
+    with plain_errors():
+        schedule = learner(**inputs["config"])
+        if inputs["how"] == "from its configuration":
+            try:
+                schedule = learner.from_config(schedule.get_config())
+            except NotImplementedError as error:
+                if "YOUR CODE" in str(error) or not str(error):
+                    raise
+                raise AttributeError("there is no `get_config`, so the schedule cannot be saved.") from None
+        if inputs["how"] == "in an optimizer":
+            return _descent(schedule, len(inputs["steps"]))
+        rates = [schedule(tf.constant(step, dtype=tf.int64)) for step in inputs["steps"].tolist()]
+        return np.array([float(rate) for rate in rates])
+
+
+def _descent(schedule: Any, updates: int) -> np.ndarray:
+    """What plain gradient descent takes off a weight at each update, for a gradient of 1: the learning rate."""
+    import keras
+    import tensorflow as tf
+
+    weight = keras.Variable(0.0)
+    optimizer = keras.optimizers.SGD(schedule)
+    optimizer.build([weight])
+    path = [0.0]
+    for _ in range(updates):
+        optimizer.apply([tf.constant(1.0)], [weight])
+        path.append(float(weight.numpy()))
+    return -np.diff(path)
+
+
+def peak_at_the_end_of_warmup(runs: list[Run]) -> np.ndarray:
+    """The rate grows in proportion to the step until the warm-up ends, then falls with the step's square root."""
+    half, three_quarters, peak, twice, four_times = runs[0][1]["rates"]
+    return np.isclose(
+        [half / peak, three_quarters / peak, twice / peak, four_times / peak],
+        [0.5, 0.75, 0.5**0.5, 0.5],
+        rtol=1e-3,
+    )
+
+
+warmup_schedule = Exercise(
+    name="WarmupSchedule",
+    returns=("rates",),
+    call=_call_schedule,
+    seconds=SECONDS,
+    rtol=1e-4,
+    atol=1e-10,
+    cases=(
+        Case("the first three updates", _rates((0, 1, 2), (1000, 8000))),
+        Case("before, at and after the peak", _around_the_peak, peak_at_the_end_of_warmup),
+        Case("with a factor below 1", _rates((99, 5000), (200, 400), factor=(0.4, 0.9))),
+        Case(
+            "in an optimizer: what its first three updates take off a weight",
+            _rates((0, 1, 2), (2, 3), "in an optimizer"),
+        ),
+        Case(
+            "made again from what get_config says",
+            _rates((9, 700), (150, 300), "from its configuration", factor=(1.2, 1.9)),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- train_step
+
+
+def _tiny_model(weights: Weights) -> keras.Model:
+    """A model that is called like the Transformer, small enough to follow by hand.
+
+    In training it doubles what goes into its last product: a dropout that leaves nothing to chance.
+    """
+    import keras
+    from keras import ops
+
+    class TinyModel(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            for name, array in weights.items():
+                initial = keras.initializers.Constant(array)
+                setattr(self, name, self.add_weight(shape=array.shape, initializer=initial, name=name))
+            self.built = True
+
+        def call(
+            self, source_ids: tf.Tensor, target_ids: tf.Tensor, training: bool = False
+        ) -> tuple[tf.Tensor, dict]:
+            source = ops.mean(ops.take(self.source_embedding, source_ids, axis=0), axis=1, keepdims=True)
+            hidden = ops.tanh(ops.take(self.target_embedding, target_ids, axis=0) + source)
+            return ops.matmul(hidden * (2.0 if training else 1.0), self.output_weight), {}
+
+    return TinyModel()
+
+
+def _steps(count: int, padded: bool = False, smoothing: float = 0.1, compiled: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        width = 5
+        lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
+        labels = [_ids(rng, lengths, TARGET_LEN, TARGET_WORDS) for _ in range(count)]
+        for batch in labels:
+            batch[np.arange(BATCH), lengths - 1] = EOS
+        return {
+            "weights": {
+                "source_embedding": f32(normal(rng, SOURCE_WORDS, width)),
+                "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
+                "output_weight": f32(normal(rng, width, TARGET_WORDS)),
+            },
+            "source_ids": [_ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS) for _ in range(count)],
+            "labels": labels,
+            "smoothing": smoothing,
+            "compiled": compiled,
+        }
+
+    return inputs
+
+
+def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    """Runs the step as it is, or as a graph, as the lab does; the second batch finds the graph made for the first."""
+    import keras
+    import tensorflow as tf
+
+    model, optimizer = _tiny_model(inputs["weights"]), keras.optimizers.SGD(0.5)
+    optimizer.build(model.trainable_variables)
+
+    def step(source_ids: tf.Tensor, labels: tf.Tensor) -> Any:
+        return learner(model, optimizer, source_ids, labels, inputs["smoothing"])
+
+    step = tf.function(step) if inputs["compiled"] else step
+    losses = []
+    with plain_errors(), _no_advice():
+        for source_ids, labels in zip(inputs["source_ids"], inputs["labels"], strict=True):
+            losses.append(step(tf.convert_to_tensor(source_ids), tf.convert_to_tensor(labels)))
+    if any(loss is None for loss in losses):
+        raise TypeError("it returned None instead of the loss.")
+    return {
+        "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
+        **{name: getattr(model, name).numpy() for name in inputs["weights"]},
+    }
+
+
+@contextlib.contextmanager
+def _no_advice() -> Iterator[None]:
+    """TensorFlow warns of many functions that are traced one after the other; here that is meant."""
+    import tensorflow as tf
+
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+train_step = Exercise(
+    name="train_step",
+    returns=("losses", "source_embedding", "target_embedding", "output_weight"),
+    call=_call_train_step,
+    uses=("masked_loss",),
+    seconds=SECONDS,
+    cases=(
+        Case("one step with padded targets, smoothing 0.2", _steps(1, padded=True, smoothing=0.2)),
+        Case("two steps, compiled by tf.function", _steps(2, compiled=True)),
+    ),
+    properties=(weights_have_moved,),
+)
+
+# ---------------------------------------------------------------------------------- greedy_decode
+
+
+class ScriptedModel:
+    """Called like a Transformer; says, word by word, the sentence that belongs to the first id of each source.
+
+    It does so only if the prefix is what it said so far, with BOS in front; to any other it answers with ``lost``.
+    What it predicts at earlier positions is right, too, so that reading another row than the last is noticed.
+    """
+
+    def __init__(
+        self, scripts: Mapping[int, Sequence[int]], words: int, bos_id: int, eos_id: int, pad_id: int
+    ) -> None:
+        self.scripts, self.words, self.lost = scripts, words, words - 1
+        self.bos_id, self.ends = bos_id, (eos_id, pad_id)
+        self.asked_in_vain = 0
+
+    def __call__(self, source_ids: Any, target_ids: Any, training: bool = False) -> tuple[tf.Tensor, dict]:
+        import tensorflow as tf
+
+        sources, targets = np.asarray(source_ids), np.asarray(target_ids)
+        if sources.ndim != 2 or targets.ndim != 2 or len(sources) != len(targets):
+            raise ValueError(
+                f"the model was called with ids of the shapes {sources.shape} and {targets.shape}; it takes "
+                "(batch, src_len) and (batch, tgt_len)."
+            )
+        self.asked_in_vain += bool(np.isin(targets[:, 1:], self.ends).any(axis=1).all())
+        logits = np.zeros((*targets.shape, self.words), dtype=np.float32)
+        for row, prefix in enumerate(targets.tolist()):
+            script = self.scripts[int(sources[row, 0])]
+            said = [self.bos_id, *script]
+            for place in range(len(prefix)):
+                known = prefix[: place + 1] == said[: place + 1] and place < len(script)
+                # Not all positive, and the best is not the largest in absolute value.
+                logits[row, place] = -1 - np.arange(self.words) / self.words
+                logits[row, place, script[place] if known else self.lost] = 0.5
+        return tf.convert_to_tensor(logits), {}
+
+
+def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
+    """A batch of sentences; after its end a script goes on with other words, and does not hide who reads on."""
+    special = {"bos_id": BOS, "eos_id": EOS, "pad_id": PAD, **(ids or {})}
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names = (10 + rng.permutation(len(lengths))).tolist()
+        scripts = {}
+        for name, length in zip(names, lengths, strict=True):
+            words = (10 + rng.permutation(19)[: max_len + 3]).tolist()
+            scripts[name] = [*words[:length], special["eos_id"], *words[length:]]
+        source = rng.integers(10, 30, (len(lengths), 3), dtype=np.int32)
+        source[:, 0] = names
+        model = ScriptedModel(scripts, words=30, **special)
+        return {"model": model, "source_ids": source, "max_len": max_len, **special}
+
+    return inputs
+
+
+def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    with plain_errors():
+        ids = call_function(learner, tensors(inputs))
+    if ids is None:
+        raise TypeError("it returned None instead of the ids.")
+    rows = [[int(word) for word in np.asarray(row).reshape(-1)] for row in ids]
+    width = max([inputs["max_len"], *map(len, rows)])
+    return {
+        "ids": np.array([row + [inputs["pad_id"]] * (width - len(row)) for row in rows], dtype=np.int64),
+        "stopped": np.array(inputs["model"].asked_in_vain == 0),
+    }
+
+
+greedy_decode = Exercise(
+    name="greedy_decode",
+    returns=("ids", "stopped"),
+    call=_call_greedy,
+    seconds=SECONDS,
+    cases=(
+        Case("one sentence of 4 words", _scripts((4,), 9)),
+        Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
+        Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
+        Case(
+            "other ids: pad 5, begin 6, end 7",
+            _scripts((2, 4), 7, {"pad_id": 5, "bos_id": 6, "eos_id": 7}),
+        ),
+    ),
+    properties=(stops_when_all_have_ended,),
+)
+
+# ---------------------------------------------------------------------------------- SavableTransformer
+
+
+def _as_saved(how: str):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {**WHOLE, "norm_first": True, "layernorm_eps": 0.3, "dropout_rate": 1.0},
+            "weights": _whole(rng, norm_first=True),
+            "source_ids": _ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS),
+            "target_ids": _ids(rng, TARGET_LENGTHS, TARGET_LEN, TARGET_WORDS),
+            "how": how,
+        }
+
+    return inputs
+
+
+def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
+    """The logits of a model made from another one's configuration, or after its way through a file."""
+    import keras
+
+    from course_utils.models import keras_translator
+
+    given = tensors(inputs)
+    source, target = given["source_ids"], given["target_ids"]
+    # this class and no other of its name, which an earlier cell or another notebook of this process may have registered
+    names = {name: learner for name in (learner.__name__, keras.saving.get_registered_name(learner))}
+    with (
+        plain_errors(),
+        _built_as_it_goes(),
+        keras.saving.custom_object_scope(names),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
+        if type(model).build is keras.Model.build:  # one of the learner's own may want two shapes
+            model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
+        keras_translator.set_weights(model, inputs["weights"])
+        config = model.get_config()
+        if missing := [name for name in inputs["config"] if name not in config]:
+            raise keras_translator.WrongLayer(
+                f"the configuration that get_config gives lacks {', '.join(missing)}."
+            )
+        if inputs["how"] == "from its configuration":
+            again = learner.from_config(config)
+            again(source, target, training=False)
+            keras_translator.set_weights(again, inputs["weights"])
+        else:
+            path = Path(folder) / "model.keras"
+            model.save(path)
+            again = keras.saving.load_model(path, compile=False)
+            if len(again.weights) < len(model.weights):  # before a call makes random ones
+                raise keras_translator.WrongLayer(
+                    f"when the file's weights were read, the loaded model had {len(again.weights)} variables to put them "
+                    f"into, and should have had {len(model.weights)}."
+                )
+        logits = [again(source, target, training=training)[0] for training in (False, True)]
+    return [at_words(each, inputs["target_ids"] != PAD) for each in logits]
+
+
+savable_transformer = Exercise(
+    name="SavableTransformer",
+    returns=("logits", "logits_in_training"),
+    call=_call_saved,
+    uses=("Transformer",),
+    seconds=SECONDS,
+    cases=(
+        Case("a model made from another one's configuration", _as_saved("from its configuration")),
+        Case("a model that was saved and loaded again", _as_saved("through a file")),
+    ),
+)
