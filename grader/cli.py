@@ -16,8 +16,9 @@ from typer.core import TyperGroup
 
 from grader.author.build import build as build_labs
 from grader.author.new import new_lab
-from grader.course import Course, CourseError
+from grader.course import Course
 from grader.demo import run_demo
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again
@@ -46,7 +47,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
-        except CourseError as error:
+        except GraderError as error:
             typer.echo(f"grader: {error}", err=True)
             raise typer.Exit(1) from None
 
@@ -120,7 +121,7 @@ def release(
 def _time(text: str) -> datetime:
     if time := time_of(text):
         return time
-    raise CourseError(
+    raise GraderError(
         f"{text!r} is not a time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
     )
 
@@ -170,7 +171,7 @@ def collect(
 ) -> None:
     """Collect submissions for grading, from nbgrader's exchange, a folder, or an LMS's zip."""
     if shared_account and source:
-        raise CourseError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
+        raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
     loaded = Lab.load(Course.find(), lab)
     rows = collect_lab(loaded, source, shared_account)
     console.print(_table_of_collected(lab, rows))
@@ -201,7 +202,7 @@ def doctor(
 ) -> None:
     """Say what is wrong with a notebook, and how grading will treat it. Runs and changes nothing."""
     if course == (file is not None):
-        raise CourseError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
+        raise GraderError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
     if course:
         _show_openings(Course.find())
         return
@@ -272,7 +273,7 @@ def autograde(
 ) -> None:
     """Grade a lab's submissions. You can stop it at any point; run it again and it continues from there."""
     if force and only_new:
-        raise CourseError(
+        raise GraderError(
             "--force grades everything and --only-new only new submissions: use one or the other."
         )
     loaded = Lab.load(Course.find(), lab)
@@ -312,7 +313,7 @@ def autograde(
             f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
-        raise CourseError(
+        raise GraderError(
             "Some submissions were not entered because of an error in the grader; see their notes."
         )
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from traitlets.config import Config
 
+from grader.errors import GraderError
 
-class CourseError(Exception):
-    """A fault of the course or of how the tool was called. Its text says what, where, and what to do."""
+
+class CourseError(GraderError):
+    """A fault of the course: of a lab, its build, its solution, its seeds or its gradebook."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from nbformat import NotebookNode
 
 from grader.author.build import build
 from grader.author.catalogue import Entry
-from grader.course import Course, CourseError, make_private
+from grader.course import Course, make_private
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.lab import Lab, is_solution, nbgrader_of
 from grader.receive.intake import TIMESTAMP
@@ -205,5 +206,5 @@ def any_runner(lab: Lab) -> SandboxRunner | PlainRunner:
     """The sandbox if it is there; this class is our own, and harmless without."""
     try:
         return grading.choose_runner(lab)
-    except CourseError:
+    except GraderError:
         return grading.choose_runner(lab, "none")

@@ -29,8 +29,9 @@ from classroom import ATTENTION, START, new_course
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from grader.course import Course, CourseError
+from grader.course import Course
 from grader.demo import hand_in, solved, with_texts
+from grader.errors import GraderError
 from grader.grade.autograde import autograde
 from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
@@ -427,7 +428,7 @@ def grade(stage: Stage, attack: Attack, folder: Path) -> Result:
     with measured() as grown:
         answer = grading(expected, folder)
     seconds = time.monotonic() - began
-    if isinstance(answer, CourseError):
+    if isinstance(answer, GraderError):
         raise answer
     assert isinstance(answer, Graded), f"the grader itself failed: {answer.notes}"
     notebook = nbformat.reads(answer.notebook.decode(), as_version=4)

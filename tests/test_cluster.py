@@ -17,8 +17,8 @@ from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_g
 from nbgrader.api import Gradebook as NbgraderGradebook
 from test_pool import until
 
-from grader.course import CourseError
 from grader.demo import hand_in, solved
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.cluster import data_files
 from grader.grade.resume import Again
@@ -155,28 +155,28 @@ def test_what_kills_every_worker_has_crashed_and_costs_no_other(lab, dask):
 
 
 def test_without_a_scheduler_it_is_said_how_to_start_one(lab):
-    with pytest.raises(CourseError, match="no Dask scheduler at tcp://127.0.0.1:9 .*dask scheduler"):
+    with pytest.raises(GraderError, match="no Dask scheduler at tcp://127.0.0.1:9 .*dask scheduler"):
         graded(lab, KernelFree(lab.course.root / "runs"), "tcp://127.0.0.1:9")
-    with pytest.raises(CourseError, match="no Dask scheduler at nowhere"):
+    with pytest.raises(GraderError, match="no Dask scheduler at nowhere"):
         graded(lab, KernelFree(lab.course.root / "runs"), "nowhere")
 
 
 def test_without_workers_it_is_said_how_to_start_some(lab, dask, monkeypatch):
     monkeypatch.setattr("grader.grade.cluster.NO_WORKER_SECONDS", 1)
-    with pytest.raises(CourseError, match=rf"dask worker {dask.address} --nthreads 1"):
+    with pytest.raises(GraderError, match=rf"dask worker {dask.address} --nthreads 1"):
         graded(lab, KernelFree(lab.course.root / "runs"), dask.address)
 
 
 def test_a_worker_with_another_version_is_refused(lab, dask, monkeypatch):
     dask.start_workers(1)
     monkeypatch.setattr("grader.grade.cluster.version", lambda _: "0.0.1+other")
-    with pytest.raises(CourseError, match=r"The worker tcp://127\.0\.0\.1.*; here: 0\.0\.1\+other"):
+    with pytest.raises(GraderError, match=r"The worker tcp://127\.0\.0\.1.*; here: 0\.0\.1\+other"):
         graded(lab, KernelFree(dask.folder / "runs"), dask.address)
 
 
 def test_a_worker_without_the_grader_is_named(lab, dask):
     dask.start_workers(1, grader=False)
-    with pytest.raises(CourseError, match=r"A worker .* \(there: none, No module named 'grader'"):
+    with pytest.raises(GraderError, match=r"A worker .* \(there: none, No module named 'grader'"):
         graded(lab, KernelFree(dask.folder / "runs"), dask.address)
 
 
@@ -188,7 +188,7 @@ def test_a_lost_scheduler_is_said_and_the_next_run_goes_on(lab, dask):
     )
     done = {next(stream).student for _ in range(3)}
     dask.stop()
-    with pytest.raises(CourseError, match="connection to the Dask scheduler .* was lost"):
+    with pytest.raises(GraderError, match="connection to the Dask scheduler .* was lost"):
         done |= {record.student for record in stream}
     after = graded(lab, KernelFree(lab.course.root / "here"), again=Again.CHANGED)
     assert {student for student, record in after.items() if record.kept} == done

@@ -30,7 +30,8 @@ from collecting import (
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import Course, CourseError
+from grader.course import Course
+from grader.errors import GraderError
 from grader.lab import Lab
 from grader.receive import collect as module
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect, student_id
@@ -176,7 +177,7 @@ def test_a_folder_that_packing_put_around_everything_is_no_student(lab):
     again = {f"again/c_1_2_{FILE}": notebook(), f"again/d_3_4_{FILE}": notebook()}
     assert outcomes(collect(lab, zip_of(lab, again, "again.zip"))) == {"c_1": NEW, "d_3": NEW}
     for source in (zip_of(lab, again), folder_of(lab, again)):  # it may be a student of that name
-        with pytest.raises(CourseError, match=r"in one folder, 'again'.*collect it itself"):
+        with pytest.raises(GraderError, match=r"in one folder, 'again'.*collect it itself"):
             collect(lab, source)
     assert outcomes(collect(lab, folder_of(lab, again) / "again")) == {"c_1": UNCHANGED, "d_3": UNCHANGED}
 
@@ -478,7 +479,7 @@ def test_no_damage_to_an_archive_raises_anything_but_an_error_of_use(lab):
         path.write_bytes(data)
         try:
             ended |= {row.outcome for row in collect(lab, path)}
-        except CourseError:
+        except GraderError:
             ended.add("no archive")
         except Exception as error:
             raise AssertionError(f"seed {seed}: {type(error).__name__}: {error}") from error
@@ -521,13 +522,13 @@ def broken_zips() -> dict[str, bytes]:
 def test_what_is_no_whole_zip_is_said_so(lab, kind):
     path = lab.course.root.parent / "x.zip"
     path.write_bytes(broken_zips()[kind])
-    with pytest.raises(CourseError, match="cannot be read as a zip archive|no submission"):
+    with pytest.raises(GraderError, match="cannot be read as a zip archive|no submission"):
         collect(lab, path)
 
 
 def test_a_list_of_members_beyond_the_limit_is_not_read(lab, monkeypatch):
     monkeypatch.setattr(module, "MAX_DIRECTORY", 10_000)
-    with pytest.raises(CourseError, match="list of files is too long"):
+    with pytest.raises(GraderError, match="list of files is too long"):
         collect(lab, zip_of(lab, {f"s_{n}_1_{FILE}": b"" for n in range(200)}))
 
 
@@ -548,13 +549,13 @@ def test_links_pipes_and_locked_folders_in_a_folder_are_refused_one_by_one(lab, 
 
 
 def test_a_source_that_is_not_there_or_has_nothing_is_said_so(lab, tmp_path):
-    with pytest.raises(CourseError, match="does not exist"):
+    with pytest.raises(GraderError, match="does not exist"):
         collect(lab, tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(CourseError, match="no submission of 02_self_attention"):
+    with pytest.raises(GraderError, match="no submission of 02_self_attention"):
         collect(lab, tmp_path / "empty")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(CourseError, match="neither a folder nor a zip"):
+    with pytest.raises(GraderError, match="neither a folder nor a zip"):
         collect(lab, tmp_path / "pipe")
 
 
@@ -634,7 +635,7 @@ def test_without_an_exchange_it_is_said_what_to_do(lab, tmp_path, monkeypatch):
     with_gradebook(lab.course)
     with (lab.course.root / "nbgrader_config.py").open("a") as file:
         file.write(f"\nget_config().Exchange.root = {str(tmp_path / 'nowhere')!r}\n")
-    with pytest.raises(CourseError, match=r"exchange cannot be used.*c\.Exchange\.root.*grader collect"):
+    with pytest.raises(GraderError, match=r"exchange cannot be used.*c\.Exchange\.root.*grader collect"):
         collect(lab)
 
 

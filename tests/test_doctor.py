@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import Course, CourseError
+from grader.course import Course
 from grader.demo import (
     duplicated,
     reference_texts,
@@ -22,6 +22,7 @@ from grader.demo import (
     without_cells,
     without_metadata,
 )
+from grader.errors import GraderError
 from grader.lab import SKIP_TAG, Lab
 from grader.receive.doctor import (
     ANSWERED,
@@ -178,7 +179,7 @@ def test_cells_count_for_more_than_the_name_of_the_file(labs, course):
 
 
 def test_links_and_files_that_are_not_there(course, tmp_path, lab):
-    with pytest.raises(CourseError, match="no file"):
+    with pytest.raises(GraderError, match="no file"):
         examine(course, tmp_path / "none.ipynb")
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "x.ipynb").write_text(json.dumps(solved(lab)))

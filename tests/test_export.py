@@ -23,8 +23,8 @@ from nbgrader.plugins import CsvExportPlugin
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import CourseError
 from grader.demo import hand_in, solved
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.handout.bundle import write_bundle
@@ -98,7 +98,7 @@ def test_csv_has_what_nbgrader_s_own_exporter_writes_and_names_with_commas_stay_
 def test_two_students_with_one_number_are_named_and_nothing_is_written(lab, tmp_path, form, lms):
     hand_in(lab.course, lab, "mallory_4711", lab.release())
     list(grading.autograde(lab, grading.submissions(lab, "mallory_4711"), KernelFree(tmp_path / "runs"), 5))
-    with pytest.raises(CourseError, match=f"'lovelace_4711' and 'mallory_4711'.*{lms}"):
+    with pytest.raises(GraderError, match=f"'lovelace_4711' and 'mallory_4711'.*{lms}"):
         export(lab.course, [START], form, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
@@ -124,19 +124,19 @@ def test_the_number_that_moodle_gave_in_a_lab_is_that_lab_s(lab, tmp_path):
     ],
 )
 def test_what_cannot_be_exported_is_said(lab, tmp_path, labs, form, words):
-    with pytest.raises(CourseError, match=words):
+    with pytest.raises(GraderError, match=words):
         export(lab.course, labs, form, tmp_path / "out.csv")
 
 
 def test_nothing_graded_nothing_written(tmp_path):
     course = with_gradebook(new_course(tmp_path))
-    with pytest.raises(CourseError, match="Nothing has been graded"):
+    with pytest.raises(GraderError, match="Nothing has been graded"):
         export(course, [], "canvas", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_place_that_cannot_be_written_is_said(lab, tmp_path):
-    with pytest.raises(CourseError, match="--out"):
+    with pytest.raises(GraderError, match="--out"):
         export(lab.course, [], "canvas", tmp_path / "no" / "such" / "folder.csv")
 
 
@@ -170,7 +170,7 @@ def test_feedback_pages_go_into_moodle_s_folders(lab, tmp_path):
     with zipfile.ZipFile(tmp_path / "pages.zip") as archive:
         assert "anna_77_assignfeedback_file/start_here.html" in archive.namelist()
     (lab.course.submitted / "lovelace_4711" / lab.name / MOODLE_NUMBER).write_text("77")
-    with pytest.raises(CourseError, match="'anna' and 'lovelace_4711'"):
+    with pytest.raises(GraderError, match="'anna' and 'lovelace_4711'"):
         write_feedback_zip(lab, tmp_path / "pages.zip")
 
 
@@ -262,7 +262,7 @@ def test_a_bundle_that_would_tell_is_not_written(whole, tmp_path):
         r"### BEGIN SOLUTION\n(.*?)### END", (whole.folder / f"{START}.py").read_text(), re.DOTALL
     )
     (whole.release_folder / "notes.txt").write_text(solution[1])
-    with pytest.raises(CourseError, match=r"parts of the solution:\n.*notes\.txt"):
+    with pytest.raises(GraderError, match=r"parts of the solution:\n.*notes\.txt"):
         write_bundle(whole, tmp_path / "bundle.zip")
     assert not (tmp_path / "bundle.zip").exists()
 

@@ -23,8 +23,8 @@ from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_g
 from nbgrader.api import Gradebook as NbgraderGradebook
 from test_pool import gone, until
 
-from grader.course import CourseError
 from grader.demo import hand_in, made_up_class
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.resume import Again
 from grader.grade.work import Record
@@ -111,7 +111,7 @@ def test_a_graded_notebook_that_cannot_be_written_stops_the_run(lab, runner, mon
             raise OSError(number, os.strerror(number))
         original(descriptor)
 
-    with monkeypatch.context() as patched, pytest.raises(CourseError) as error:
+    with monkeypatch.context() as patched, pytest.raises(GraderError) as error:
         patched.setattr("os.fsync", fails)
         graded(lab, runner, jobs=jobs)
     assert os.strerror(number) in str(error.value)
@@ -124,7 +124,7 @@ def test_a_graded_notebook_that_cannot_be_written_stops_the_run(lab, runner, mon
 def test_a_student_s_folder_that_is_none_stops_the_run(lab, runner):
     lab.course.autograded.mkdir()
     (lab.course.autograded / "s01").write_text("in the way")
-    with pytest.raises(CourseError, match="graded notebook of s01 cannot be written"):
+    with pytest.raises(GraderError, match="graded notebook of s01 cannot be written"):
         graded(lab, runner)
     (lab.course.autograded / "s01").unlink()
     goes_on(lab, runner, 1)
@@ -136,7 +136,7 @@ def test_a_gradebook_that_another_program_holds_is_said_to_be_held(lab, runner, 
     next(stream)
     with sqlite3.connect(lab.course.gradebook) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(CourseError, match=r"database is locked\. Another program holds it: close"):
+        with pytest.raises(GraderError, match=r"database is locked\. Another program holds it: close"):
             list(stream)
         other.rollback()
     other.close()
@@ -168,7 +168,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
         db.exec_driver_sql("CREATE TABLE filler AS SELECT randomblob(100000)")
         return original(db, *arguments)
 
-    with monkeypatch.context() as patched, pytest.raises(CourseError) as error:
+    with monkeypatch.context() as patched, pytest.raises(GraderError) as error:
         patched.setattr("grader.grade.gradebook._page", without_room)
         list(stream)
     assert "full. The disk is full: make room" in str(error.value)

@@ -23,8 +23,9 @@ from test_pool import until
 
 from course_utils.comparison import Expected
 from course_utils.outcome import Outcome, Problem
-from grader.course import Course, CourseError
+from grader.course import Course
 from grader.demo import hand_in, reference_texts, solved
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again
@@ -262,7 +263,7 @@ def test_nothing_is_graded_where_the_solution_itself_fails(tmp_path, monkeypatch
         }
 
     monkeypatch.setattr(Lab, "expected", expected)
-    with pytest.raises(CourseError, match=r"solution of start_here.softmax fails .* still computing"):
+    with pytest.raises(GraderError, match=r"solution of start_here.softmax fails .* still computing"):
         grades(lab, folders)
     with Gradebook.open(lab.course) as gradebook:
         assert not gradebook.markers(lab)

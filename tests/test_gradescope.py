@@ -18,8 +18,8 @@ from nbformat.v4 import new_code_cell
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import CourseError
 from grader.demo import solved
+from grader.errors import GraderError
 from grader.grade.work import Graded, Grading, Record
 from grader.handout import gradescope
 from grader.handout.gradescope import _SETUP, _runner, write_autograder
@@ -183,7 +183,7 @@ def test_without_a_sandbox_that_works_a_user_without_rights_is_taken(labs, tmp_p
 def test_what_is_no_fault_of_the_sandbox_is_told_and_unlocks_nothing(tmp_path):
     lab = Lab.load(new_course(tmp_path), START)
     (lab.release_folder / lab.notebook_name).unlink()
-    with pytest.raises(CourseError, match="does not exist. Run `grader build"):
+    with pytest.raises(GraderError, match="does not exist. Run `grader build"):
         _runner(lab)
 
 
@@ -235,7 +235,7 @@ def test_where_the_grader_itself_fails_there_is_no_score(tmp_path, monkeypatch, 
 
     def alone(*_):
         if answer == "raises":
-            return CourseError("No memory is left.")
+            return GraderError("No memory is left.")
         return record if "record" in answer else Graded(record, "", b"", None, None, None)
 
     monkeypatch.setattr(gradescope, "_runner", lambda lab: KernelFree(tmp_path / "log"))

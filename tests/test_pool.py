@@ -17,7 +17,7 @@ import pytest
 from conftest import ROOT
 from made_up_work import Deeds
 
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.grade import pool
 from grader.grade.pool import Lost, Pool
 
@@ -161,12 +161,12 @@ def test_the_death_of_the_fork_server_stops_nothing(tmp_path):
 
 
 def test_a_worker_that_cannot_start_says_why(tmp_path):
-    with pytest.raises(CourseError, match="RuntimeError: no sandbox here"):
+    with pytest.raises(GraderError, match="RuntimeError: no sandbox here"):
         answers(Deeds(tmp_path, "raises"), [("pid", 1)])
 
 
 def test_workers_that_die_at_their_start_are_given_up(tmp_path):
-    with pytest.raises(CourseError, match="end before they are ready"):
+    with pytest.raises(GraderError, match="end before they are ready"):
         answers(Deeds(tmp_path, "dies"), [("pid", 1)])
 
 

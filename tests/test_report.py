@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import Marker
@@ -235,13 +235,13 @@ def test_what_a_human_graded_counts(graded):
 
 def test_without_grades_there_is_a_clear_message(tmp_path):
     lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
-    with pytest.raises(CourseError, match="grader autograde 00_start_here"):
+    with pytest.raises(GraderError, match="grader autograde 00_start_here"):
         write_report(lab)
 
 
 def test_a_place_that_cannot_be_written_is_said(graded, tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(CourseError, match="--out"):
+    with pytest.raises(GraderError, match="--out"):
         write_report(graded, tmp_path / "taken" / "page.html")
 
 
@@ -329,7 +329,7 @@ def test_a_changed_deadline_counts_without_grading_anew(graded, tmp_path):
 
 def test_a_broken_configuration_is_named(graded):
     with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
-    with pytest.raises(CourseError, match=r"nbgrader_config\.py.*Mend it"):
+    with pytest.raises(GraderError, match=r"nbgrader_config\.py.*Mend it"):
         lateness_of(graded)
 
 

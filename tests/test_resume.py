@@ -22,8 +22,9 @@ from typer.testing import CliRunner
 
 from grader import imports
 from grader.cli import app
-from grader.course import Course, CourseError
+from grader.course import Course
 from grader.demo import hand_in, solved
+from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade import resume
 from grader.grade.resume import Again, fingerprint_of_lab, modules_of
@@ -393,7 +394,7 @@ def test_an_end_between_any_two_steps_leaves_all_or_nothing(lab, runner, monkeyp
 def test_only_one_can_grade_at_a_time(lab, runner):
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5)
     next(stream)
-    with pytest.raises(CourseError, match="Another `grader autograde` is at work"):
+    with pytest.raises(GraderError, match="Another `grader autograde` is at work"):
         graded(lab, runner)
     stream.close()
     assert len(graded(lab, runner)) == SIZE

@@ -22,7 +22,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import course_utils
 from course_utils.check import SEED_VARIABLE
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.run import notebook as run_module
 from grader.run.notebook import (
     CRASHED,
@@ -283,7 +283,7 @@ def test_hidden_folders_stay_so_wherever_they_lie():
     runner = SandboxRunner(hidden=(folder,))
     source = f"import os; result = [os.listdir({str(folder)!r}), os.access({str(folder)!r}, os.W_OK)]"
     # a kernel needs that folder, so its preloaded process does not come up; the folder is the reason
-    with pytest.raises(CourseError, match="json"):
+    with pytest.raises(GraderError, match="json"):
         found(source, runner=runner)
     folder = Path(os.__file__).parent / "turtledemo"
     if not folder.is_dir():
@@ -320,7 +320,7 @@ def test_data_are_copies_that_may_be_changed(release):
 @only_root
 def test_files_that_only_root_may_read_are_named_instead_of_failing_every_submission(release):
     (release / "data.csv").chmod(0o600)
-    with pytest.raises(CourseError, match="data.csv.*chmod"):
+    with pytest.raises(GraderError, match="data.csv.*chmod"):
         run("1", folder=release)
 
 
@@ -634,7 +634,7 @@ def test_one_that_died_while_it_waited_is_replaced_unnoticed():
 
 
 def test_a_machine_on_which_no_kernel_starts_is_not_a_learner_s_fault():
-    with pytest.raises(CourseError, match="No kernel could be started.*memory"):
+    with pytest.raises(GraderError, match="No kernel could be started.*memory"):
         run("1", runner=limited(processes=2))
 
 
@@ -726,7 +726,7 @@ def test_without_room_for_temporary_files_it_says_so(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(CourseError, match="No space left.*TMPDIR"):
+    with pytest.raises(GraderError, match="No space left.*TMPDIR"):
         Preloaded(Setting())
 
 
@@ -774,7 +774,7 @@ def _folders() -> set[Path]:
 def test_a_bubblewrap_that_is_refused_is_quoted_with_what_helps(tmp_path, monkeypatch, message):
     _fake_bubblewrap(tmp_path, monkeypatch, f"echo '{message}' >&2; exit 1")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(CourseError) as caught:
+    with pytest.raises(GraderError) as caught:
         SandboxRunner().run(notebook("1"), SEED)
     text = str(caught.value)
     assert message in text and "sysctl" in text and "--sandbox none" in text
@@ -783,12 +783,12 @@ def test_a_bubblewrap_that_is_refused_is_quoted_with_what_helps(tmp_path, monkey
 
 IN_A_NAMESPACE = """
 from nbformat.v4 import new_code_cell, new_notebook
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.run.notebook import SandboxRunner
 try:
     executed = SandboxRunner().run(new_notebook(cells=[new_code_cell("import os; print(os.getuid())")]), 1)
     print(executed.notebook.cells[0].outputs[0].text)
-except CourseError as error:
+except GraderError as error:
     print(error)
 """
 
@@ -824,7 +824,7 @@ def test_a_machine_without_user_namespaces_is_told_apart():
 
 def test_a_preloaded_process_that_fails_by_itself_is_not_taken_for_bubblewrap(monkeypatch):
     monkeypatch.setattr(container, "INSIDE", Path(json.__file__).parent)  # a folder that is no program
-    with pytest.raises(CourseError) as caught:
+    with pytest.raises(GraderError) as caught:
         SandboxRunner().run(notebook("1"), SEED)
     assert "sysctl" not in str(caught.value) and "__main__" in str(caught.value)
 
@@ -841,7 +841,7 @@ def test_one_that_is_killed_while_it_starts_is_lost_and_leaves_nothing():
 def test_without_bubblewrap_it_says_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     before = _folders()
-    with pytest.raises(CourseError, match="apt-get install bubblewrap.*--sandbox none"):
+    with pytest.raises(GraderError, match="apt-get install bubblewrap.*--sandbox none"):
         SandboxRunner().run(notebook("1"), SEED)
     assert _folders() == before
     assert PlainRunner().run(notebook("print(1)"), SEED).state == GRADED
@@ -874,7 +874,7 @@ def test_a_course_and_its_environment_may_lie_in_tmp(monkeypatch):
 def test_a_module_of_the_lab_s_own_that_cannot_be_imported_stops_grading():
     """Or everybody would silently get 0 points."""
     with pytest.raises(
-        CourseError, match=r"no_such_module, which the lab imports, .*No module named.*make environment"
+        GraderError, match=r"no_such_module, which the lab imports, .*No module named.*make environment"
     ):
         run("1", runner=SandboxRunner(modules=("json", "no_such_module")))
 

@@ -26,7 +26,7 @@ from collecting import (
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive import collect as module
@@ -149,7 +149,7 @@ def test_names_of_an_lms_among_others_are_refused_one_by_one(lab):
 
 
 def test_a_name_that_both_lms_may_have_given_is_not_guessed_at(lab):
-    with pytest.raises(CourseError, match="Canvas may have given and that Moodle may have given"):
+    with pytest.raises(GraderError, match="Canvas may have given and that Moodle may have given"):
         collect(lab, zip_of(lab, {f"mallory_42_90001_x_5_assignsubmission_file_{FILE}": THEIRS}))
 
 

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from course_utils.comparison import Expected
 from grader.course import Course, CourseError, make_private
+from grader.errors import GraderError
 from grader.grade import pool
 from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
@@ -43,12 +44,12 @@ def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False)
         elsewhere: they are run on other machines, and this one need not be able to.
 
     Raises:
-        CourseError: there is no such sandbox, or bubblewrap, which makes it, is missing.
+        GraderError: there is no such sandbox, or bubblewrap, which makes it, is missing.
     """
     if sandbox == "none":
         return PlainRunner()
     if sandbox is not None:
-        raise CourseError(
+        raise GraderError(
             f"There is no sandbox called {sandbox!r}. Leave --sandbox out to grade in the sandbox; only if you "
             "trust the code of every submission, --sandbox none runs it unprotected, as you, on this machine."
         )
@@ -96,14 +97,14 @@ def submissions(lab: Lab, student: str | None = None) -> list[Path]:
     """The folders ``submitted/<student>/<lab>``, by student.
 
     Raises:
-        CourseError: there is none.
+        GraderError: there is none.
     """
     submitted = lab.course.submitted
     names = [student] if student else sorted(folder.name for folder in submitted.glob("*") if folder.is_dir())
     folders = [submitted / name / lab.name for name in names]
     folders = [folder for folder in folders if folder.is_dir()]
     if not folders:
-        raise CourseError(
+        raise GraderError(
             f"There is no submission in {submitted / (student or '<student>') / lab.name}. "
             f"Put {lab.notebook_name} there, or collect submissions with nbgrader."
         )
@@ -136,7 +137,7 @@ def autograde(
         again: which of those that were graded before are graded again.
 
     Raises:
-        CourseError: nothing can be graded or entered (any more). Never for what a submission holds.
+        GraderError: nothing can be graded or entered (any more). Never for what a submission holds.
     """
     if jobs and not cluster:
         pool.prepare(_PRELOADED)  # they are imported while we go on
@@ -155,7 +156,7 @@ def autograde(
         gradebook.enter_lateness(lab)  # of those that are kept as well: the deadline may have changed
 
 
-_Answer = Graded | Record | CourseError | pool.Lost
+_Answer = Graded | Record | GraderError | pool.Lost
 
 
 def _answers(
@@ -220,7 +221,7 @@ def _entered(
     answer: _Answer,
 ) -> Record:
     """Writes down what a worker gave for a submission, and says how it ended."""
-    if isinstance(answer, CourseError):
+    if isinstance(answer, GraderError):
         raise answer
     if isinstance(answer, Record):
         return answer
@@ -229,7 +230,7 @@ def _entered(
         # the notebook first: without its marker in the gradebook it is simply written again
         _write_notebook(lab, graded)
         gradebook.write(lab, graded.record.student, graded.entry, _marker_of(graded, fingerprint))
-    except CourseError:
+    except GraderError:
         raise
     except Exception as error:  # a fault of ours again
         return grading.failed(folder, error)
@@ -277,7 +278,7 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
             else:  # of a submission that was graded before
                 (target / name).unlink(missing_ok=True)
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"The graded notebook of {graded.record.student} cannot be written into {target}: {error.strerror}. "
             f"See that the disk has room and that the folder can be written. {_GO_ON}"
         ) from None
@@ -318,7 +319,7 @@ def _alone(course: Course) -> Iterator[None]:
     """Only one may grade a course at a time. The system gives the lock back when a process ends, however.
 
     Raises:
-        CourseError: somebody else is grading, or nothing can be written there.
+        GraderError: somebody else is grading, or nothing can be written there.
     """
     with contextlib.ExitStack() as stack:
         _lock(course, stack)
@@ -331,12 +332,12 @@ def _lock(course: Course, stack: contextlib.ExitStack) -> None:
         file = stack.enter_context((course.grading / "autograde.lock").open("a"))
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CourseError(
+        raise GraderError(
             f"Another `grader autograde` is at work in {course.grading}. Wait until it has finished, or stop it; "
             "what it has entered by then stays."
         ) from None
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"{course.grading} cannot be written: {error.strerror}. Make the folder writable and see that the "
             f"disk has room. {_GO_ON}"
         ) from None

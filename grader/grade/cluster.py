@@ -29,7 +29,7 @@ import nbformat
 from distributed import Client, Future, KilledWorker, get_worker, wait
 
 from course_utils.expected import FILE_NAME
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.grade.pool import Lost
 from grader.grade.resume import modules_of, version
 from grader.grade.work import Graded, Grading, Prepared, Record
@@ -58,13 +58,13 @@ class Cluster:
     def __enter__(self) -> Cluster:
         """
         Raises:
-            CourseError: there is no scheduler; the message says how to start one.
+            GraderError: there is no scheduler; the message says how to start one.
         """
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said in our own words
         try:
             self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise CourseError(
+            raise GraderError(
                 f"There is no Dask scheduler at {self.address} ({error}). Start one with `dask scheduler`, which "
                 f"shows its address, and workers with `{self._how_to_start_workers()}`."
             ) from None
@@ -91,7 +91,7 @@ class Cluster:
             shared: what is expected; it stays here.
 
         Raises:
-            CourseError: the cluster is of no use (any more); the message says why.
+            GraderError: the cluster is of no use (any more); the message says why.
         """
         fresh = iter(tasks)
         suspects: deque[Prepared] = deque()
@@ -112,7 +112,7 @@ class Cluster:
                     else:
                         yield sent.prepared.folder, self._answer(sent.prepared, outcome, shared)
         except (OSError, CancelledError) as error:
-            raise CourseError(
+            raise GraderError(
                 f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}). What was "
                 "entered before is safe. Start the scheduler and its workers, then run the same command again."
             ) from None
@@ -151,7 +151,7 @@ class Cluster:
         end = time.monotonic() + NO_WORKER_SECONDS
         while not (threads := sum(self._client.nthreads().values())):
             if time.monotonic() > end:
-                raise CourseError(
+                raise GraderError(
                     f"The Dask scheduler at {self.address} has had no worker for {NO_WORKER_SECONDS} seconds. What "
                     f"was entered before is safe. Start workers with `{self._how_to_start_workers()}`, then run "
                     "the same command again."
@@ -189,8 +189,8 @@ class Cluster:
             return outcome
         if isinstance(outcome, ImportError):
             raise self._other_version("A worker", f"none, {outcome}")
-        if isinstance(outcome, CourseError):
-            raise CourseError(f"On a worker of the cluster: {outcome}")
+        if isinstance(outcome, GraderError):
+            raise GraderError(f"On a worker of the cluster: {outcome}")
         try:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -200,13 +200,13 @@ class Cluster:
             notebook = nbformat.from_dict(came["notebook"])
             executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]), came["lost"])
             return self.grading.finish(prepared, executed, expected)
-        except CourseError:
+        except GraderError:
             raise
         except Exception as error:
             return self.grading.failed(prepared.folder, error)
 
-    def _other_version(self, worker: str, theirs: str) -> CourseError:
-        return CourseError(
+    def _other_version(self, worker: str, theirs: str) -> GraderError:
+        return GraderError(
             f"{worker} of the cluster does not have this machine's version of the grader (there: {theirs}; here: "
             f"{version(self._modules)}). Install the same version of this project on all machines, and restart their "
             "workers."

@@ -32,7 +32,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from grader.course import CourseError
+from grader.errors import GraderError
 
 START_SECONDS = 600
 """How long a worker may take until it is ready for its first task."""
@@ -112,7 +112,7 @@ def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
         except (EOFError, OSError) as error:
             ours.close()
             if time.monotonic() > end:
-                raise CourseError(
+                raise GraderError(
                     f"No worker process can be started ({type(error).__name__}: {error}). See that there is memory "
                     "left and that more processes are allowed, or use fewer with --jobs."
                 ) from None
@@ -145,7 +145,7 @@ class Pool:
         try:
             self._folder = Path(tempfile.mkdtemp(prefix="grader-"))
         except OSError as error:
-            raise CourseError(
+            raise GraderError(
                 f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
             ) from None
         try:
@@ -166,7 +166,7 @@ class Pool:
         out, so that any number of tasks needs the same memory.
 
         Raises:
-            CourseError: workers cannot start; the message says why.
+            GraderError: workers cannot start; the message says why.
         """
         data = pickle.dumps(shared)
         fresh = map(_Task, tasks)
@@ -233,7 +233,7 @@ class Pool:
         except (EOFError, OSError):
             message = None
         if isinstance(message, _Failed):
-            raise CourseError(str(message))
+            raise GraderError(str(message))
         if message is None:
             yield from self._bury(worker, again)
         elif not worker.ready:
@@ -261,7 +261,7 @@ class Pool:
         self._workers.remove(worker)
         _end(worker, time.monotonic() + _GRACE_SECONDS)
         if self._failed_starts > 2 * self.processes:
-            raise CourseError(
+            raise GraderError(
                 "The grader's worker processes end before they are ready. What they say is above. See that there "
                 "is memory left, or use fewer of them with --jobs."
             )
@@ -371,7 +371,7 @@ def _serve(connection: Connection, work: Work) -> None:
         os.mkdir(tempfile.gettempdir())
         work.open()
     except Exception as error:
-        reason = str(error) if isinstance(error, CourseError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
         connection.send(_Failed(reason))
         return
     connection.send(_READY)

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
+from grader.errors import GraderError
 from grader.grade.judge import judge
 from grader.grade.points import Entry, entry_of
 from grader.grade.resume import fingerprint_of_submission
@@ -128,8 +129,8 @@ class Grading:
         if close := getattr(self.runner, "close", None):
             close()
 
-    def __call__(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | CourseError:
-        """A submission, graded. A record without a score if the grader itself fails on it; a CourseError if
+    def __call__(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
+        """A submission, graded. A record without a score if the grader itself fails on it; a GraderError if
         it can grade no other one either.
         """
         try:
@@ -138,7 +139,7 @@ class Grading:
                 return self.unread(prepared, expected)
             executed = self.runner.run(prepared.notebook, self.seed, self.lab.release_folder)
             return self.finish(prepared, executed, expected)
-        except CourseError as error:
+        except GraderError as error:
             return error
         except Exception as error:  # a fault of ours: this submission waits, the class goes on
             return self.failed(folder, error)
@@ -164,7 +165,7 @@ class Grading:
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
         return replace(graded, in_doubt=executed.in_doubt)
 
-    def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | CourseError:
+    def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
         """A submission, graded where no other is at the same time. If time ran out, it gets a second chance."""
         graded = self(expected, folder)
         return self(expected, folder) if isinstance(graded, Graded) and graded.in_doubt else graded

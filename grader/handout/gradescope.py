@@ -20,7 +20,8 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 
-from grader.course import Course, CourseError
+from grader.course import Course
+from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading
 from grader.lab import Lab, checked_exercise, nbgrader_of
@@ -62,7 +63,7 @@ def write_autograder(lab: Lab, out: Path) -> int:
     """Writes the zip for a lab, and returns how many files are in it. It contains the solution: for Gradescope only.
 
     Raises:
-        CourseError: the lab has not been built, or the zip cannot be written.
+        GraderError: the lab has not been built, or the zip cannot be written.
     """
     seed = class_seed(lab)
     lab.release()
@@ -94,7 +95,7 @@ def write_autograder(lab: Lab, out: Path) -> int:
                 for path in files:
                     archive.write(path, path.relative_to(folder))
         except OSError as error:
-            raise CourseError(
+            raise GraderError(
                 f"{out} cannot be written: {error.strerror}. Choose another file with --out."
             ) from None
     return len(files)
@@ -104,7 +105,7 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
     """Grades what is in a folder. Returns Gradescope's ``results.json``: a test for each exercise with its report in HTML.
 
     Raises:
-        CourseError: the grader itself failed, which says nothing about the submission.
+        GraderError: the grader itself failed, which says nothing about the submission.
     """
     seed = class_seed(lab)
     grading = Grading(lab.course, lab.name, seed, _runner(lab))
@@ -112,12 +113,12 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
         graded = grading.alone(grading.expected(), submission)
     finally:
         grading.close()
-    if isinstance(graded, CourseError):
+    if isinstance(graded, GraderError):
         raise graded
     if not isinstance(graded, Graded):
-        raise CourseError(" ".join(graded.notes))
+        raise GraderError(" ".join(graded.notes))
     if not graded.handed_in:  # it was lost and must be graded again
-        raise CourseError(" ".join(graded.record.notes))
+        raise GraderError(" ".join(graded.record.notes))
     notebook = nbformat.reads(graded.notebook.decode(), as_version=4)
     tests = [
         {
@@ -140,7 +141,7 @@ def _runner(lab: Lab) -> Runner:
     """The sandbox or, if the container permits none, a user without rights.
 
     Raises:
-        CourseError: something else is wrong that would be just as wrong without the sandbox.
+        GraderError: something else is wrong that would be just as wrong without the sandbox.
     """
     try:
         runner = choose_runner(lab)
@@ -161,7 +162,7 @@ def main(name: str, submission: Path, results: Path) -> None:
         folder.chmod(0o700)
     try:
         told = grade(Lab.load(course, name), submission)
-    except CourseError as error:
+    except GraderError as error:
         sys.exit(f"The autograder itself could not run, so there is no score. Run it again later. {error}")
     results.write_text(json.dumps(told), "utf-8")
 

@@ -37,7 +37,7 @@ class RunAndJudge(NbGraderPreprocessor):
         """Grades what was handed in; ``nb`` is nbgrader's reading of it, and not needed.
 
         Raises:
-            CourseError: the sandbox cannot be set up, or the lab is not built; the message says what to do.
+            GraderError: the sandbox cannot be set up, or the lab is not built; the message says what to do.
             RuntimeError: the grader itself failed.
         """
         course = Course(Path(self.config.CourseDirectory.root))

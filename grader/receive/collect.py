@@ -50,7 +50,8 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import Exchange, ExchangeCollect
 from traitlets.config import Application
 
-from grader.course import Course, CourseError, make_private
+from grader.course import Course, make_private
+from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive.intake import (
@@ -113,12 +114,12 @@ def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) 
     Returns: a row for each student, by id, then files that belong to nobody.
 
     Raises:
-        CourseError: the source cannot be used at all, or there is nothing in it.
+        GraderError: the source cannot be used at all, or there is nothing in it.
     """
     with _opened(lab, source, shared_account) as offers:
         rows = list(_collect(lab, offers))
     if not rows:
-        raise CourseError(
+        raise GraderError(
             f"{source or 'The exchange'} has no submission of {lab.name}. In a folder or zip, name files "
             f"<student>/{lab.notebook_name} or <student>_{lab.notebook_name}, or leave the names that Canvas or "
             "Moodle gave."
@@ -162,19 +163,19 @@ def _opened(lab: Lab, source: Path | None, shared_account: bool) -> Iterator[lis
         with _in_zip(lab, source) as offers:
             yield offers
     else:
-        raise CourseError(f"{source} does not exist, or is neither a folder nor a zip file.")
+        raise GraderError(f"{source} does not exist, or is neither a folder nor a zip file.")
 
 
 def _in_folder(root: Path) -> list[_Offer]:
     """
     Raises:
-        CourseError: it cannot be read, or holds more than a class can have handed in.
+        GraderError: it cannot be read, or holds more than a class can have handed in.
     """
     try:
         with opened_folder(root) as folder:
             return _listed(root, folder)
     except OSError as error:
-        raise CourseError(f"{root} cannot be read: {error.strerror}.") from None
+        raise GraderError(f"{root} cannot be read: {error.strerror}.") from None
 
 
 def _listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None = None) -> list[_Offer]:
@@ -188,14 +189,14 @@ def _listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | Non
 
     Raises:
         OSError: it cannot be read.
-        CourseError: it holds more than a class can have handed in.
+        GraderError: it holds more than a class can have handed in.
     """
     offers = []
     for parts, found in _walk(folder, ()):
         offers.append(_Offer((*top, *parts), _reading(root, (*top, *parts), found, owner)))
         if len(offers) > MAX_ENTRIES:
             where = root.joinpath(*top)
-            raise CourseError(f"{where} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
+            raise GraderError(f"{where} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
     return [offer for offer in offers if not _is_slip(offer.parts[len(top) :])]
 
 
@@ -260,17 +261,17 @@ class _Archive(io.BufferedReader):
 def _in_zip(lab: Lab, path: Path) -> Iterator[list[_Offer]]:
     """
     Raises:
-        CourseError: it is not a zip, not a whole one, or its list of members cannot be read.
+        GraderError: it is not a zip, not a whole one, or its list of members cannot be read.
     """
     try:
         raw = _Archive(io.FileIO(path))
     except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}.") from None
+        raise GraderError(f"{path} cannot be read: {error.strerror}.") from None
     with raw:
         try:
             archive = zipfile.ZipFile(raw)
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-            raise CourseError(
+            raise GraderError(
                 f"{path} cannot be read as a zip archive ({printable(str(error))}). Download it again. Archives of "
                 "other kinds are not unpacked: unpack it yourself and collect the folder."
             ) from None
@@ -372,7 +373,7 @@ def _without_wrapper(lab: Lab, offers: list[_Offer], stem: str) -> list[_Offer]:
     """The same without the folder that packing a folder puts around everything.
 
     Raises:
-        CourseError: it may be that, or one student's folder with names of an LMS's in it.
+        GraderError: it may be that, or one student's folder with names of an LMS's in it.
     """
     tops = {offer.parts[0] if len(offer.parts) > 1 else "" for offer in offers}
     if len(tops) != 1 or tops == {""}:
@@ -382,7 +383,7 @@ def _without_wrapper(lab: Lab, offers: list[_Offer], stem: str) -> list[_Offer]:
     if top in (stem, lab.name):
         return inside
     if _layout(inside) is not _PLAIN:
-        raise CourseError(
+        raise GraderError(
             f"Everything lies in one folder, {printable(top)!r}, with names in it as an LMS gives them. If that folder is "
             f"what the LMS packed, collect it itself: unpack the zip if it is one, and grader collect {lab.name} "
             f"<path of that folder>. If it is one student's, name the notebook in it {lab.notebook_name}."
@@ -450,7 +451,7 @@ def _user(number: int) -> str:
 def _in_exchange(lab: Lab, shared_account: bool) -> list[_Offer]:
     """
     Raises:
-        CourseError: the exchange is not set up.
+        GraderError: the exchange is not set up.
     """
     app = _nbgrader_app(lab.course)
     with Gradebook.open(
@@ -467,7 +468,7 @@ def _in_exchange(lab: Lab, shared_account: bool) -> list[_Offer]:
     try:
         inbound.start()
     except ExchangeError as error:
-        raise CourseError(
+        raise GraderError(
             f"nbgrader's exchange cannot be used: {error}. Set c.Exchange.root in {lab.course.root / 'nbgrader_config.py'} "
             "to a folder that everybody can write to, and release the lab there with nbgrader; or give the folder "
             f"or the zip of an LMS: grader collect {lab.name} SOURCE."
@@ -487,7 +488,7 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
     owner = None if shared_account else record["owner"]
     found, why = [], "In the exchange it is no folder with files."
     with (
-        suppress(OSError, CourseError),
+        suppress(OSError, GraderError),
         opened_folder(inbound) as outer,
         opened_folder(name, outer) as folder,
     ):
@@ -609,14 +610,14 @@ def _layout(offers: Sequence[_Offer]) -> str:
     """Who packed an archive: ``_PLAIN``, unless every name at its top level that may be work is as an LMS gives it.
 
     Raises:
-        CourseError: both LMSs may have given all these names.
+        GraderError: both LMSs may have given all these names.
     """
     tops = {offer.parts[0]: len(offer.parts) > 1 for offer in offers if not _leads_out(offer.parts[0])}
     telling = [top for top, is_folder in tops.items() if is_folder or _NOTEBOOK.fullmatch(top)] or list(tops)
     found = [_lms_of(top, tops[top]) for top in telling]
     fitting = set.intersection(*found) if found else set()
     if len(fitting) > 1:
-        raise CourseError(
+        raise GraderError(
             f"{printable(telling[0], 150)!r} is a name that Canvas may have given and that Moodle may have given, and no other "
             "name there says which of them it was. Rename it to <student>.ipynb, and collect the folder that it is in."
         )
@@ -1007,7 +1008,7 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
     """Writes a submission, and says whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``.
 
     Raises:
-        CourseError: it cannot be written.
+        GraderError: it cannot be written.
     """
     folder, earlier = _folders(lab, student)
     target = folder / lab.notebook_name
@@ -1028,7 +1029,7 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
         _write_receipt(folder, receipt)
         (folder / REASON_FILE).unlink(missing_ok=True)
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"{target} cannot be written: {error.strerror}. See that the disk has room."
         ) from None
     return REPLACED if there else NEW
@@ -1038,7 +1039,7 @@ def _keep_number(lab: Lab, file: _File) -> None:
     """Keeps Moodle's number of a student in this lab, for the way back, also when later versions come another way.
 
     Raises:
-        CourseError: it cannot be written.
+        GraderError: it cannot be written.
     """
     folder, _ = _folders(lab, file.student)
     if not file.moodle_number or not folder.is_dir():
@@ -1047,7 +1048,7 @@ def _keep_number(lab: Lab, file: _File) -> None:
         try:
             _scratch(folder, MOODLE_NUMBER, file.moodle_number.encode()).replace(folder / MOODLE_NUMBER)
         except OSError as error:
-            raise CourseError(f"{folder} cannot be written to: {error.strerror}.") from None
+            raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
 
 
 def _write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
@@ -1093,7 +1094,7 @@ def _leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes]
         receipt: None: it is not sure that there is such a student.
 
     Raises:
-        CourseError: it cannot be written.
+        GraderError: it cannot be written.
     """
     folder, _ = _folders(lab, student)
     present, _ = find_notebook(folder, lab.notebook_name)
@@ -1105,5 +1106,5 @@ def _leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes]
             _scratch(folder, REASON_FILE, why.encode("utf-8", "replace")).replace(folder / REASON_FILE)
             _write_receipt(folder, receipt)
         except OSError as error:
-            raise CourseError(f"{folder} cannot be written to: {error.strerror}.") from None
+            raise GraderError(f"{folder} cannot be written to: {error.strerror}.") from None
     return why

@@ -16,7 +16,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from course_utils.bypass import uses_of
-from grader.course import Course, CourseError
+from grader.course import Course
+from grader.errors import GraderError
 from grader.grade.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
 from grader.receive.collect import exchange_of
@@ -95,10 +96,10 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
         lab_name: the lab that it is handed in for. None: the one that it looks like.
 
     Raises:
-        CourseError: there is no such file or lab, or the lab has not been built.
+        GraderError: there is no such file or lab, or the lab has not been built.
     """
     if not file.exists() and not file.is_symlink():
-        raise CourseError(f"There is no file {file}.")
+        raise GraderError(f"There is no file {file}.")
     asked = Lab.load(course, lab_name) if lab_name else None
     # one's own folder may well lie behind a link; the file itself is judged as in grading
     read = read_submission(file.parent.resolve() / file.name)
@@ -264,7 +265,7 @@ def openings(course: Course) -> tuple[list[Opening], Path | None]:
     Returns: what is open, and the folder at or above the project's root, if there is one, that keeps others out.
 
     Raises:
-        CourseError: nbgrader's configuration cannot be used.
+        GraderError: nbgrader's configuration cannot be used.
     """
     found = []
     for path in (course.solutions, course.grading, course.build, course.root / ".git", course.root / ".demo"):

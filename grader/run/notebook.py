@@ -190,7 +190,7 @@ class SandboxRunner(_Limited):
     def warm_up(self, folder: Path | None = None) -> None:
         """
         Raises:
-            CourseError: the sandbox cannot be set up on this machine.
+            GraderError: the sandbox cannot be set up on this machine.
         """
         with contextlib.suppress(SandboxLost):  # the first run starts another
             give_back(borrow(self._setting(folder)))
@@ -198,7 +198,7 @@ class SandboxRunner(_Limited):
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
         Raises:
-            CourseError: the sandbox cannot be set up on this machine, or no kernel starts in it.
+            GraderError: the sandbox cannot be set up on this machine, or no kernel starts in it.
         """
         for setting in (self._setting(folder), Setting((), folder, self.hidden)):
             fresh = not setting.modules

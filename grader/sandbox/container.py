@@ -17,7 +17,7 @@ from typing import IO
 
 import course_utils
 from course_utils.expected import FILE_NAME
-from grader.course import CourseError
+from grader.errors import GraderError
 
 INSIDE = Path(__file__).parent / "inside"
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -48,8 +48,8 @@ _WHAT_NOW = (
 )
 
 
-class NoSandbox(CourseError):
-    """This machine does not permit a sandbox. Any other CourseError has a reason that more rights would not mend."""
+class NoSandbox(GraderError):
+    """This machine does not permit a sandbox. Any other GraderError has a reason that more rights would not mend."""
 
 
 def bubblewrap() -> str:
@@ -72,7 +72,7 @@ def bubblewrap() -> str:
     )
 
 
-def failed(reason: str, status: int | None) -> CourseError:
+def failed(reason: str, status: int | None) -> GraderError:
     """The error for a preloaded process that did not come up.
 
     Args:
@@ -85,20 +85,20 @@ def failed(reason: str, status: int | None) -> CourseError:
     why = "did not get ready in time" if status is None else f"ended with status {status}"
     why += ". See that the environment is as in requirements.txt, and that it can import what the lab does"
     says = f" What it wrote last:\n{reason}" if reason else ""
-    return CourseError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
+    return GraderError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
 
 
-def incomplete(module: str, why: str) -> CourseError:
+def incomplete(module: str, why: str) -> GraderError:
     """The error for a module of the lab's own that cannot be imported: nobody's work could be right without."""
-    return CourseError(
+    return GraderError(
         f"In the sandbox, {module}, which the lab imports, cannot be imported ({why}). See that the environment is as "
         "in requirements.txt (make environment) and belongs to this copy of the course."
     )
 
 
-def unreadable(file: str) -> CourseError:
+def unreadable(file: str) -> GraderError:
     """The error for a file that learners' processes would need."""
-    return CourseError(
+    return GraderError(
         f"If root grades, learners' code runs as a user who owns nothing, and who may not read {file}. Let "
         "everybody read the environment and the course's notebooks: chmod -R a+rX on their folders. Or grade as "
         "another user than root."
@@ -133,7 +133,7 @@ def start(
         complaints: where whatever goes wrong at the start is written to.
 
     Raises:
-        CourseError: the sandbox cannot be set up on this machine.
+        GraderError: the sandbox cannot be set up on this machine.
     """
     command = [bubblewrap(), "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
     command += ["--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox"]

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from grader.course import CourseError
+from grader.errors import GraderError
 from grader.sandbox import container
 
 _PACKET = 2**16
@@ -75,7 +75,7 @@ class Preloaded:
     """One preloaded process in its container. It runs one kernel at a time.
 
     Raises:
-        CourseError: the sandbox cannot be set up on this machine.
+        GraderError: the sandbox cannot be set up on this machine.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -108,7 +108,7 @@ class Preloaded:
         """Waits until everything is imported.
 
         Raises:
-            CourseError: the sandbox cannot be set up on this machine.
+            GraderError: the sandbox cannot be set up on this machine.
             NoKernel: it was killed meanwhile.
         """
         if not self._ready:
@@ -124,7 +124,7 @@ class Preloaded:
                 raise container.unreadable(file.replace("/lab", str(self.setting.folder), 1))
             self._ready = True
 
-    def _failed(self) -> CourseError | NoKernel:
+    def _failed(self) -> GraderError | NoKernel:
         """What to say of a process that did not come up; it is done away with."""
         try:
             status = self._process.wait(_END_SECONDS)
@@ -161,7 +161,7 @@ class Preloaded:
 
         Raises:
             SandboxLost: there is none.
-            CourseError: the sandbox cannot be set up on this machine.
+            GraderError: the sandbox cannot be set up on this machine.
         """
         self.wait_until_ready()
         inside = f"/run/sockets/{Path(connection['ip']).relative_to(self.sockets)}"
@@ -264,7 +264,7 @@ def _room() -> tuple[Path, IO[bytes]]:
     """A folder for sockets, which is elsewhere than other temporary files if those have long paths; and a file.
 
     Raises:
-        CourseError: the disk is full, say.
+        GraderError: the disk is full, say.
     """
     error: OSError | None = None
     for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
@@ -275,7 +275,7 @@ def _room() -> tuple[Path, IO[bytes]]:
             return Path(tempfile.mkdtemp(prefix="tl-", dir=parent)), complaints
         except OSError as reason:
             error = reason
-    raise CourseError(
+    raise GraderError(
         f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
     )
 
@@ -289,7 +289,7 @@ def borrow(setting: Setting) -> Preloaded:
     """A preloaded process that runs no kernel: one that was given back, or a new one.
 
     Raises:
-        CourseError: the sandbox cannot be set up on this machine.
+        GraderError: the sandbox cannot be set up on this machine.
     """
     waiting = _idle.get(setting, [])
     while waiting:

@@ -74,7 +74,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         """
         Raises:
             SandboxLost: there is no kernel.
-            CourseError: the sandbox cannot be set up on this machine.
+            GraderError: the sandbox cannot be set up on this machine.
         """
         connection = self.parent.get_connection_info()
         given = kwargs.get("env") or {}

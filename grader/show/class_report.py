@@ -17,7 +17,8 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
-from grader.course import CourseError, make_private
+from grader.course import make_private
+from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.work import INCOMPLETE
 from grader.lab import Lab, checked_exercise, nbgrader_of
@@ -94,12 +95,12 @@ def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
     """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file next to it. Returns both paths.
 
     Raises:
-        CourseError: nothing in the lab has been graded, or a file cannot be written.
+        GraderError: nothing in the lab has been graded, or a file cannot be written.
     """
     with Gradebook.open(lab.course) as gradebook:
         results, students, deadline = gradebook.results(lab), gradebook.students(), gradebook.deadline(lab)
     if not results:
-        raise CourseError(f"Nothing in {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
+        raise GraderError(f"Nothing in {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
     found = analyse(lab, results, students, deadline)
     page = page or lab.course.grading / "reports" / f"{lab.name}.html"
     table = page.with_suffix(".csv")
@@ -108,7 +109,7 @@ def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
         page.write_text(as_html(lab, found), "utf-8")
         write_csv(table, as_rows(lab, found))
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"{page} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
     return page, table

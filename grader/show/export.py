@@ -17,7 +17,8 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from grader.course import Course, CourseError
+from grader.course import Course
+from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
 from grader.receive.intake import Unreadable, file_bytes
@@ -35,19 +36,19 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
         form: ``csv`` (nbgrader's own, all labs), ``canvas``, or ``moodle`` (one lab).
 
     Raises:
-        CourseError: there is no such format, nothing to write, two students have the same LMS number, or the file
+        GraderError: there is no such format, nothing to write, two students have the same LMS number, or the file
             cannot be written.
     """
     chosen = [Lab.load(course, name) for name in labs]
     if form not in ("csv", "canvas", "moodle"):
-        raise CourseError(f"There is no format {form!r}. Formats: canvas, moodle, csv.")
+        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv.")
     if form == "moodle" and len(chosen) != 1:
-        raise CourseError(
+        raise GraderError(
             "A Moodle worksheet covers one assignment: name one lab, as in "
             "`grader export 02_self_attention --format moodle`."
         )
     if form == "csv" and chosen:
-        raise CourseError(
+        raise GraderError(
             "nbgrader's CSV file holds all labs: leave out the lab, or choose another --format."
         )
     try:
@@ -60,12 +61,12 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
             results = {name: found for name, found in results.items() if found or chosen}
             students = gradebook.students()
         if not any(results.values()):
-            raise CourseError("Nothing has been graded yet. Run `grader autograde LAB` first.")
+            raise GraderError("Nothing has been graded yet. Run `grader autograde LAB` first.")
         if form == "canvas":
             return _canvas(course, results, students, file)
         return _moodle(chosen[0], results[chosen[0].name], file)
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
 
@@ -103,7 +104,7 @@ def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
         else:
             without.append(result.student)
     if not rows:
-        raise CourseError(
+        raise GraderError(
             "No student's Moodle number is known, because their work did not come in a zip from Moodle. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."
         )
     write_csv(file, [header, *rows])
@@ -115,7 +116,7 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
     student's number is known. Returns how many pages there are.
 
     Raises:
-        CourseError: two students have the same Moodle number, or the file cannot be written.
+        GraderError: two students have the same Moodle number, or the file cannot be written.
     """
     pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
     numbers = moodle_numbers(lab, (page.parts[-3] for page in pages))
@@ -128,7 +129,7 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
                 folder = f"{name}_{numbers[student]}_assignfeedback_file" if numbers[student] else student
                 archive.write(page, f"{folder}/{page.name}")
     except OSError as error:
-        raise CourseError(
+        raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --zip."
         ) from None
     return len(pages)
@@ -140,12 +141,12 @@ def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
         numbers: student -> the LMS's number; empty if there is none.
 
     Raises:
-        CourseError: two students have the same, so that one would get the other's grade.
+        GraderError: two students have the same, so that one would get the other's grade.
     """
     owner: dict[str, str] = {}
     for student, number in numbers.items():
         if number and owner.setdefault(number, student) != student:
-            raise CourseError(
+            raise GraderError(
                 f"{owner[number]!r} and {student!r} have the same {lms} number, {number}, so it is not clear whose grade "
                 f"is whose, and nothing was written. If they are the same person, or one of them does not exist, look at "
                 "what both handed in, and remove the wrong one: move its folder out of grading/submitted, then run "

@@ -21,7 +21,8 @@ from nbgrader.utils import capture_log
 
 from course_utils.comparison import Verdict
 from course_utils.report import Report
-from grader.course import CourseError, make_private
+from grader.course import make_private
+from grader.errors import GraderError
 from grader.grade.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.show.feedback_page import FACTS
@@ -174,11 +175,11 @@ def generate_feedback(lab: Lab) -> int:
     """nbgrader's HTML feedback for every graded submission of a lab. Returns how many there are.
 
     Raises:
-        CourseError: nothing has been graded, or nbgrader fails; the message says why.
+        GraderError: nothing has been graded, or nbgrader fails; the message says why.
     """
     graded = list(lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}"))
     if not graded:
-        raise CourseError(f"{lab.name} has no graded submissions. Run `grader autograde {lab.name}` first.")
+        raise GraderError(f"{lab.name} has no graded submissions. Run `grader autograde {lab.name}` first.")
     make_private(lab.course.feedback)
     config = lab.course.nbgrader_config()
     config.CourseDirectory.assignment_id = lab.name
@@ -187,7 +188,7 @@ def generate_feedback(lab: Lab) -> int:
     if not result["success"]:
         log = lab.course.grading / "feedback.log"
         log.write_text(result.get("log") or result["error"], "utf-8")
-        raise CourseError(
+        raise GraderError(
             f"nbgrader could not make all the feedback for {lab.name}. {log} says what went wrong."
         )
     return len(graded)
