@@ -29,7 +29,7 @@ from grader.lab import Lab
 from grader.receive.collect import Collected
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine, openings
-from grader.receive.intake import time_of
+from grader.receive.files import time_of
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
 from grader.show.export import write_feedback_zip

@@ -22,7 +22,7 @@ from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.lab import Lab, is_solution, nbgrader_of
-from grader.receive.intake import TIMESTAMP
+from grader.receive.files import TIMESTAMP
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.show.export import export
 from grader.show.feedback import generate_feedback

@@ -14,7 +14,7 @@ from classroom import ROOT, with_gradebook
 from grader.course import Course
 from grader.lab import Lab
 from grader.receive.collect import REFUSED, Collected
-from grader.receive.intake import SECRET, find_notebook
+from grader.receive.files import SECRET, find_notebook
 
 LAB, OTHER = "02_self_attention", "00_start_here"
 FILE = "self_attention.ipynb"

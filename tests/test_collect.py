@@ -33,10 +33,11 @@ from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
 from grader.lab import Lab
-from grader.receive import collect as module
-from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect, student_id
-from grader.receive.intake import REASON_FILE, SECRET, find_notebook, read_submission
-from grader.show.export import MOODLE_NUMBER
+from grader.receive import exchange, sources
+from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
+from grader.receive.files import REASON_FILE, SECRET, find_notebook
+from grader.receive.read import read_submission
+from grader.receive.students import MOODLE_NUMBER, student_id
 
 
 @pytest.fixture
@@ -372,8 +373,8 @@ def test_what_cannot_be_taken_is_said_and_graded_as_unreadable(lab, member, data
 
 
 def test_a_member_beyond_the_size_of_a_notebook_is_refused_whatever_it_declares(lab, monkeypatch):
-    monkeypatch.setattr(module, "MAX_BYTES", 1000)
-    monkeypatch.setattr(module, "MAX_UNPACKED", 200_000)  # so it is not unpacked to its end
+    monkeypatch.setattr(sources, "MAX_BYTES", 1000)
+    monkeypatch.setattr(sources, "MAX_UNPACKED", 200_000)  # so it is not unpacked to its end
     source = zip_of(lab, {f"e_1_2_{FILE}": os.urandom(1_000_000), **GOOD})
     rows = collect(lab, source)
     assert "larger than" in why(rows, "e_1") and outcomes(rows)["good_9"] == NEW
@@ -388,7 +389,7 @@ def test_a_member_beyond_the_size_of_a_notebook_is_refused_whatever_it_declares(
 
 
 def test_an_archive_unpacks_to_no_more_than_the_limit(lab, monkeypatch):
-    monkeypatch.setattr(module, "MAX_UNPACKED", 3000)
+    monkeypatch.setattr(sources, "MAX_UNPACKED", 3000)
     files = {f"s_{n}_1_{FILE}": os.urandom(1000) for n in range(5)}
     assert sorted(outcomes(collect(lab, zip_of(lab, files))).values()) == [NEW] * 3 + [REFUSED] * 2
 
@@ -527,7 +528,7 @@ def test_what_is_no_whole_zip_is_said_so(lab, kind):
 
 
 def test_a_list_of_members_beyond_the_limit_is_not_read(lab, monkeypatch):
-    monkeypatch.setattr(module, "MAX_DIRECTORY", 10_000)
+    monkeypatch.setattr(sources, "MAX_DIRECTORY", 10_000)
     with pytest.raises(GraderError, match="list of files is too long"):
         collect(lab, zip_of(lab, {f"s_{n}_1_{FILE}": b"" for n in range(200)}))
 
@@ -569,7 +570,8 @@ def inbound(course, tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def i_am_anna(monkeypatch):
-    monkeypatch.setattr(module, "_user", {os.getuid(): "anna"}.__getitem__)
+    for place in (exchange, sources):
+        monkeypatch.setattr(place, "user_name", {os.getuid(): "anna"}.__getitem__)
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from grader.receive.doctor import (
     likely_lab,
     syntax_fault,
 )
-from grader.receive.intake import PlainCell, read_submission
+from grader.receive.read import PlainCell, read_submission
 
 START, LAB = "00_start_here", "02_self_attention"
 

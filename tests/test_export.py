@@ -30,8 +30,9 @@ from grader.grade.gradebook import Gradebook
 from grader.handout.bundle import write_bundle
 from grader.lab import Lab
 from grader.receive.collect import NEW, collect
+from grader.receive.students import MOODLE_NUMBER, number_in_id
 from grader.show.class_report import write_report
-from grader.show.export import MOODLE_NUMBER, export, inert, number_in_id, write_feedback_zip
+from grader.show.export import export, inert, write_feedback_zip
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from nbformat import NotebookNode
 
 from grader.demo import solved
 from grader.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise
-from grader.receive.intake import Rebuilt, read_submission, rebuild
+from grader.receive.read import read_submission
+from grader.receive.rebuild import Rebuilt, rebuild
 
 ODD_VALUES: list[Any] = [
     None,

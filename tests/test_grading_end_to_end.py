@@ -40,7 +40,7 @@ from grader.demo import (
 )
 from grader.grade import autograde as grading
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.receive.intake import SECRET
+from grader.receive.files import SECRET
 from grader.run.notebook import Executed, PlainRunner
 from grader.show.feedback import RESULT_CELL, generate_feedback
 

@@ -16,17 +16,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_metadata
 
 from grader.lab import ADDED_TAG, SKIP_TAG
-from grader.receive.intake import (
-    MAX_CELLS,
-    MAX_PARSED,
-    REASON_FILE,
-    Rebuilt,
-    find_notebook,
-    names_defined,
-    printable,
-    read_submission,
-    rebuild,
-)
+from grader.receive.files import REASON_FILE, find_notebook, printable
+from grader.receive.read import MAX_CELLS, read_submission
+from grader.receive.rebuild import MAX_PARSED, Rebuilt, names_defined, rebuild
 
 
 def bytes_of(notebook: NotebookNode) -> bytes:
@@ -93,7 +85,7 @@ def test_what_is_no_notebook_is_unreadable_with_the_reason(data, words):
 
 
 def test_a_file_beyond_the_size_limit_is_unreadable(monkeypatch, tmp_path):
-    monkeypatch.setattr("grader.receive.intake.MAX_BYTES", 1000)
+    monkeypatch.setattr("grader.receive.read.MAX_BYTES", 1000)
     path = tmp_path / "big.ipynb"
     path.write_bytes(b" " * 2000)
     assert "larger than" in read_submission(path).problem
@@ -502,7 +494,7 @@ def test_code_that_breaks_parsers_is_searched_in_bounded_memory(size):
     program = f"""
 from resource import RLIMIT_AS, RUSAGE_SELF, getrusage, setrlimit
 
-from grader.receive.intake import names_defined
+from grader.receive.rebuild import names_defined
 
 pages = int(open("/proc/self/statm").read().split()[0])
 setrlimit(RLIMIT_AS, (pages * 4096 + 2 * 2**30,) * 2)
@@ -526,7 +518,7 @@ def test_a_submission_of_very_many_long_cells_is_parsed_only_in_part(monkeypatch
     cells = [new_code_cell(f"x = {number}\n" + "y = 1\n" * 3000) for number in range(200)]
     read = read_submission(bytes_of(nbformat.v4.new_notebook(cells=cells)))
     with monkeypatch.context() as patched:
-        patched.setattr("grader.receive.intake.ast.parse", counted)
+        patched.setattr("grader.receive.rebuild.ast.parse", counted)
         rebuild(release(), read.cells)
     assert 0 < sum(parsed) < 500_000
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_lab import SOLUTIONS, code, release, solved
 
-from grader.receive.intake import read_submission, rebuild
+from grader.receive.read import read_submission
+from grader.receive.rebuild import rebuild
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

@@ -30,7 +30,7 @@ from grader.grade import resume
 from grader.grade.resume import Again, fingerprint_of_lab, modules_of
 from grader.grade.work import Record
 from grader.lab import Lab
-from grader.receive.intake import SECRET
+from grader.receive.files import SECRET
 from grader.run.notebook import SandboxRunner
 
 SIZE = 4

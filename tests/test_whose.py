@@ -30,10 +30,11 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive import collect as module
-from grader.receive import intake
+from grader.receive import exchange, files, sources
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
-from grader.receive.intake import SECRET, read_submission
-from grader.show.export import moodle_numbers
+from grader.receive.files import SECRET
+from grader.receive.read import read_submission
+from grader.receive.students import moodle_numbers
 
 HERS, THEIRS = notebook("hers"), notebook("theirs")
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="gives files to other users")
@@ -292,7 +293,7 @@ def test_a_folder_of_a_submission_that_becomes_a_link_while_it_is_opened_is_not_
             swapped_for_a_link(tmp_path / "submitted" / level, tmp_path / "elsewhere" / level)
         return real(path, *args, **more)
 
-    monkeypatch.setattr(intake.os, "open", open_after_a_swap)
+    monkeypatch.setattr(files.os, "open", open_after_a_swap)
     found = read_submission(submission)
     assert "symbolic link" in found.problem and not found.cells
 
@@ -306,7 +307,8 @@ def name_of(number: int) -> str:
 
 @pytest.fixture
 def users(monkeypatch):
-    monkeypatch.setattr(module, "_user", name_of)
+    for place in (exchange, sources):
+        monkeypatch.setattr(place, "user_name", name_of)
 
 
 def given(folder: Path, number: int) -> Path:
@@ -364,19 +366,19 @@ def test_a_file_in_a_submission_that_belongs_to_another_is_not_taken(lab, inboun
 @pytest.mark.usefixtures("users")
 def test_a_submission_that_is_swapped_for_another_s_after_the_choice_is_refused(lab, inbound, monkeypatch):
     folder = given(submit(inbound, "anna", "2030-01-01 10:00:00 UTC", "hers"), 1)
-    choose = module._Inbound.copy_files
+    choose = exchange._Inbound.copy_files
 
     def then_swap(self):
         shutil.rmtree(folder)
         given(submit(inbound, "anna", "2030-01-01 10:00:00 UTC", "theirs"), 2)
         return choose(self)
 
-    monkeypatch.setattr(module._Inbound, "copy_files", then_swap)
+    monkeypatch.setattr(exchange._Inbound, "copy_files", then_swap)
     assert "replaced" in why(collect(lab), "anna") and taken(lab) == {}
 
 
 def test_an_owner_without_a_name_is_said_by_number():
-    assert module._user(3_999_999_999) == "user number 3999999999"
+    assert sources.user_name(3_999_999_999) == "user number 3999999999"
 
 
 def test_the_option_for_shared_accounts_is_about_the_exchange(lab, monkeypatch):

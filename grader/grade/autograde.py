@@ -27,7 +27,7 @@ from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
-from grader.receive.intake import SECRET, TIMESTAMP
+from grader.receive.files import SECRET, TIMESTAMP
 from grader.run.notebook import PlainRunner, Runner, SandboxRunner
 from grader.sandbox.container import bubblewrap
 

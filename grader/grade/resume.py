@@ -21,7 +21,7 @@ from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
 from grader.lab import SETTINGS, Lab, runs_in_grading
-from grader.receive.intake import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
+from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.run.notebook import Runner
 
 _FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab that no grade depends on

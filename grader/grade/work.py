@@ -21,7 +21,9 @@ from grader.grade.judge import judge
 from grader.grade.points import Entry, entry_of
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
-from grader.receive.intake import SECRET, TIMESTAMP, find_notebook, read_submission, rebuild, time_of
+from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
+from grader.receive.read import read_submission
+from grader.receive.rebuild import rebuild
 from grader.run.notebook import CRASHED, GRADED, Executed, Runner
 from grader.show.feedback import with_results
 
@@ -58,7 +60,7 @@ class Graded:
         handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
         notebook: the graded notebook's file.
         in_doubt: time ran out in it, so it should be run once more, alone, before it is entered.
-        timestamp, secret: texts of the files of :data:`grader.receive.intake.TIMESTAMP` and ``SECRET``; None where there is none.
+        timestamp, secret: texts of the files of :data:`grader.receive.files.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
     record: Record

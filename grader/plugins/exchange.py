@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 
-from grader.receive.intake import SECRET, TIMESTAMP
+from grader.receive.files import SECRET, TIMESTAMP
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):

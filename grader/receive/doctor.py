@@ -20,17 +20,10 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
-from grader.receive.collect import exchange_of
-from grader.receive.intake import (
-    MAX_PARSED,
-    MAX_PARSED_ALL,
-    PlainCell,
-    Rebuilt,
-    names_defined,
-    printable,
-    read_submission,
-    rebuild,
-)
+from grader.receive.exchange import exchange_of
+from grader.receive.files import printable
+from grader.receive.read import PlainCell, read_submission
+from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
 
 AS_HANDED_OUT = "as handed out"
 ANSWERED = "answered"

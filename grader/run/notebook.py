@@ -102,7 +102,7 @@ class Runner(Protocol):
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         """
         Args:
-            notebook: from :func:`grader.receive.intake.rebuild`; it is not changed.
+            notebook: from :func:`grader.receive.rebuild.rebuild`; it is not changed.
             seed: what the check cells draw their cases with.
             folder: the lab's release, whose data files the notebook may read.
         """

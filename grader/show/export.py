@@ -5,8 +5,7 @@ These formats are taken from their source code: Canvas's gradebook (``lib/gradeb
 ``Identifier``, and requires ``Grade`` and ``Last modified (grade)``; a zip of feedback files
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` per student.
 
-Canvas's number for a student is the same in all assignments, and ends the student's id. Moodle's differs between assignments:
-:mod:`grader.receive.collect` keeps it next to the submission.
+Where the numbers come from by which LMSs know students is in :mod:`grader.receive.students`.
 """
 
 from __future__ import annotations
@@ -21,12 +20,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
-from grader.receive.intake import Unreadable, file_bytes
-
-MOODLE_NUMBER = "moodle-number.txt"
-"""Next to a submission: the number that Moodle gives its student in this one assignment."""
-
-_NUMBER = re.compile(r".+_([0-9]{1,20})", re.DOTALL)
+from grader.receive.students import moodle_numbers, name_in_id, number_in_id
 
 
 def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[str]:
@@ -99,7 +93,7 @@ def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
     rows, without = [], []
     for result in results:
         if number := numbers[result.student]:
-            name = _name_in_id(result.student)
+            name = name_in_id(result.student)
             rows.append([f"Participant {number}", name, f"{result.score:.2f}", f"{lab.points:.2f}", "-"])
         else:
             without.append(result.student)
@@ -125,7 +119,7 @@ def write_feedback_zip(lab: Lab, file: Path) -> int:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for page in pages:
                 student = page.parts[-3]
-                name = _name_in_id(student).replace("_", " ")  # Moodle splits names there
+                name = name_in_id(student).replace("_", " ")  # Moodle splits names there
                 folder = f"{name}_{numbers[student]}_assignfeedback_file" if numbers[student] else student
                 archive.write(page, f"{folder}/{page.name}")
     except OSError as error:
@@ -152,37 +146,6 @@ def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
                 "what both handed in, and remove the wrong one: move its folder out of grading/submitted, then run "
                 "`nbgrader db student remove ID --force`."
             )
-
-
-def number_in_id(student: str) -> str:
-    """The LMS's number at the end of a student's id, as :mod:`grader.receive.collect` makes it; or empty."""
-    found = _NUMBER.fullmatch(student)
-    return found[1] if found else ""
-
-
-def _name_in_id(student: str) -> str:
-    return student.removesuffix(f"_{number_in_id(student)}")
-
-
-def stored_moodle_number(lab: Lab, student: str) -> str:
-    """A student's number according to Moodle's zip for this lab; or empty."""
-    try:
-        text = (
-            file_bytes(lab.course.submitted / student / lab.name / MOODLE_NUMBER)[:30].decode("ascii").strip()
-        )
-    except (Unreadable, UnicodeDecodeError):
-        return ""
-    return text if re.fullmatch("[0-9]{1,20}", text) else ""
-
-
-def moodle_numbers(lab: Lab, students: Iterable[str]) -> dict[str, str]:
-    """Student -> Moodle's number in a lab; empty if it is not known.
-
-    If none is stored for anybody, the numbers at the end of ids count, as in earlier versions. If some are stored, those in
-    ids may belong to another lab.
-    """
-    stored = {student: stored_moodle_number(lab, student) for student in students}
-    return stored if any(stored.values()) else {student: number_in_id(student) for student in stored}
 
 
 def write_csv(file: Path, rows: Iterable[Iterable[str]]) -> None:

@@ -1,0 +1,148 @@
+"""What lies in nbgrader's exchange, which everybody may write into: so the owner of a folder says whose work it is."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from nbgrader.apps.baseapp import NbGrader
+from nbgrader.auth import Authenticator
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeError
+from nbgrader.exchange.default import Exchange, ExchangeCollect
+from traitlets.config import Application
+
+from grader.course import Course
+from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab
+from grader.receive.files import SECRET, Unreadable, opened_folder, printable, time_of
+from grader.receive.sources import Offer, listed, refusing, user_name
+from grader.receive.students import student_id
+
+
+def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
+    """The submissions of a lab that nbgrader would collect, and those that claim to be another's.
+
+    Raises:
+        GraderError: the exchange is not set up.
+    """
+    app = _nbgrader_app(lab.course)
+    # nbgrader looks up the due date there, and would make the file otherwise
+    with Gradebook.open(lab.course):
+        pass
+    inbound = _Inbound(
+        shared_account,
+        coursedir=CourseDirectory(parent=app),
+        authenticator=Authenticator(parent=app),
+        parent=app,
+    )
+    inbound.coursedir.assignment_id = lab.name
+    try:
+        inbound.start()
+    except ExchangeError as error:
+        raise GraderError(
+            f"nbgrader's exchange cannot be used: {error}. Set c.Exchange.root in {lab.course.root / 'nbgrader_config.py'} "
+            "to a folder that everybody can write to, and release the lab there with nbgrader; or give the folder "
+            f"or the zip of an LMS: grader collect {lab.name} SOURCE."
+        ) from None
+    forged = dict(inbound.forged)
+    offers = [Offer((name,), refusing(why), forged=why) for name, why in sorted(forged.items())]
+    for record in inbound.src_records:
+        if record["filename"] not in forged:
+            offers += _in_record(lab, Path(inbound.inbound_path), record, inbound.shared_account)
+    return offers
+
+
+def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> Iterator[Offer]:
+    """The files of one submission in the exchange. nbgrader lets everybody write into its folder, so each has an owner."""
+    who, name = student_id(record["username"]), record["filename"]
+    stamp = record["timestamp"] if record["timestamp"] > datetime.min else None
+    owner = None if shared_account else record["owner"]
+    found, why = [], "In the exchange it is no folder with files."
+    with (
+        suppress(OSError, GraderError),
+        opened_folder(inbound) as outer,
+        opened_folder(name, outer) as folder,
+    ):
+        if owner in (None, os.fstat(folder).st_uid):
+            found = listed(inbound, folder, (name,), owner)
+        else:
+            why = "It was replaced while it was being collected. Collect again."
+    secret = b""
+    for offer in found:
+        if offer.parts == (name, SECRET):
+            with suppress(Unreadable):
+                secret = offer.read()[:1000]  # nbgrader's own have 128 bytes
+    for offer in found:
+        yield replace(offer, student=who, stamp=stamp, secret=secret)
+    if not found:
+        yield Offer((name, lab.notebook_name), refusing(why), who, stamp)
+
+
+class _Inbound(ExchangeCollect):
+    """nbgrader's own choice of what counts (the last, or the last before the due date), without its copying:
+    that follows links, stops for one bad submission, and deletes what was collected before.
+
+    What is forged has no part in that choice.
+    """
+
+    def __init__(self, shared_account: bool, **settings) -> None:
+        super().__init__(**settings)
+        self.shared_account = shared_account or not self.check_owner
+        self.forged: list[tuple[str, str]] = []  # name in the exchange, and why
+
+    def copy_files(self) -> None:
+        pass
+
+    def _path_to_record(self, path):
+        name = Path(path).name
+        username, _, stamp = name.rsplit("+", 3)[:3]
+        # a name without a time would stop the class
+        return {"username": username, "filename": name, "timestamp": time_of(stamp) or datetime.min}
+
+    def _sort_by_timestamp(self, records):
+        """nbgrader's, which it calls with what has one user's name, to choose from."""
+        real = [record for record in records if not self._is_forged(record)]
+        return super()._sort_by_timestamp(real or records)
+
+    def _is_forged(self, record) -> bool:
+        name, username = record["filename"], record["username"]
+        try:
+            record["owner"] = os.lstat(Path(self.inbound_path) / name).st_uid
+        except OSError:  # gone in the meantime
+            record["owner"] = None
+            return False
+        if self.shared_account or user_name(record["owner"]) == username:
+            return False
+        self.forged.append((name, _why_forged(username, record["owner"])))
+        return True
+
+
+def _why_forged(username: str, owner: int) -> str:
+    return (
+        f"It claims to be {printable(username)}'s, and belongs to {printable(user_name(owner))} on this machine: who handed it in? "
+        "Where all submissions belong to one user of the machine, collect with --shared-account."
+    )
+
+
+def exchange_of(course: Course) -> Path:
+    """The folder of nbgrader's exchange, as this computer and this course configure it; it need not be there."""
+    app = _nbgrader_app(course)
+    return Path(Exchange(coursedir=CourseDirectory(parent=app), parent=app).root)
+
+
+def _nbgrader_app(course: Course) -> NbGrader:
+    """nbgrader with the configuration of this computer and this course, and without a voice of its own."""
+    app = NbGrader()
+    app.log.setLevel(logging.CRITICAL + 1)
+    app.load_cwd_config = False
+    app.load_config_file()
+    Application.load_config_file(app, app.config_file_name, path=str(course.root))
+    app.update_config(course.nbgrader_config())
+    return app

@@ -1,0 +1,278 @@
+"""What a folder or a zip holds: the path of each file, and how to get its content.
+
+No link is followed, and nothing is unpacked without a bound. A path in a source only says whose a file is: it is never written to.
+Each file is dealt with on its own, so one that is damaged or hostile stops none of the others.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import pwd
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from grader.errors import GraderError
+from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, opened_folder, printable
+
+MAX_ENTRIES = 50_000
+"""Files of a source."""
+MAX_DEPTH = 8
+"""Folders within folders of a source."""
+MAX_DIRECTORY = 4 * 2**20
+"""Bytes of a zip's list of members: enough for some 30,000."""
+MAX_UNPACKED = 4 * 2**30
+"""Bytes that all members of a zip may unpack to."""
+MAX_RATIO = 200
+"""How many times its packed size a member of more than a MiB may be: the labs pack to about a third."""
+_SLIPS = ("__MACOSX", "Thumbs.db", "desktop.ini")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A file of a source: its path in it, and how to get its content (which raises Unreadable)."""
+
+    parts: tuple[str, ...]
+    read: Callable[[], bytes]
+    student: str = ""  # an id, where the source itself says whose it is
+    stamp: datetime | None = None
+    secret: bytes = b""
+    forged: str = ""  # why it is not that student's
+
+    @property
+    def shown(self) -> str:
+        return printable("/".join(self.parts), 150)
+
+
+def refusing(why: str) -> Callable[[], bytes]:
+    """What stands for the content of a file that is not taken: it raises Unreadable."""
+
+    def read() -> bytes:
+        raise Unreadable(why)
+
+    return read
+
+
+def leads_out(name: str) -> bool:
+    """Whether a path would lead to another place than below the folder that it is unpacked to."""
+    return (
+        name.startswith("/")
+        or re.match("[A-Za-z]:", name) is not None
+        or ".." in name.split("/")
+        or "\0" in name
+        or len(name) > 1000
+    )
+
+
+def _is_slip(parts: tuple[str, ...]) -> bool:
+    """Whether a file is what editors and operating systems leave behind."""
+    return any(part.startswith(".") or part in _SLIPS for part in parts) and not leads_out(parts[0])
+
+
+# ---------------------------------------------------------------------------------- folders
+
+
+def in_folder(root: Path) -> list[Offer]:
+    """What is in a folder and below it.
+
+    Raises:
+        GraderError: it cannot be read, or holds more than a class can have handed in.
+    """
+    try:
+        with opened_folder(root) as folder:
+            return listed(root, folder)
+    except OSError as error:
+        raise GraderError(f"{root} cannot be read: {error.strerror}.") from None
+
+
+def listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None = None) -> list[Offer]:
+    """What is in a folder and below it.
+
+    Args:
+        root: a folder above it, from which on no link is followed.
+        folder: its descriptor.
+        top: its path below the root.
+        owner: the number of the user whom everything in it has to belong to; None: it does not matter.
+
+    Raises:
+        OSError: it cannot be read.
+        GraderError: it holds more than a class can have handed in.
+    """
+    offers = []
+    for parts, found in _walk(folder, ()):
+        offers.append(Offer((*top, *parts), _reading(root, (*top, *parts), found, owner)))
+        if len(offers) > MAX_ENTRIES:
+            where = root.joinpath(*top)
+            raise GraderError(f"{where} holds more than {MAX_ENTRIES} files. Is it the folder you meant?")
+    return [offer for offer in offers if not _is_slip(offer.parts[len(top) :])]
+
+
+def _reading(
+    root: Path, parts: tuple[str, ...], found: os.stat_result, owner: int | None
+) -> Callable[[], bytes]:
+    kind = stat.S_IFMT(found.st_mode)
+    if owner not in (None, found.st_uid):
+        return refusing(f"It belongs to {user_name(found.st_uid)}, and its folder to {user_name(owner)}.")
+    if kind == stat.S_IFREG:
+        return partial(file_bytes, root.joinpath(*parts), root, (found.st_dev, found.st_ino))
+    what = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder that cannot be read"}.get(
+        kind, "no file"
+    )
+    return refusing(f"It is {what}. Hand in the file itself.")
+
+
+def user_name(number: int) -> str:
+    """The name of one of the system's users, or the number of one without a name."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user number {number}"
+
+
+def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.stat_result]]:
+    """Parts below the root, and what the system says about it, of what is in a folder (a descriptor) and below it.
+
+    Follows no link. Of folders, only those are among it that cannot be read.
+
+    Raises:
+        OSError: ``folder`` itself cannot be read.
+    """
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in itertools.islice(entries, MAX_ENTRIES + 1))
+    for name in names:
+        below = (*parts, name)
+        try:
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:  # it went away while we looked
+            continue
+        if not stat.S_ISDIR(found.st_mode):
+            yield below, found
+        elif len(below) <= MAX_DEPTH:
+            try:
+                with opened_folder(name, folder) as inner:
+                    yield from _walk(inner, below)
+            except OSError:
+                yield below, found
+
+
+# ---------------------------------------------------------------------------------- zips
+
+
+class _Archive(io.BufferedReader):
+    """A zip file whose list of members is not read if it is huge: zipfile would take all of it into memory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_DIRECTORY:
+            raise zipfile.BadZipFile("its list of files is too long")
+        return super().read(size)
+
+
+@contextmanager
+def in_zip(path: Path) -> Iterator[list[Offer]]:
+    """What is in a zip, which stays open to be read from.
+
+    Raises:
+        GraderError: it is not a zip, not a whole one, or its list of members cannot be read.
+    """
+    try:
+        raw = _Archive(io.FileIO(path))
+    except OSError as error:
+        raise GraderError(f"{path} cannot be read: {error.strerror}.") from None
+    with raw:
+        try:
+            archive = zipfile.ZipFile(raw)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+            raise GraderError(
+                f"{path} cannot be read as a zip archive ({printable(str(error))}). Download it again. Archives of "
+                "other kinds are not unpacked: unpack it yourself and collect the folder."
+            ) from None
+        with archive:
+            budget = _Budget()
+            overlapping = _overlapping(archive.infolist())
+            yield [
+                Offer(parts, partial(_unpacked, archive, info, info in overlapping, budget))
+                for info in archive.infolist()
+                if (parts := _parts(info)) and not info.orig_filename.endswith("/") and not _is_slip(parts)
+            ]
+
+
+class _Budget:
+    """Bytes that may still be unpacked of an archive."""
+
+    def __init__(self) -> None:
+        self.left = MAX_UNPACKED
+
+
+def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
+    """A member's path. One that a path trick is in is kept whole, as one name."""
+    name = info.orig_filename
+    if not info.flag_bits & 0x800:  # by the standard it is in code page 437; in fact it often is in UTF-8
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    if "/" not in name:  # some programs on Windows write it so
+        name = name.replace("\\", "/")
+    parts = tuple(part for part in name.split("/") if part not in ("", "."))
+    return (name,) if leads_out(name) else parts
+
+
+def _overlapping(infos: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
+    """Members that share bytes of the archive: the trick of the smallest and largest of zip bombs."""
+    found: set[zipfile.ZipInfo] = set()
+    last: zipfile.ZipInfo | None = None
+    end = 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if last and info.header_offset < end:
+            found |= {last, info}
+        if (here := info.header_offset + 30 + info.compress_size) > end:  # 30: a header's least length
+            last, end = info, here
+    return found
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, budget: _Budget) -> bytes:
+    """A member's content, read bit by bit and within bounds: sizes that the archive declares count for nothing.
+
+    Raises:
+        Unreadable: it cannot or should not be unpacked.
+    """
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        raise Unreadable("It is a symbolic link. Hand in the file itself.")
+    if kind not in (0, stat.S_IFREG):
+        raise Unreadable("It is not a file.")
+    if info.flag_bits & 1:
+        raise Unreadable("It is encrypted. Hand it in without a password.")
+    if overlaps:
+        raise Unreadable("It shares its place in the archive with another file. Hand in the notebook itself.")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # zipfile unpacks other methods without a bound
+        raise Unreadable("It is packed by an unusual method. Hand in the notebook itself.")
+    data = bytearray()
+    try:
+        with archive.open(info) as member:
+            while chunk := member.read(2**16):
+                data += chunk
+                budget.left -= len(chunk)
+                if len(data) > MAX_BYTES:
+                    raise Unreadable(
+                        f"It is larger than {MAX_BYTES // 2**20} MiB when unpacked. Clear the notebook's outputs."
+                    )
+                if len(data) > max(2**20, MAX_RATIO * info.compress_size):
+                    raise Unreadable(
+                        f"It unpacks to more than {MAX_RATIO} times its size, as a zip bomb does. Clear the notebook's outputs."
+                    )
+                if budget.left < 0:
+                    raise Unreadable(
+                        f"The archive unpacks to more than {MAX_UNPACKED // 2**30} GiB. Unpack it yourself and collect the folder."
+                    )
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, OSError):
+        raise Unreadable("It is damaged in the archive. Download or hand it in again.") from None
+    return bytes(data)
