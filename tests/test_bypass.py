@@ -28,8 +28,8 @@ from course_utils.outcome import Outcome, Problem, encode, try_exercise
 from course_utils.report import Report
 from grader.demo import solved
 from grader.grade.judge import judge
+from grader.grade.results import earned, with_results
 from grader.lab import checked_exercise
-from grader.show.feedback import earned, with_results
 
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 LAYER = "torch.nn.MultiheadAttention"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbconvert.filters import markdown2html
 
-from grader.show.feedback import MAX_OUTPUT_TEXT, MAX_TEXT, _Bounds, inert_markdown
+from grader.grade.results import MAX_OUTPUT_TEXT, MAX_TEXT, _Bounds, inert_markdown
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n....").decode()
 

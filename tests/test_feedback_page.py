@@ -10,7 +10,8 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 
 from grader.course import Course
-from grader.show.feedback_page import FACTS, MAX_FORMULA, FeedbackPage, as_html, typeset
+from grader.grade.results import FACTS
+from grader.show.feedback_page import MAX_FORMULA, FeedbackPage, as_html, typeset
 
 SCORES = {"score": 4.5, "max_score": 7.0, "late_penalty": 0.5, "notebook": "small"}
 

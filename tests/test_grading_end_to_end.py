@@ -39,10 +39,11 @@ from grader.demo import (
     without_metadata,
 )
 from grader.grade import autograde as grading
+from grader.grade.results import RESULT_CELL
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.files import SECRET
 from grader.run.notebook import Executed, PlainRunner
-from grader.show.feedback import RESULT_CELL, generate_feedback
+from grader.show.feedback import generate_feedback
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from course_utils.comparison import CheckResult, Verdict
 from course_utils.outcome import encode
 from grader.demo import solved
 from grader.grade.judge import advice, judge
-from grader.show.feedback import earned
+from grader.grade.results import earned
 
 SEED = 20_240
 

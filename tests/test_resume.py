@@ -238,7 +238,13 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
                 *("course_utils/comparison.py", "course_utils/bypass.py"),
                 *("course_utils/cases/attention.py", "course_utils/cases/properties.py"),
                 "course_utils/report.py",  # what it says stands in the graded notebook
-                *("grader/grade/points.py", "grader/grade/judge.py", "grader/sandbox/inside/lockdown.py"),
+                *("grader/grade/points.py", "grader/grade/judge.py", "grader/grade/results.py"),
+                *("grader/receive/files.py", "grader/receive/read.py", "grader/receive/rebuild.py"),
+                *(
+                    "grader/run/notebook.py",
+                    "grader/sandbox/preloaded.py",
+                    "grader/sandbox/inside/lockdown.py",
+                ),
             ],
         ),
         (TRANSLATION, ["course_utils/data/vocabulary.py", "course_utils/weights/translator.safetensors"]),
@@ -263,14 +269,23 @@ def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(la
     others = [path for path in (code / "course_utils/cases").glob("*.py") if path.stem[0] != "_"]
     others = [path for path in others if path.stem not in ("attention", "properties")]
     assert len(others) > 3
-    names = ("cli", "show/class_report", "show/export", "grade/gradebook", "grade/pool", "receive/collect", "author/build",
-             "handout/gradescope", "plugins/late")  # fmt: skip
-    others += [code / "grader" / f"{name}.py" for name in names]
+    names = (
+        "author/build",
+        "receive/collect",
+        "receive/names",
+        "grade/autograde",
+        "grade/gradebook",
+        "grade/pool",
+    )
+    names += ("show/class_report", "show/export", "show/feedback", "show/feedback_page", "handout/gradescope")
+    others += [code / "grader" / f"{name}.py" for name in (*names, "plugins/late", "cli")]
+    others += (code / "grader/show").glob("*.html")
     others += [
         code / "course_utils/models/translator.py",
         code / "course_utils/weights/translator.safetensors",
     ]
     for path in others:
+        assert path.is_file(), path
         changed(path)
     (code / "course_utils/cases/tomorrow.py").write_text('"""For a lab of the future."""\n')
     assert version_of(lab) == before

@@ -16,9 +16,9 @@ from grader.course import Course
 from grader.demo import duplicated, hand_in, retyped, solved, with_texts
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
+from grader.grade.results import RESULT_CELL
 from grader.lab import Lab
 from grader.plugins import steps as stock
-from grader.show.feedback import RESULT_CELL
 
 pytestmark = [
     pytest.mark.slow,

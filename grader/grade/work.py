@@ -19,13 +19,13 @@ from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.grade.judge import judge
 from grader.grade.points import Entry, entry_of
+from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
 from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
 from grader.run.notebook import CRASHED, GRADED, Executed, Runner
-from grader.show.feedback import with_results
 
 INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
 

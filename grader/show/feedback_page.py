@@ -25,10 +25,8 @@ from pygments.formatters import HtmlFormatter
 from traitlets import default
 
 from course_utils.display import inline
+from grader.grade.results import FACTS
 from grader.lab import checked_exercise, nbgrader_of
-
-FACTS = "course"
-"""Name under which a check cell's output carries what the page's overview says about it."""
 
 MAX_FORMULAS = 400
 MAX_FORMULA = 400

@@ -1,0 +1,164 @@
+"""An executed notebook and its verdicts -> the graded notebook that instructors and learners get to see.
+
+What learner code put out is shown as text and pictures only: no markup, script or widget of a submission
+ever reaches the browser of whoever opens the feedback or formgrader.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import copy
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+
+from course_utils.comparison import Verdict
+from course_utils.report import Report
+from grader.grade.judge import advice
+from grader.lab import Lab, checked_exercise, nbgrader_of
+
+RESULT_CELL = "grading-result"
+"""Id of the cell at the top of a graded notebook that says how grading went."""
+FACTS = "course"
+"""Name under which a check cell's output carries what the feedback page's overview says of it."""
+
+MAX_TEXT = 10_000
+MAX_OUTPUT_TEXT = 200_000
+MAX_OUTPUT_PICTURES = 8 * 2**20
+MAX_SOURCE = 20_000
+MAX_SOURCES = 300_000
+_MANY_BLANK_LINES = re.compile(r"(?:[ \t]*\n){21,}")
+
+
+def points_of(cell: NotebookNode) -> float:
+    return float(nbgrader_of(cell).get("points", 0))
+
+
+def earned(verdict: Verdict, points: float) -> float:
+    """Points for a verdict, in hundredths; all of them only if every check holds."""
+    return points if verdict.correct else min(round(points * verdict.score, 2), points)
+
+
+def with_results(
+    lab: Lab,
+    executed: NotebookNode,
+    release: NotebookNode,
+    verdicts: Mapping[str, Verdict],
+    state: str,
+    notes: Sequence[str],
+) -> NotebookNode:
+    """A copy of an executed notebook as instructors and learners get to see it.
+
+    Each check cell shows its report. Its plain text is the number of points, because that is where nbgrader
+    reads them from: so its formgrader and its own autograding steps agree with ours.
+    """
+    notebook = copy.deepcopy(executed)
+    released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
+    own = {cell.id: cell.source for cell in release.cells}
+    bounds = _Bounds()
+    for cell in notebook.cells:
+        if cell.source != own.get(cell.id):
+            cell.source = bounds.readable(cell.source)
+        if key := checked_exercise(cell):
+            cell.outputs = [_report(lab, key, verdicts, points_of(cell))]
+        elif cell.cell_type == "code":
+            cell.outputs = bounds.harmless(cell.outputs)
+        elif nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"]):
+            cell.source = inert_markdown(cell.source)
+    lines = [f"**State of this submission: {state}.**", *(f"- {inert_markdown(note)}" for note in notes)]
+    notebook.cells.insert(0, new_markdown_cell("\n\n".join([lines[0], "\n".join(lines[1:])]), id=RESULT_CELL))
+    return notebook
+
+
+def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) -> NotebookNode:
+    got = earned(verdicts[key], points)
+    report = Report(verdicts[key], points=(got, points), advice=advice(lab, key, verdicts))
+    data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
+    facts = {"summary": verdicts[key].summary, "mistakes": [found.title for found in verdicts[key].diagnoses]}
+    return new_output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
+
+
+def inert_markdown(text: str) -> str:
+    """Markdown without live HTML and links: an invisible character keeps them from being recognised.
+
+    nbgrader renders markdown with raw HTML and with links of any kind, ``javascript:`` included.
+    """
+    text = re.sub(r"<(?=[A-Za-z/!?])", "<\u200b", text)
+    return re.sub(r"\](?=[(\[:])", "]\u2060", text)
+
+
+# ---------------------------------------------------------------------------------- learners' outputs
+
+_PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+
+
+class _Bounds:
+    """What is left of a notebook's allowance for outputs."""
+
+    def __init__(self) -> None:
+        self.text = MAX_OUTPUT_TEXT
+        self.pictures = MAX_OUTPUT_PICTURES
+        self.sources = MAX_SOURCES
+
+    def readable(self, source: str) -> str:
+        """A learner's own text as far as a page can show it: highlighting takes time that grows faster than text."""
+        source = _MANY_BLANK_LINES.sub("\n" * 20, source)
+        limit = min(MAX_SOURCE, max(self.sources, 0))
+        self.sources -= min(len(source), limit)
+        if len(source) <= limit:
+            return source
+        return f"{source[:limit]}\n# ... {len(source) - limit} more characters are in the submission"
+
+    def harmless(self, outputs: Sequence[Mapping[str, Any]]) -> list[NotebookNode]:
+        """Text and pictures of a cell's outputs, as long as the allowance lasts."""
+        kept = (self._harmless(output) for output in outputs)
+        return [output for output in kept if output is not None]
+
+    def _harmless(self, output: Mapping[str, Any]) -> NotebookNode | None:
+        kind = output.get("output_type")
+        if kind == "stream":
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            text = self._bounded(output.get("text"))
+            return new_output("stream", name=name, text=text) if text else None
+        if kind == "error":
+            trace = output.get("traceback")
+            lines = [self._bounded(line) for line in trace] if isinstance(trace, list) else []
+            name, value = self._bounded(output.get("ename")), self._bounded(output.get("evalue"))
+            return new_output("error", ename=name, evalue=value, traceback=[line for line in lines if line])
+        data = output.get("data")
+        if kind not in ("display_data", "execute_result") or not isinstance(data, Mapping):
+            return None
+        shown = {mime: picture for mime in _PICTURES if (picture := self._picture(mime, data.get(mime)))}
+        if text := self._bounded(data.get("text/plain")):
+            shown["text/plain"] = text
+        return new_output("display_data", data=shown) if shown else None
+
+    def _bounded(self, text: Any) -> str:
+        if isinstance(text, list):
+            text = "".join(part for part in text if isinstance(part, str))
+        if not isinstance(text, str) or self.text <= 0:
+            return ""
+        limit = min(MAX_TEXT, self.text)
+        self.text -= min(len(text), limit)
+        text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+        return (
+            text
+            if len(text) <= limit
+            else f"{text[:limit]}\n... {len(text) - limit} more characters left out"
+        )
+
+    def _picture(self, mime: str, data: Any) -> str | None:
+        if not isinstance(data, str) or len(data) > self.pictures:
+            return None
+        try:
+            raw = base64.b64decode(re.sub(r"\s", "", data), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if not raw.startswith(_PICTURES[mime]):
+            return None
+        self.pictures -= len(data)
+        return base64.b64encode(raw).decode("ascii")
