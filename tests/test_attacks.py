@@ -185,7 +185,7 @@ class Result:
     grew: int
 
     def score_of(self, exercise: str) -> float:
-        return self.graded.entry.scores[f"check_{exercise}"]
+        return self.graded.points.of_cells[f"check_{exercise}"]
 
     def outputs(self) -> list[NotebookNode]:
         return [output for cell in self.notebook.cells for output in cell.get("outputs", [])]

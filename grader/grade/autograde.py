@@ -229,7 +229,7 @@ def _entered(
         graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
         # the notebook first: without its marker in the gradebook it is simply written again
         _write_notebook(lab, graded)
-        gradebook.write(lab, graded.record.student, graded.entry, _marker_of(graded, fingerprint))
+        gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
     except GraderError:
         raise
     except Exception as error:  # a fault of ours again

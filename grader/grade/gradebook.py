@@ -52,7 +52,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
 from grader.course import Course, CourseError, make_private
-from grader.grade.points import Entry
+from grader.grade.points import Points
 from grader.grade.resume import Marker
 from grader.lab import Lab
 
@@ -176,7 +176,7 @@ class Gradebook:
             row["student"]: _marker(row) for row in rows if abs((row["entered"] or 0) - row["score"]) < 0.005
         }
 
-    def write(self, lab: Lab, student: str, entry: Entry, marker: Marker) -> None:
+    def write(self, lab: Lab, student: str, points: Points, marker: Marker) -> None:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
 
         Raises:
@@ -184,16 +184,16 @@ class Gradebook:
         """
         # with tables, not with nbgrader's objects: those load a dozen relations a submission, a query each
         with self._transaction() as db:
-            page = _page(db, lab, student, entry.submitted)
+            page = _page(db, lab, student, points.submitted)
             cells = db.execute(
                 select(_CELL.c.id, _CELL.c.name, _CELL.c.type)
                 .join(_NOTEBOOK, _NOTEBOOK.c.id == _CELL.c.notebook_id)
                 .where(_NOTEBOOK.c.id == page.master)
             ).all()
             _enter_scores(
-                db, page.id, {id: entry.scores[name] for id, name, kind in cells if kind == "GradeCell"}
+                db, page.id, {id: points.of_cells[name] for id, name, kind in cells if kind == "GradeCell"}
             )
-            untouched = {id: name in entry.untouched for id, name, kind in cells if kind == "SolutionCell"}
+            untouched = {id: name in points.untouched for id, name, kind in cells if kind == "SolutionCell"}
             _enter_comments(db, page.id, untouched)
             _remember(db, lab, student, page.submission, marker)
         self._book.db.expire_all()

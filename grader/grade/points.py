@@ -13,31 +13,31 @@ from grader.lab import nbgrader_of
 
 
 @dataclass(frozen=True)
-class Entry:
+class Points:
     """What the gradebook is told about one submission.
 
     Attributes:
-        scores: cell -> its automatic points; None where a human has to give them.
+        of_cells: grade_id -> the cell's automatic points; None where a human has to give them.
         untouched: solution cells and written answers that are as they were handed out.
         submitted: when it was handed in (UTC), if that is known.
     """
 
-    scores: Mapping[str, float | None]
+    of_cells: Mapping[str, float | None]
     untouched: frozenset[str]
     submitted: datetime | None = None
 
 
-def entry_of(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Entry:
-    """The entry for a notebook with results: nbgrader's own rules give the points.
+def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Points:
+    """The points of a notebook with results: nbgrader's own rules give the points.
 
     Args:
         read: False for a submission that could not be read: everything is 0 and nothing left to grade.
     """
-    scores, untouched = {}, set()
+    of_cells, untouched = {}, set()
     for cell in notebook.cells:
         name = nbgrader_of(cell).get("grade_id")
         if is_grade(cell):
-            scores[name] = determine_grade(cell)[0] if read else 0.0
+            of_cells[name] = determine_grade(cell)[0] if read else 0.0
         if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
             untouched.add(name)
-    return Entry(scores, frozenset(untouched), submitted)
+    return Points(of_cells, frozenset(untouched), submitted)

@@ -18,7 +18,7 @@ from course_utils.comparison import Expected, Verdict
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.grade.judge import judge
-from grader.grade.points import Entry, entry_of
+from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
@@ -68,7 +68,7 @@ class Graded:
     notebook: bytes
     timestamp: str | None
     secret: str | None
-    entry: Entry
+    points: Points
     in_doubt: bool = False
 
 
@@ -205,8 +205,8 @@ class Grading:
         notebook = with_results(self.lab, executed, self.release, verdicts, state, notes)
         notebook.metadata["transformer_labs"] = {"seed": self.seed, "state": state}
         timestamp, submitted = _handed_in_at(prepared.folder)
-        entry = entry_of(notebook, submitted, read)
-        scores = entry.scores.values()
+        points = points_in(notebook, submitted, read)
+        scores = points.of_cells.values()
         record = Record(
             prepared.folder.parent.name,
             state,
@@ -222,7 +222,7 @@ class Grading:
         )
         data = nbformat.writes(notebook).encode("utf-8")
         secret = _text_of(prepared.folder / SECRET, 1000)
-        return Graded(record, prepared.handed_in, data, timestamp, secret, entry)
+        return Graded(record, prepared.handed_in, data, timestamp, secret, points)
 
 
 def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:

@@ -123,7 +123,7 @@ def grade(lab: Lab, submission: Path) -> dict[str, Any]:
     tests = [
         {
             "name": key.partition(".")[2],
-            "score": graded.entry.scores[nbgrader_of(cell)["grade_id"]],
+            "score": graded.points.of_cells[nbgrader_of(cell)["grade_id"]],
             "max_score": float(nbgrader_of(cell)["points"]),
             "output": cell.outputs[0].data["text/html"],
             "output_format": "html",

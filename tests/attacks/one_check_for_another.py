@@ -19,5 +19,5 @@ POINTS = 18
 
 def failed(result):
     assert result.score_of("padding_mask") == 0
-    assert all(score for key, score in result.graded.entry.scores.items() if key != "check_padding_mask")
+    assert all(score for key, score in result.graded.points.of_cells.items() if key != "check_padding_mask")
     assert "forged" not in str(result.executed.payloads)
