@@ -20,7 +20,7 @@ from grader.course import Course
 from grader.demo import hand_in, solved
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
-from grader.run.notebook import GRADED, Executed
+from grader.run.states import GRADED, Executed
 
 ROOT = Path(__file__).parents[1]
 START, ATTENTION = "00_start_here", "02_self_attention"

@@ -35,7 +35,8 @@ from grader.errors import GraderError
 from grader.grade.autograde import autograde
 from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
-from grader.run.notebook import Executed, SandboxRunner
+from grader.run.notebook import SandboxRunner
+from grader.run.states import Executed
 from grader.sandbox.preloaded import Limits, Setting, borrow, close_all, give_back
 from grader.show.feedback import generate_feedback
 

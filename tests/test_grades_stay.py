@@ -31,7 +31,7 @@ from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again
 from grader.grade.work import Record
 from grader.lab import Lab, is_solution, nbgrader_of
-from grader.run.notebook import GRADED, TIMED_OUT, Executed, Runner
+from grader.run.states import GRADED, TIMED_OUT, Executed, Runner
 
 pytestmark = [
     pytest.mark.slow,

@@ -42,7 +42,8 @@ from grader.grade import autograde as grading
 from grader.grade.results import RESULT_CELL
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.files import SECRET
-from grader.run.notebook import Executed, PlainRunner
+from grader.run.notebook import PlainRunner
+from grader.run.states import Executed
 from grader.show.feedback import generate_feedback
 
 

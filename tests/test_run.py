@@ -13,16 +13,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.outcome import OUTCOME_MIME, decode
 from grader.demo import solved
-from grader.run.notebook import (
-    CRASHED,
-    GRADED,
-    OUT_OF_MEMORY,
-    TIMED_OUT,
-    Executed,
-    PlainRunner,
-    SandboxRunner,
-    scrubbed_environment,
-)
+from grader.run.kernels import scrubbed_environment
+from grader.run.notebook import PlainRunner, SandboxRunner
+from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed
 
 SEED = 31
 KEY = "start_here.softmax"

@@ -23,17 +23,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 import course_utils
 from course_utils.check import SEED_VARIABLE
 from grader.errors import GraderError
-from grader.run import notebook as run_module
-from grader.run.notebook import (
-    CRASHED,
-    GRADED,
-    OUT_OF_MEMORY,
-    TIMED_OUT,
-    Executed,
-    PlainRunner,
-    SandboxRunner,
-    imported_modules,
-)
+from grader.run import kernels
+from grader.run.notebook import PlainRunner, SandboxRunner, imported_modules
+from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed
 from grader.sandbox import container, preloaded
 from grader.sandbox.preloaded import Limits, NoKernel, Preloaded, SandboxLost, Setting, borrow, give_back
 
@@ -544,7 +536,7 @@ while True:
 
 
 def test_a_message_without_end_does_not_fill_the_grader_s_memory(monkeypatch):
-    monkeypatch.setattr(run_module, "FLOOD", 200 * MIB)
+    monkeypatch.setattr(kernels, "FLOOD", 200 * MIB)
     before = psutil.Process().memory_info().rss
     executed = run(FLOOD, "print(2)")
     assert executed.state == OUT_OF_MEMORY and printed(executed)[1] == "2"

@@ -28,11 +28,12 @@ from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, so
 from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
 from grader.receive.files import SECRET, TIMESTAMP
-from grader.run.notebook import PlainRunner, Runner, SandboxRunner
+from grader.run.notebook import PlainRunner, SandboxRunner
+from grader.run.states import Runner
 from grader.sandbox.container import bubblewrap
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
-_PRELOADED = ("grader.grade.work",)
+_PRELOADED = ("grader.grade.work", "grader.run.notebook")
 _SEED_BYTES = 4
 _SEEDS = 256**_SEED_BYTES
 

@@ -33,7 +33,7 @@ from grader.errors import GraderError
 from grader.grade.pool import Lost
 from grader.grade.resume import modules_of, version
 from grader.grade.work import Graded, Grading, Prepared, Record
-from grader.run.notebook import Executed, Runner
+from grader.run.states import Executed, Runner
 
 CONNECT_SECONDS = 15
 NO_WORKER_SECONDS = 60
@@ -265,7 +265,7 @@ def run_there(
         files: a name that stands for the lab's data files -> relative name -> content.
 
     Returns:
-        Plain JSON of an :class:`~grader.run.notebook.Executed`, or of the fact that the version here is another one.
+        Plain JSON of an :class:`~grader.run.states.Executed`, or of the fact that the version here is another one.
     """
     if (here := version(modules)) != home:
         return json.dumps({"other_version": [f"The worker {get_worker().address}", here]})

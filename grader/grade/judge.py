@@ -25,7 +25,7 @@ def judge(
 
     Args:
         expected: from ``lab.expected(seed)``, at the seed that the payloads were made with.
-        payloads: from :class:`grader.run.notebook.Executed`. Missing or malformed: the exercise was not checked.
+        payloads: from :class:`grader.run.states.Executed`. Missing or malformed: the exercise was not checked.
         notebook: the rebuilt one that was run. Its text is only parsed.
     """
     return {

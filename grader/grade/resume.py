@@ -22,10 +22,10 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
 from grader.lab import SETTINGS, Lab, runs_in_grading
 from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
-from grader.run.notebook import Runner
+from grader.run.states import Runner
 
 _FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab that no grade depends on
-_ENGINE = "grader.grade.work"  # all of grading but writing it down
+_ENGINE = ("grader.grade.work", "grader.run.notebook")  # all of grading but writing it down
 _READ = MAX_BYTES + 1
 
 
@@ -140,7 +140,7 @@ def modules_of(lab: Lab) -> tuple[str, ...]:
     files = (path for name, path in _sources(lab).items() if name.endswith(".py") and name != notebook)
     texts += [path.read_text("utf-8") for path in files]
     found = {name for text in texts for name in imported(text) if name.partition(".")[0] in PACKAGES}
-    return (_ENGINE, *sorted(found))
+    return (*_ENGINE, *sorted(found))
 
 
 @cache

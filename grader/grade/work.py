@@ -25,7 +25,7 @@ from grader.lab import Lab
 from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
-from grader.run.notebook import CRASHED, GRADED, Executed, Runner
+from grader.run.states import CRASHED, GRADED, Executed, Runner
 
 INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
 

@@ -25,7 +25,8 @@ from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.notebook import PlainRunner, Runner
+from grader.run.notebook import PlainRunner
+from grader.run.states import Runner
 from grader.sandbox.container import NoSandbox
 
 _ROOT = "/autograder"

@@ -22,7 +22,7 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.work import INCOMPLETE
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.notebook import GRADED
+from grader.run.states import GRADED
 from grader.show.export import write_csv
 
 FEW = 8

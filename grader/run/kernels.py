@@ -1,0 +1,367 @@
+"""The kernels that cells are sent to: ordinary ones, and those in the sandbox. What is on the other end may be hostile."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import pwd
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import psutil
+import zmq
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import KernelManager
+from jupyter_core.utils import run_sync
+
+from course_utils.check import SEED_VARIABLE
+from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
+from grader.sandbox.container import ONE_THREAD
+from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting
+from grader.sandbox.provisioner import NAME as PROVISIONER
+
+_log = logging.getLogger(__name__)
+
+_READY_SECONDS = 600
+MAX_MESSAGE = 32 * 2**20
+"""Bytes of one message; a kernel that sends a longer one is cut off."""
+
+MAX_PIECES = 300_000
+"""Lists, dicts and parts of them in one message: parsing takes many times the memory of its text."""
+
+_LONGEST_NAME = 128
+
+FLOOD = 2**30
+"""Bytes by which the grader's process may grow while it listens to a kernel."""
+
+LOOK_SECONDS = 0.05
+"""How often it is asked whether a silent kernel still lives, and what its messages take of memory."""
+_USAGE_SECONDS = 0.5
+
+
+@functools.cache
+def _context() -> zmq.Context:
+    """Sockets to kernels: bounded, because what is on the other end may be hostile."""
+    context = zmq.Context()
+    for option, value in {zmq.MAXMSGSIZE: MAX_MESSAGE, zmq.RCVHWM: 10, zmq.LINGER: 0}.items():
+        context.setsockopt(option, value)
+    return context
+
+
+class Kernel:
+    """A kernel that cells are sent to, over Unix sockets where there are any."""
+
+    manager: KernelManager
+
+    def __init__(self) -> None:
+        self.replied: set[str] = set()
+        self.heard = 0  # messages on iopub
+        self.loses_messages = False
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def connect(self) -> None:
+        """Opens the two channels that matter, and waits until the kernel has been heard on them.
+
+        Raises:
+            NoKernel: it has not.
+        """
+        self._shell, self._iopub = self.manager.connect_shell(), self.manager.connect_iopub()
+        self._memory = psutil.Process().memory_info().rss
+        self._poller = zmq.Poller()
+        for channel in (self._shell, self._iopub):
+            self._poller.register(channel, zmq.POLLIN)
+        # it greets whoever listens to it; until then what it says is lost
+        deadline = time.monotonic() + _READY_SECONDS
+        while not self._iopub.poll(LOOK_SECONDS * 1000):
+            if time.monotonic() > deadline or self.cause_of_death():
+                raise NoKernel("A new kernel did not answer")
+            # at times its greeting is lost; what it says of a request is as good
+            self.manager.session.send(self._shell, "kernel_info_request")
+
+    def execute(self, code: str, silent: bool = False) -> str:
+        """Sends a cell; returns the name of the request."""
+        content = {"code": code, "silent": silent, "store_history": not silent, "user_expressions": {}}
+        return self._request("execute_request", {**content, "allow_stdin": False, "stop_on_error": False})
+
+    def ask(self) -> str:
+        """Asks for a sign of life; returns the name of the request."""
+        return self._request("kernel_info_request", {})
+
+    def _request(self, kind: str, content: dict[str, Any]) -> str:
+        """Sends a request under a name that cannot be guessed by what runs before it."""
+        message = self.manager.session.msg(kind, content)
+        message["header"]["msg_id"] = message["msg_id"] = uuid.uuid4().hex
+        self.manager.session.send(self._shell, message)
+        return message["msg_id"]
+
+    def receive(self, seconds: float) -> list[dict[str, Any]] | None:
+        """What came on iopub; None if nothing came on either channel."""
+        ready = dict(self._poller.poll(seconds * 1000))
+        if self._shell in ready and (reply := self._next(self._shell)):
+            self.replied.add(reply["parent_header"]["msg_id"])
+        found = self._next(self._iopub) if self._iopub in ready else None
+        self.heard += self._iopub in ready
+        return ([found] if found else []) if ready else None
+
+    def _next(self, channel: zmq.Socket) -> dict[str, Any] | None:
+        try:
+            parts = channel.recv_multipart()
+            if sum(map(len, parts)) > MAX_MESSAGE:
+                raise ValueError("too long")
+            if sum(part.count(b"[") + part.count(b"{") + part.count(b",") for part in parts) > MAX_PIECES:
+                raise ValueError("too many pieces")
+            _, parts = self.manager.session.feed_identities(parts)
+            message = self.manager.session.deserialize(parts)
+        except Exception as error:  # learner code holds the key, and can send anything
+            _log.warning("an unreadable message: %r", error)
+            return None
+        parent = message.get("parent_header")
+        name = parent.get("msg_id") if isinstance(parent, dict) else None
+        known = isinstance(name, str) and len(name) <= _LONGEST_NAME
+        return message if known and isinstance(message.get("content"), dict) else None
+
+    def floods(self) -> bool:
+        """Whether this process holds far more than the limits of :func:`_context` allow: those do not count the
+        parts of a message that never ends.
+        """
+        return psutil.Process().memory_info().rss > self._memory + FLOOD
+
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        """Told before each cell how long it may compute, and how long it may sleep."""
+        raise NotImplementedError
+
+    def is_out_of_time(self) -> bool:
+        """Whether the cell has used more. Where a kernel is ended for that, its cause of death says so instead."""
+        return False
+
+    def cause_of_death(self) -> str:
+        """The state that its death means, empty while it lives.
+
+        SIGKILL from elsewhere is what the system does to a process that takes too much memory.
+        """
+        code = run_sync(self.manager.provisioner.poll)()
+        if code is None:
+            return ""
+        return OUT_OF_MEMORY if os.name == "posix" and code == -signal.SIGKILL else CRASHED
+
+    def stop(self) -> None:
+        if self.manager.has_kernel:
+            self._disconnect()
+            self.manager.shutdown_kernel(now=True)  # with its process group
+
+    def _disconnect(self) -> None:
+        for channel in ("_shell", "_iopub"):
+            if hasattr(self, channel):
+                getattr(self, channel).close()
+
+
+# ---------------------------------------------------------------------------------- ordinary ones
+
+
+class _OwnPython(KernelSpecManager):
+    """This interpreter's kernel, whatever kernels the machine has installed and the notebook asks for."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        arguments = ["-P", "-c", _LAUNCH, "-f", "{connection_file}", "--HistoryManager.enabled=False"]
+        return KernelSpec(argv=[sys.executable, *arguments], language="python", display_name="Python 3")
+
+
+_LAUNCH = """
+import sys
+import zmq
+from ipykernel.kernelapp import IPKernelApp
+
+class App(IPKernelApp):
+    def init_path(self):
+        at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
+        sys.path.insert(at, "")
+
+    def init_iopub(self, context):
+        context.setsockopt(zmq.SNDHWM, 0)
+        super().init_iopub(context)
+
+App.launch_instance()
+"""
+"""An ordinary kernel, but that no message is dropped, however slow the listener is. It imports nothing from its folder until it
+has started, and what a notebook has written there afterwards (see grader/sandbox/inside)."""
+
+
+class PlainKernel(Kernel):
+    """An ordinary kernel in a private folder, reached over sockets in another one."""
+
+    def __init__(self, scratch: Path, number: int, seed: int, user: str | None) -> None:
+        super().__init__()
+        self.scratch = scratch
+        self.seed = seed
+        self.user = user
+        self.number = number
+        self.sockets = sockets = scratch / f"kernel{number}"
+        sockets.mkdir()
+        self.manager = KernelManager(
+            context=_context(),
+            kernel_name="python3",
+            kernel_spec_manager=_OwnPython(),
+            connection_file=str(sockets / "kernel.json"),
+            log=_log,
+        )
+        if os.name == "posix":  # no port that other users of the machine could knock at
+            self.manager.transport, self.manager.ip = "ipc", str(sockets / "s")
+
+    def start(self) -> None:
+        work, home, rights = self.scratch / "work", self.scratch, {}
+        if self.user:
+            home, rights = work, self._hand_over(work)
+        environment = scrubbed_environment(os.environ, home, self.seed)
+        self.manager.start_kernel(cwd=str(work), env=environment, **rights)
+        self.connect()
+
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        self._usage = _Usage(self.manager.provisioner.process.pid, cpu_seconds, idle_seconds)
+
+    def is_out_of_time(self) -> bool:
+        return self._usage.is_used_up()
+
+    def _hand_over(self, work: Path) -> dict[str, Any]:
+        """Gives the user what the kernel needs to write to, and returns how it is to be started."""
+        user = pwd.getpwnam(self.user)
+        self.manager.write_connection_file()
+        theirs = [Path(self.manager.connection_file), self.sockets]
+        if not self.number:  # later, what lies in there is the learner's, and a link may lead anywhere
+            theirs += [*work.rglob("*"), work]
+        for path in theirs:
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+        self.scratch.chmod(0o711)  # ours: nobody else can put a link in the place of what comes next
+        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+class _Usage:
+    """What a process and those that it has started use from now on. In the sandbox, the preloaded process sees to this."""
+
+    def __init__(self, pid: int, cpu_seconds: float, idle_seconds: float) -> None:
+        self.pid = pid
+        self.looked = time.monotonic()
+        self.seen = self._cpu(self._family())
+        self.cpu_left, self.idle_left = cpu_seconds, idle_seconds
+
+    def is_used_up(self) -> bool:
+        if (passed := time.monotonic() - self.looked) < _USAGE_SECONDS:
+            return self.cpu_left < 0 or self.idle_left < 0
+        family = self._family()
+        used = self._cpu(family) - self.seen
+        if used < passed / 10 and not any(map(_is_awake, family)):
+            self.idle_left -= min(
+                passed, 2 * _USAGE_SECONDS
+            )  # this process may have waited for its turn, too
+        self.cpu_left -= max(used, 0)  # of a child that nobody waits for, what it used is gone with it
+        self.looked, self.seen = self.looked + passed, self.seen + used
+        return self.cpu_left < 0 or self.idle_left < 0
+
+    def _family(self) -> list[psutil.Process]:
+        with contextlib.suppress(psutil.Error):
+            kernel = psutil.Process(self.pid)
+            return [kernel, *kernel.children(recursive=True)]
+        return []
+
+    def _cpu(self, family: Sequence[psutil.Process]) -> float:
+        total = 0.0
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                total += sum(process.cpu_times()[:4])  # its own, and of children that have ended
+        return total
+
+
+def _is_awake(process: psutil.Process) -> bool:
+    try:
+        return process.status() in (psutil.STATUS_RUNNING, psutil.STATUS_DISK_SLEEP)
+    except psutil.Error:
+        return False
+
+
+_KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMROOT")
+
+
+def scrubbed_environment(environment: Mapping[str, str], home: Path, seed: int) -> dict[str, str]:
+    """What a kernel may know of the environment of whoever grades: next to nothing."""
+    return (
+        {name: environment[name] for name in _KEPT if name in environment}
+        | ONE_THREAD
+        | {
+            "HOME": str(home),
+            "IPYTHONDIR": str(home / ".ipython"),
+            "TMPDIR": str(home),
+            SEED_VARIABLE: str(seed),
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "MPLCONFIGDIR": str(home / ".matplotlib"),
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
+    )
+
+
+# ---------------------------------------------------------------------------------- in the sandbox
+
+
+class _SandboxSpec(KernelSpecManager):
+    """The kernel spec that names the sandbox's provisioner."""
+
+    def __init__(self, setting: Setting, limits: Limits, fresh: bool) -> None:
+        super().__init__()
+        self.config_of_provisioner = {
+            "modules": list(setting.modules),
+            "folder": str(setting.folder or ""),
+            "hidden": list(map(str, setting.hidden)),
+            "limits": asdict(limits),
+            "fresh": fresh,
+        }
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        provisioner = {"provisioner_name": PROVISIONER, "config": self.config_of_provisioner}
+        metadata = {"kernel_provisioner": provisioner}
+        return KernelSpec(argv=[], language="python", display_name="Sandboxed Python", metadata=metadata)
+
+
+class SandboxKernel(Kernel):
+    """A fork of the preloaded process."""
+
+    def __init__(self, setting: Setting, limits: Limits, seed: int, fresh: bool) -> None:
+        super().__init__()
+        self.seed = seed
+        spec = _SandboxSpec(setting, limits, fresh)
+        self.manager = KernelManager(
+            context=_context(), kernel_name="sandbox", kernel_spec_manager=spec, log=_log
+        )
+
+    def start(self) -> None:
+        self.manager.start_kernel(env={SEED_VARIABLE: str(self.seed)})
+        self.connect()
+
+    def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
+        self.manager.provisioner.preloaded.allow(cpu_seconds, idle_seconds)
+
+    def cause_of_death(self) -> str:
+        if not (seen := super().cause_of_death()):
+            return ""
+        match self.manager.provisioner.cause:
+            case "memory":
+                return OUT_OF_MEMORY
+            case "cpu" | "idle":
+                return TIMED_OUT
+            case "sandbox":
+                raise SandboxLost("it died while a cell ran")
+        return seen
+
+    def stop(self) -> None:
+        self._disconnect()
+        self.manager.cleanup_resources()  # which kills: nothing in there needs a goodbye

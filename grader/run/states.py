@@ -1,0 +1,94 @@
+"""What running a notebook gives, what it may use, and what all that run notebooks have in common.
+
+The process that runs learner code shares nothing with the one that grades: it gives back outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from nbformat import NotebookNode
+
+GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What running a notebook gave.
+
+    Attributes:
+        notebook: a copy with outputs, which are raw: bounded in size, but not fit to be shown as they are.
+        state: graded, timed out, crashed, or out of memory.
+        payloads: exercise key -> the cases that its own check cell published at the right seed. Untrusted.
+        notes: sentences about cells that had to be stopped.
+        lost: whether nothing can be said of the submission: another run of it may end better.
+    """
+
+    notebook: NotebookNode
+    state: str
+    payloads: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    lost: bool = False
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether time ran out, for a cell or in a case, or memory: what is close to a limit may be within it the next
+        time, and memory may have been short because of others.
+        """
+        return self.state in (TIMED_OUT, OUT_OF_MEMORY) or any(map(_says_slow, self.payloads.values()))
+
+
+def _says_slow(payload: Any) -> bool:
+    cases = payload if isinstance(payload, list) else []
+    problems = (case.get("problem") for case in cases if isinstance(case, dict))
+    return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)
+
+
+class Runner(Protocol):
+    """Runs a rebuilt notebook. Learner code reaches neither the caller's process nor its files.
+
+    Attributes:
+        notebook_seconds: how long a notebook may take at most by the clock, replays included.
+    """
+
+    notebook_seconds: float
+
+    def warm_up(self, folder: Path | None = None) -> None:
+        """Begins whatever takes long before the first notebook can run; does not wait for it."""
+        ...
+
+    def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
+        """
+        Args:
+            notebook: from :func:`grader.receive.rebuild.rebuild`; it is not changed.
+            seed: what the check cells draw their cases with.
+            folder: the lab's release, whose data files the notebook may read.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Limited:
+    """What both kinds of runner bound.
+
+    A cell that runs too long or takes the kernel down costs only itself: a fresh kernel replays the cells
+    before it, and goes on after it.
+
+    Time is what a cell uses: a grade must not depend on what else the machine is doing.
+
+    Args:
+        cell_seconds: how long one cell may compute (CPU time, all its processes together), and how long it may
+            sleep. A check cell gets as much more as its cases may take.
+        notebook_seconds: how long all cells together may take by the clock, replays included. Far more than
+            any needs, because this is the one limit that a busy machine brings closer.
+        restarts: how often a fresh kernel is started before the rest is given up.
+        output_bytes: how much output is kept; more is dropped.
+    """
+
+    cell_seconds: float = 30
+    notebook_seconds: float = 3600
+    restarts: int = 5
+    output_bytes: int = 16 * 2**20
