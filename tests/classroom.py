@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -13,6 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook as NbgraderGradebook
+from project import ROOT
 
 from course_utils.exercise import exercises_of
 from course_utils.outcome import encode, try_exercise
@@ -22,7 +26,6 @@ from grader.grade.gradebook import Gradebook
 from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
 from grader.run.states import GRADED, Executed
 
-ROOT = Path(__file__).parents[1]
 START, ATTENTION = "00_start_here", "02_self_attention"
 
 
@@ -39,6 +42,21 @@ def with_gradebook(course: Course) -> Course:
     course.grading.mkdir(exist_ok=True)
     course.gradebook.write_bytes(_empty_gradebook())
     return course
+
+
+def book_of(course: Course) -> NbgraderGradebook:
+    return NbgraderGradebook(course.nbgrader_config().CourseDirectory.db_url)
+
+
+def nbgrader(course: Course, *arguments: str) -> subprocess.CompletedProcess:
+    """Runs nbgrader's own command in the course, as an instructor would."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(course.root),
+        "JUPYTER_CONFIG_DIR": str(course.root / ".jupyter"),
+    }
+    command = [sys.executable, "-m", "nbgrader", *arguments]
+    return subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True)
 
 
 @cache

@@ -15,15 +15,13 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 from absl import logging as absl_logging
+from project import LABS, ROOT
 
 from grader.course import Course
 from grader.lab import Lab
 
 # TensorFlow's logging closes, when logging is set up anew, what was stderr when it was imported: pytest's, here.
 absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)
-
-ROOT = Path(__file__).parents[1]
-LABS = Course(ROOT).labs()
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import TimeoutError, sync_playwright
+from project import ROOT
 
 from grader.demo import solved
 
@@ -65,7 +66,7 @@ def jupyterlab(tmp_path_factory, labs):
     }
     course = tmp_path_factory.mktemp("course")
     (course / ".venv").symlink_to(sys.prefix)  # the script looks for it beside itself
-    shutil.copytree(Path(__file__).parents[1] / "scripts", course / "scripts")
+    shutil.copytree(ROOT / "scripts", course / "scripts")
     command = [course / "scripts/open_jupyter.sh", "--no-browser", f"--ServerApp.port={port}",
                f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password="]  # fmt: skip
     with (root / ".log").open("w") as log:

@@ -8,10 +8,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import LABS, ROOT
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from project import LABS, ROOT
 
 from course_utils.expected import FILE_NAME
 from grader.demo import solved

@@ -9,18 +9,17 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
-from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from project import ROOT
 
-PROJECT = Path(__file__).parents[1]
-PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())
-CONDA = yaml.safe_load((PROJECT / "environment.yml").read_text())
-LOCK = [line for line in (PROJECT / "requirements.txt").read_text().splitlines() if line[:1] != "#"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line[:1] != "#"]
 
 CUDA = ("nvidia", "cuda", "triton")  # what PyTorch's usual build brings along is no part of the lock
 
@@ -77,30 +76,30 @@ def test_every_file_names_the_same_python() -> None:
     allowed = SpecifierSet(text)
     assert [minor for minor in range(8, 20) if allowed.contains(f"3.{minor}.1")] == [11, 12, 13]
     assert PYPROJECT["tool"]["ruff"]["target-version"] == "py311"
-    script = (PROJECT / "scripts/setup_environment.sh").read_text()
+    script = (ROOT / "scripts/setup_environment.sh").read_text()
     assert "needs Python 3.11, 3.12 or 3.13" in script and 'minors="13 12 11"' in script
-    assert 'pythons="3.13 3.12 3.11"' in (PROJECT / "grader/handout/gradescope.py").read_text()
+    assert 'pythons="3.13 3.12 3.11"' in (ROOT / "grader/handout/gradescope.py").read_text()
     for page in ("README.md", "grader/handout/bundle.py", "docs/instructors.md"):
-        assert "Python 3.11, 3.12 or 3.13" in " ".join((PROJECT / page).read_text().split()), page
-    assert f'"{text}"' in (PROJECT / "course_utils/environment.py").read_text()
+        assert "Python 3.11, 3.12 or 3.13" in " ".join((ROOT / page).read_text().split()), page
+    assert f'"{text}"' in (ROOT / "course_utils/environment.py").read_text()
 
 
 @pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=" ".join)
 def test_ruff_has_nothing_to_say(command: list[str]) -> None:
     ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", "--output-format=concise", "."]
-    run = subprocess.run(ruff, cwd=PROJECT, capture_output=True, text=True)
+    run = subprocess.run(ruff, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 def test_make_alone_lists_every_target_with_a_description() -> None:
-    makefile = (PROJECT / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
     targets = re.findall(r"^([a-z-]+):", makefile, re.M)
     assert targets == re.findall(r"^\.PHONY: (.+)$", makefile, re.M)
     # Without the variables of a `make` that runs this test: they would turn into its options.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     listed = subprocess.run(
-        ["make"], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+        ["make"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     ).stdout
     assert re.findall(r"^  make ([\w-]+) +\S.*$", listed, re.M) == targets
 
@@ -109,8 +108,8 @@ def test_make_alone_lists_every_target_with_a_description() -> None:
     "script", ["scripts/setup_environment.sh", "scripts/setup_browser.sh", "scripts/run_tests.sh", ".ci/run"]
 )
 def test_a_script_is_executable_and_bash_can_read_it(script: str) -> None:
-    assert os.access(PROJECT / script, os.X_OK)
-    subprocess.run(["bash", "-n", PROJECT / script], check=True)
+    assert os.access(ROOT / script, os.X_OK)
+    subprocess.run(["bash", "-n", ROOT / script], check=True)
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])

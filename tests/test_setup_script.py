@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from project import ROOT
 
-PROJECT = Path(__file__).parents[1]
 TOOLS = ["awk", "bash", "cat", "cp", "cut", "dirname", "du", "env", "flock", "grep", "mkdir", "rm", "sed"]
 TOOLS += ["sha256sum", "shasum", "tail", "uname"]
 
@@ -82,7 +82,7 @@ def course(tmp_path: Path) -> Course:
     course = Course(tmp_path / "a course with spaces", tmp_path / "bin")
     (course.folder / "scripts").mkdir(parents=True)
     for name in ("requirements.txt", "pyproject.toml", "scripts/setup_environment.sh"):
-        shutil.copy(PROJECT / name, course.folder / name)
+        shutil.copy(ROOT / name, course.folder / name)
     course.tools.mkdir()
     for name in TOOLS:
         if found := shutil.which(name):

@@ -1,6 +1,6 @@
 """Hostile submissions, graded for real: intake, sandbox, judge, graded notebook. Then an honest one, by the same runner.
 
-Each file in tests/attacks/ is one attack; see its README. Attack code is given to the sandboxed runner only.
+Each file in attacks/ is one attack; see its README. Attack code is given to the sandboxed runner only.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def bundle(cases, key="start_here.softmax", seed=@SEED@):
 
 @dataclass(frozen=True)
 class Attack:
-    """A file of tests/attacks/."""
+    """A file of attacks/."""
 
     name: str
     title: str

@@ -10,8 +10,8 @@ from typing import Any
 
 import nbformat
 import pytest
-from conftest import LABS
 from nbformat import NotebookNode
+from project import LABS
 
 from grader.demo import solved
 from grader.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise

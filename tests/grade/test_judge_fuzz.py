@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import LABS, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from project import LABS, ROOT
 
 from course_utils.comparison import Expected, Verdict, compare
 from course_utils.exercise import Case, Exercise, exercises_of

@@ -362,7 +362,7 @@ def test_importing_course_utils_loads_neither_frameworks_nor_figures():
 
 
 def test_course_utils_never_imports_the_instructors_side():
-    from conftest import ROOT
+    from project import ROOT
 
     for path in (ROOT / "course_utils").rglob("*.py"):
         text = path.read_text("utf-8")

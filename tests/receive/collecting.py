@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from classroom import ROOT, with_gradebook
+from classroom import with_gradebook
+from project import ROOT
 
 from grader.course import Course
 from grader.lab import Lab

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import LABS
+from project import LABS
 
 import course_utils
 from course_utils.bypass import uses_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import LABS
+from project import LABS
 
 from grader.author.build import build
 from grader.course import STUB

@@ -10,9 +10,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from conftest import LABS, ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from project import LABS, ROOT
 
 from course_utils import progress, start_page
 from course_utils.exercise import exercises_of

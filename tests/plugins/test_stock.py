@@ -8,9 +8,8 @@ import threading
 
 import nbformat
 import pytest
-from classroom import START, new_course
+from classroom import START, book_of, nbgrader, new_course
 from nbgrader.apps import NbGraderAPI
-from test_grading_end_to_end import book_of, nbgrader
 
 from grader.course import Course
 from grader.demo import duplicated, hand_in, retyped, solved, with_texts

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ROOT, START, KernelFree, new_course
+from classroom import START, KernelFree, new_course
 from nbformat.v4 import new_code_cell
+from project import ROOT
 from typer.testing import CliRunner
 
 from grader.cli import app

@@ -19,8 +19,9 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from classroom import ROOT, START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
 from nbgrader.api import Gradebook as NbgraderGradebook
+from project import ROOT
 from test_pool import gone, until
 
 from grader.demo import hand_in, made_up_class

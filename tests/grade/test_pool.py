@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT
 from made_up_work import Deeds
+from project import ROOT
 
 from grader.errors import GraderError
 from grader.grade import pool

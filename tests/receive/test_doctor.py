@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from project import ROOT
 from typer.testing import CliRunner
 
 from grader.cli import app

@@ -6,19 +6,15 @@ import csv
 import json
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ATTENTION, START, new_course
-from conftest import LABS
+from classroom import ATTENTION, START, book_of, nbgrader, new_course
 from nbformat.v4 import new_code_cell
-from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.utils import determine_grade, is_grade
+from project import LABS
 from sqlalchemy import text
 from typer.testing import CliRunner
 
@@ -59,24 +55,9 @@ def graded(lab: Lab, runner=None, seed: int = 5) -> dict[str, grading.Record]:
     return {record.student: record for record in records}
 
 
-def book_of(course: Course) -> NbgraderGradebook:
-    return NbgraderGradebook(course.nbgrader_config().CourseDirectory.db_url)
-
-
 def command(course: Course, monkeypatch, *arguments: str):
     monkeypatch.chdir(course.root)
     return CliRunner().invoke(app, arguments)
-
-
-def nbgrader(course: Course, *arguments: str) -> subprocess.CompletedProcess:
-    """Runs nbgrader's own command in the course, as an instructor would."""
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(course.root),
-        "JUPYTER_CONFIG_DIR": str(course.root / ".jupyter"),
-    }
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    return subprocess.run(command, cwd=course.root, env=environment, capture_output=True, text=True)
 
 
 class Canned:

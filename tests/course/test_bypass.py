@@ -11,11 +11,11 @@ import types
 
 import numpy as np
 import pytest
-from conftest import LABS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell
+from project import LABS
 from traitlets.config import Config
 
 from course_utils import check, report_on

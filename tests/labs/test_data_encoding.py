@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import doctest
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 
 from course_utils.data.batches import batches, encode_batch
 from course_utils.data.dates import date_pairs
@@ -268,7 +268,7 @@ def test_sentences_to_translate_are_padded_in_their_order():
 
 
 def test_the_examples_of_the_documentation_come_out_as_written():
-    page = Path(__file__).parents[1] / "docs" / "data.md"
+    page = ROOT / "docs" / "data.md"
     failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert failed == 0
     assert tried > 15

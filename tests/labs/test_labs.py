@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import LABS
+from project import LABS
 
 from course_utils.comparison import compare
 from course_utils.exercise import PUBLIC_SEED
@@ -13,7 +13,7 @@ from grader.lab import Lab, is_solution, nbgrader_of
 
 
 def exercises_of_all_labs(course_labs: list[str]) -> list:
-    from conftest import ROOT
+    from project import ROOT
 
     from grader.course import Course
 

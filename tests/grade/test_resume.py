@@ -13,9 +13,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from classroom import ATTENTION, ROOT, START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.apps import NbGraderAPI
+from project import ROOT
 from sqlalchemy import text
 from test_pool import until
 from typer.testing import CliRunner
