@@ -28,8 +28,9 @@ from grader.handout.gradescope import write_autograder
 from grader.lab import Lab
 from grader.receive.collect import Collected
 from grader.receive.collect import collect as collect_lab
-from grader.receive.doctor import Examination, examine, openings
+from grader.receive.doctor import Examination, examine
 from grader.receive.files import time_of
+from grader.receive.openings import openings
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
 from grader.show.export import write_feedback_zip

@@ -1,12 +1,9 @@
-"""What is wrong with one notebook, and what grading will make of it: nothing of it is run. And what of a course's
-files is open to other users of the machine: nothing of it is changed."""
+"""What is wrong with one notebook, and what grading will make of it: nothing of it is run."""
 
 from __future__ import annotations
 
 import ast
 import re
-import shlex
-import stat
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +17,6 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.judge import code_before_check
 from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
-from grader.receive.exchange import exchange_of
 from grader.receive.files import printable
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
@@ -233,56 +229,3 @@ def _python_fault(code: str) -> str:
     except (RecursionError, MemoryError):
         return "it is nested too deeply"
     return ""
-
-
-# ---------------------------------------------------------------------------------- what is open to others
-
-
-@dataclass(frozen=True)
-class Opening:
-    """A file or folder that other users of the machine can do more with than they should.
-
-    Attributes:
-        what: what they can do.
-        fix: the command line that ends it.
-    """
-
-    path: Path
-    what: str
-    fix: str
-
-
-def openings(course: Course) -> tuple[list[Opening], Path | None]:
-    """What of a course, and of the exchange that it uses, is open to others, by its modes; links are followed.
-
-    Returns: what is open, and the folder at or above the project's root, if there is one, that keeps others out.
-
-    Raises:
-        GraderError: nbgrader's configuration cannot be used.
-    """
-    found = []
-    for path in (course.solutions, course.grading, course.build, course.root / ".git", course.root / ".demo"):
-        if _mode(path) & 0o077:
-            found.append(Opening(path, "others can look into it", f"chmod 700 {shlex.quote(str(path))}"))
-    seeds = course.grading / "seeds.json"
-    if _mode(seeds) & 0o077:
-        found.append(Opening(seeds, "others can read it", f"chmod 600 {shlex.quote(str(seeds))}"))
-    for name in (".", "nbgrader_config.py", "notebooks", "course_utils", "grader", ".venv"):
-        path = course.root / name
-        if _mode(path) & 0o002:
-            found.append(Opening(path, "others can change it", f"chmod o-w {shlex.quote(str(path))}"))
-    exchange = exchange_of(course)
-    for path in (exchange, exchange / "transformer-labs" / "inbound"):
-        if _mode(path) & 0o1002 == 0o002:  # all may write, and it has no sticky bit
-            what = "others can rename and delete what is another's in it"
-            found.append(Opening(path, what, f"chmod +t {shlex.quote(str(path))}"))
-    above = (course.root, *course.root.parents)
-    return found, next((folder for folder in above if not _mode(folder) & 0o011), None)
-
-
-def _mode(path: Path) -> int:
-    """The bits of permission of a file or folder; none if it is not there."""
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except OSError:
-        return 0

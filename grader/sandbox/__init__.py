@@ -1,0 +1,1 @@
+"""What holds learners' code: a container, a preloaded process in it, and the kernels forked from that."""

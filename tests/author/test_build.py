@@ -8,10 +8,6 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
-<<<<<<< HEAD:tests/test_build.py
-=======
-from project import ROOT
->>>>>>> 62029b2 (The tests stand in the same rooms as what they test):tests/author/test_build.py
 
 from course_utils import exercises, start_page
 from course_utils.exercise import Case, Exercise

@@ -20,7 +20,7 @@ from grader.demo import solved
 from grader.grade import autograde as grading
 from grader.lab import Lab
 from grader.receive.collect import collect
-from grader.receive.doctor import openings
+from grader.receive.openings import openings
 from grader.show.class_report import write_report
 from grader.show.feedback import generate_feedback
 

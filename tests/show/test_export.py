@@ -15,16 +15,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-<<<<<<< HEAD:tests/test_export.py
-from classroom import ROOT, START, KernelFree, new_course, with_gradebook
-from project import LABS
-=======
 from classroom import START, KernelFree, new_course, with_gradebook
->>>>>>> 62029b2 (The tests stand in the same rooms as what they test):tests/show/test_export.py
 from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.plugins import CsvExportPlugin
-from project import ROOT
+from project import LABS, ROOT
 from typer.testing import CliRunner
 
 from grader.cli import app
