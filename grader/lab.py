@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-import traceback
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +21,7 @@ from course_utils.labs import LabInfo
 from course_utils.outcome import Outcome, try_exercise
 from grader.author.catalogue import Entry, load_entries, run_cell
 from grader.course import Course, CourseError
+from grader.errors import place_of
 
 SKIP_TAG = "skip-grading"
 """Tag of cells that are not run when a notebook is graded: training, plots, timings, widgets."""
@@ -78,16 +78,6 @@ def line_of(file: Path, text: str) -> int:
     """The number of the first line of a file that holds a text; 1 if none does."""
     lines = file.read_text("utf-8").splitlines()
     return next((number for number, line in enumerate(lines, 1) if text in line), 1)
-
-
-def place_of(error: BaseException, file: Path) -> str:
-    """``file:line`` where an error arose in a file, or was handed on."""
-    if isinstance(error, SyntaxError) and error.filename == str(file):
-        return f"{file}:{error.lineno}"
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)
-    ]
-    return f"{file}:{lines[-1]}" if lines else str(file)
 
 
 @dataclass(frozen=True)

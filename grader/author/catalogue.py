@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from grader.course import CourseError
+from grader.errors import place_of
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,11 @@ def _marking(frame: FrameType, exercise: str, hint: str) -> Callable:
     line = frame.f_lineno  # the decorator's
 
     def mark(value: Any) -> Any:
-        title = inspect.getdoc(value).strip().splitlines()[0]
+        if not (value.__doc__ or "").strip():
+            raise ValueError(
+                f"{value.__name__} needs a docstring that says, in one sentence, what its code does"
+            )
+        title = inspect.cleandoc(value.__doc__).splitlines()[0]
         _write_down(frame, _Written(line, exercise, value.__name__, title, hint, value))
         return value
 
@@ -154,7 +159,9 @@ def load_entries(
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise CourseError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        raise CourseError(
+            f"{place_of(error, path)}: it cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     sources = _sources(path.read_text("utf-8"))
     stand_ins = vars(module).get(_STAND_INS, {})
     entries: dict[str, list[Entry]] = {}

@@ -14,6 +14,7 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.expected import Hint
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import read_questions
+from grader.errors import place_of
 from grader.lab import (
     REGION,
     SECONDS,
@@ -24,7 +25,6 @@ from grader.lab import (
     is_solution,
     line_of,
     nbgrader_of,
-    place_of,
 )
 
 PARTS = ("**After this lab you can**", "**Time:**", "## Common mistakes, by their symptom", "## Review quiz", "quiz(",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import (
     blocked_weights_are_zero,
@@ -19,7 +20,6 @@ from course_utils.cases.properties import (
     together,
     weights_are_probabilities,
 )
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
 
 
 def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> Inputs:

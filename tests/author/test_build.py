@@ -153,7 +153,18 @@ def test_a_notebook_that_somebody_worked_in_is_kept_when_the_build_replaces_it(t
         ("misconceptions.py", "np.add(x, 2)", "np.add(x, x)", "the misconception added_two is not caught"),
         ("variants.py", "return x + x", "return x + x + 1", "the correct variant added_to_itself fails"),
         ("variants.py", '"double"', '"treble"', "names an exercise that the lab does not have"),
-        ("misconceptions.py", "from grader", "from grades", "cannot be imported: ModuleNotFoundError"),
+        (
+            "misconceptions.py",
+            "from grader",
+            "from grades",
+            "misconceptions.py:3: it cannot be imported: ModuleNotFoundError",
+        ),
+        (
+            "variants.py",
+            '"""Adds x to itself."""',
+            "pass",
+            "variants.py:6: it cannot be imported: ValueError: added_to_itself needs a docstring",
+        ),
         ("00_tiny.py", "import numpy as np", "import numpy as mp", "the reference fails"),
         (
             "00_tiny.py",
