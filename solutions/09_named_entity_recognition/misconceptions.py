@@ -404,7 +404,7 @@ slip("decode_entities", "every_piece_read",
      "The predictions at all pieces of a word are read, not only that at the first one.",
      "Pieces that continue a word are read as if their predictions meant something. Nobody trained the "
      "model on what to say there: only the first piece of a word counts.",
-     ("        elif word == word_before:  # the word goes on, and its entity with it\n"
+     ("        elif word == word_before:  # the word continues, and its entity with it\n"
       "            if open_entity is not None:\n"
       "                open_entity[1] = end\n",
       ""))
@@ -462,7 +462,7 @@ slip("decode_entities", "ends_at_the_first_piece",
      "An entity ends where the first piece of its last word ends.",
      "The last word is cut off behind its first piece. Pieces that continue a word have no label of their "
      "own, but they belong to the word, and move the end.",
-     ("elif word == word_before:  # the word goes on, and its entity with it\n"
+     ("elif word == word_before:  # the word continues, and its entity with it\n"
       "            if open_entity is not None:\n"
       "                open_entity[1] = end",
       "elif word == word_before:\n"
