@@ -19,16 +19,16 @@ _SHARPNESS = 2  # image pixels for each CSS pixel: crisp on high-resolution scre
 
 
 def show_figure(figure: Figure, alt: str) -> None:
-    """Shows a Matplotlib figure with a text that stands for it where it cannot be seen.
+    """Shows a Matplotlib figure with a text that describes it where it cannot be seen.
 
     JupyterLab gives a PNG output no alt text, so the picture is published as an HTML image.
 
     Args:
         figure: made with or without pyplot; it is not shown a second time at the end of the cell.
-        alt: what there is to see, in one or two sentences.
+        alt: what the figure shows, in one or two sentences.
     """
     picture = io.BytesIO()
-    # White also in the dark theme: the figure's own text is black.
+    # White even in the dark theme: the figure's own text is black.
     figure.savefig(picture, format="png", dpi=_CSS_PIXELS_AN_INCH * _SHARPNESS, facecolor="white")
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close(figure)
@@ -42,7 +42,7 @@ def show_figure(figure: Figure, alt: str) -> None:
 
 
 def show_live(widget: DOMWidget, html: str, text: str) -> None:
-    """Shows a widget where a kernel is behind it, and else what stands for it.
+    """Shows a widget if a kernel is running, and otherwise a static version of it.
 
     Args:
         widget: the live version, for JupyterLab.
@@ -53,7 +53,7 @@ def show_live(widget: DOMWidget, html: str, text: str) -> None:
 
 
 def focus_ring() -> HTML:
-    """Part of a widget with sliders, which would not show by themselves that the keyboard is on them."""
+    """Part of a widget with sliders, which would not show by themselves that they have the keyboard focus."""
     import ipywidgets
 
     return ipywidgets.HTML(

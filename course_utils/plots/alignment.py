@@ -18,7 +18,7 @@ class Alignment:
     """The cross-attention behind a translation.
 
     Attributes:
-        source: the source's tokens, the end of the sentence included.
+        source: the source's tokens, including the end of the sentence.
         target: the tokens that were written, in order; the weights of a row belong to the moment *before* its
             word was written.
         weights: (num_layers, num_heads, len(target), len(source)), rows summing to 1.
@@ -66,12 +66,12 @@ def alignment_heads(alignment: Alignment, layer: int = -1) -> Figure:
         axes.set_visible(False)
     figure.colorbar(image, ax=panels.tolist(), shrink=0.7, label="attention weight")
     figure.supxlabel("source", fontsize=9)
-    figure.supylabel("word that is written next", fontsize=9)
+    figure.supylabel("next word to be written", fontsize=9)
     return figure
 
 
 def alignment_html(alignment: Alignment, layer: int = -1) -> str:
-    """The mean over a layer's heads as an HTML table; each number stands in its cell."""
+    """The mean over a layer's heads as an HTML table with a number in each cell."""
 
     def cell(value: float) -> str:
         shade = f"background:rgba(59,139,189,{0.75 * value:.2f})"
@@ -91,7 +91,7 @@ def alignment_html(alignment: Alignment, layer: int = -1) -> str:
 
 
 def strongest_links(alignment: Alignment, layer: int = -1) -> str:
-    """One line a written word: the source word that it looked at most, and how much."""
+    """One line per written word: the source word that it looked at most, and how much."""
     width = max(map(len, alignment.target), default=0)
     return "\n".join(
         f"{word:<{width}} <- {alignment.source[int(row.argmax())]} ({row.max():.2f})"

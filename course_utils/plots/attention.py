@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def attention_heatmap(
     weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], title: str = "Attention weights"
 ) -> Figure:
-    """Weights as a table of colours with their numbers: a row a query, a column a key.
+    """Weights as a table of colours with their numbers: one row per query, one column per key.
 
     Args:
         weights: (q_len, k_len), rows summing to 1.
@@ -34,7 +34,7 @@ def attention_heatmap(
     figure = Figure(figsize=(1.6 + 0.85 * len(keys), 1.4 + 0.5 * len(queries)), layout="constrained")
     axes = figure.subplots()
     _colour_table(axes, weights, queries, keys)
-    axes.set(title=title, xlabel="is looked at (key)", ylabel="looks (query)")
+    axes.set(title=title, xlabel="word looked at (key)", ylabel="word that looks (query)")
     return figure
 
 
@@ -62,12 +62,12 @@ def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: S
     axes.set_yticks(range(len(rows)), rows)
     for (row, column), value in np.ndenumerate(table):
         text = ("yes" if value else "-") if table.dtype == bool else f"{value:.2f}"
-        colour = "black" if value > 0.45 else "white"  # what stands out more on viridis
+        colour = "black" if value > 0.45 else "white"  # whichever stands out more on viridis
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 
 def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
-    """How one word shares out its attention: a bar a word, with its number."""
+    """How one word distributes its attention: one bar per word, with its number."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.2, 0.7 + 0.38 * len(words)), layout="constrained")
@@ -121,7 +121,7 @@ def growth_with_d_k(
 
 
 def _bars_html(labels: Sequence[str], values: np.ndarray, caption: str) -> str:
-    """Bars in plain HTML that follow JupyterLab's theme; the number stands beside each bar."""
+    """Bars in plain HTML that follow JupyterLab's theme; the number is next to each bar."""
     rows = "".join(
         f'<tr><td style="text-align:right;padding:1px 8px">{escape(label)}</td><td style="width:20em;text-align:left">'
         f'<div style="background:#3b8bbd;height:1em;width:{100 * value:.1f}%"></div></td>'
@@ -179,7 +179,7 @@ def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
 
 
 def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> None:
-    """Choose a word and a mask, see what the word attends to.
+    """Choose a word and a mask, and see what the word attends to.
 
     Args:
         words: the words of the sentence.
@@ -223,7 +223,7 @@ def _weights_table(words: Sequence[str], weights: np.ndarray, caption: str) -> s
 
 
 def weights_text(words: Sequence[str], weights: np.ndarray, columns: Sequence[str] | None = None) -> str:
-    """A table of weights (len(words), len(columns)) in plain text, rows look at columns."""
+    """A table of weights (len(words), len(columns)) in plain text; rows look at columns."""
     columns = columns or words
     width = max(map(len, [*words, *columns])) + 1
     lines = [" " * width + "".join(f"{word:>{width}}" for word in columns)]
@@ -235,7 +235,7 @@ def weights_text(words: Sequence[str], weights: np.ndarray, columns: Sequence[st
 
 
 def numbers(title: str, words: Sequence[str], vectors: np.ndarray, features: Sequence[str] = ()) -> None:
-    """Prints a vector for each word, with the names of its features where they have names."""
+    """Prints a vector for each word, with the names of its features if they have any."""
     width = max(map(len, words)) + 1
     print(title)
     if features:

@@ -1,4 +1,4 @@
-"""Entities in colour, and figures about what finds them: learning curves, scores, confusions, errors, a box to try.
+"""Entities in colour, and figures about how they are found: learning curves, scores, confusions, errors, a box to try out.
 
 Colour never stands alone: each entity carries its label, and plain text has [entity|label].
 """
@@ -33,7 +33,7 @@ _DARK, _WARM, _GREEN, _GREY = "#440154", "#d95f02", "#21918c", "#5b6b7b"  # told
 
 
 def _in_order(entities: Iterable[Entity]) -> list[Entity]:
-    """By place; of those that overlap, only the first can be shown."""
+    """Sorted by position; of overlapping ones, only the first can be shown."""
     shown: list[Entity] = []
     for entity in sorted(map(Entity._make, entities)):
         if not shown or shown[-1].end <= entity.start:
@@ -47,7 +47,7 @@ def tints(labels: Iterable[str]) -> dict[str, str]:
 
 
 def entities_html(text: str, entities: Iterable[Entity], colours: Mapping[str, str]) -> str:
-    """The text with each entity on its label's colour, and the label behind it in small letters."""
+    """The text with each entity in its label's colour, followed by the label in small letters."""
     parts, at = [], 0
     for start, end, label in _in_order(entities):
         parts.append(escape(text[at:start]))
@@ -75,7 +75,7 @@ def show_entities(text: str, entities: Iterable[Entity], labels: Sequence[str], 
 
     Args:
         labels: all labels there are, so that a label has the same colour in every text.
-        title: stands above.
+        title: shown above.
     """
     entities = list(entities)
     head = f'<p style="{TEXT}"><b>{escape(title)}</b></p>' if title else ""
@@ -98,8 +98,8 @@ class Progress:
     ...     pass
 
     Attributes:
-        seconds: spent between the steps, so far; what happens outside of a loop over the bar does not count.
-        note: stands behind the bar.
+        seconds: time spent between the steps so far; time outside a loop over the bar does not count.
+        note: shown after the bar.
     """
 
     def __init__(self, steps: int, name: str) -> None:
@@ -124,7 +124,7 @@ class Progress:
             self._show()
 
     def close(self) -> None:
-        """Shows the bar as it stands at the end. Into a file or pipe goes this line only."""
+        """Shows the final state of the bar. A file or pipe gets only this line."""
         if self._handle is None:
             print(self.line(), flush=True)
         else:
@@ -149,12 +149,12 @@ class Progress:
 def training_curves(
     losses: Sequence[float], scores: Mapping[str, Sequence[tuple[int, float]]], smooth: int = 8
 ) -> Figure:
-    """Left the loss of each step, right entity-level F1.
+    """Left: the loss of each step. Right: entity-level F1.
 
     Args:
         losses: of each step, in order.
         scores: name of a set -> (step, F1) at each evaluation; at most three sets.
-        smooth: the loss is also shown as a running mean over so many steps.
+        smooth: the loss is also shown as a running mean over this many steps.
     """
     from matplotlib.figure import Figure
 
@@ -172,7 +172,7 @@ def training_curves(
     left.set(xlabel="step", ylabel="loss", title="Loss in training", ylim=(0, None))
     for (name, found), colour, marker in zip(scores.items(), (_DARK, _WARM, _GREEN), "os^", strict=False):
         right.plot(*np.array(found).T, marker=marker, color=colour, label=name)
-    right.set(xlabel="step", ylabel="entity-level F1", title="F1 while it learns", ylim=(-0.02, 1.02))
+    right.set(xlabel="step", ylabel="entity-level F1", title="F1 during training", ylim=(-0.02, 1.02))
     for axes in (left, right):
         axes.set_xlim(left=0)
         axes.legend(frameon=False)
@@ -213,7 +213,7 @@ MISSED, INVENTED = "missed", "no entity"
 
 
 def _best_overlap(entity: Entity, others: Iterable[Entity]) -> Entity | None:
-    """The one that shares the most characters with an entity."""
+    """The one that shares the most characters with the entity."""
     shared = [(min(entity.end, other.end) - max(entity.start, other.start), other) for other in others]
     best = max(shared, default=(0, None), key=lambda pair: pair[0])
     return best[1] if best[0] > 0 else None
@@ -222,11 +222,11 @@ def _best_overlap(entity: Entity, others: Iterable[Entity]) -> Entity | None:
 def confusion(
     gold: Sequence[Iterable[Entity]], predicted: Sequence[Iterable[Entity]], labels: Sequence[str]
 ) -> np.ndarray:
-    """What becomes of the entities of each label, counted.
+    """What happens to the entities of each label, counted.
 
     Returns:
-        (n + 1, n + 1) for n labels. Entry (i, j): so many entities of label i were found with label j, at least in
-        part. The last column counts those that were missed; the last row, what was found where nothing is.
+        (n + 1, n + 1) for n labels. Entry (i, j): how many entities of label i were found with label j, at least in
+        part. The last column counts missed entities; the last row, entities found where there are none.
     """
     counts = np.zeros((len(labels) + 1, len(labels) + 1), dtype=int)
     place = {label: i for i, label in enumerate(labels)}
@@ -248,7 +248,7 @@ def confusion_figure(counts: np.ndarray, labels: Sequence[str]) -> Figure:
     figure = Figure(figsize=(8.6, 7.0), layout="constrained")
     axes = figure.subplots()
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    shares[-1] = 0  # how often nothing is there and nothing is found is not known
+    shares[-1] = 0  # how often there is nothing and nothing is found is not known
     axes.imshow(shares, cmap="viridis", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):
         if count:
@@ -256,7 +256,7 @@ def confusion_figure(counts: np.ndarray, labels: Sequence[str]) -> Figure:
             axes.text(column, row, str(count), ha="center", va="center", fontsize=8, color=colour)
     axes.set_xticks(range(len(labels) + 1), [*labels, MISSED], rotation=40, ha="right")
     axes.set_yticks(range(len(labels) + 1), [*labels, INVENTED])
-    axes.set(xlabel="found as", ylabel="what it is", title="What becomes of the entities of each label")
+    axes.set(xlabel="found as", ylabel="true label", title="What happens to the entities of each label")
     return figure
 
 
@@ -270,13 +270,13 @@ class Failure:
     found: Entity | None
 
 
-KINDS_OF_FAILURE = ("other label", "other boundary", "missed", "invented")
+KINDS_OF_FAILURE = ("wrong label", "wrong boundary", "missed", "invented")
 
 
 def failures(
     texts: Sequence[str], gold: Sequence[Iterable[Entity]], predicted: Sequence[Iterable[Entity]]
 ) -> list[Failure]:
-    """All errors: entities that were not found as they are, and what was found where nothing is."""
+    """All errors: entities that were not found exactly, and entities found where there are none."""
     errors = []
     for text, truth, found in zip(texts, gold, predicted, strict=True):
         truth, found = list(truth), list(found)
@@ -287,9 +287,9 @@ def failures(
             kind = (
                 "missed"
                 if best is None
-                else "other label"
+                else "wrong label"
                 if best.label != entity.label
-                else "other boundary"
+                else "wrong boundary"
             )
             errors.append(Failure(kind, text, entity, best))
         errors += [Failure("invented", text, None, one) for one in found if _best_overlap(one, truth) is None]
@@ -297,16 +297,16 @@ def failures(
 
 
 def show_failures(errors: Sequence[Failure], each: int = 4) -> None:
-    """Shows some errors of each kind, with what stands around them, and how many there are of each kind.
+    """Shows some errors of each kind, with the text around them, and how many there are of each kind.
 
     Args:
-        each: so many of a kind, at most one of each pair of labels as long as there are others.
+        each: how many of each kind; one of each pair of labels before any pair is repeated.
     """
     if not errors:
         publish({"text/plain": "No errors."})
         return
     counted = Counter(error.kind for error in errors)
-    rows = [("<b>kind</b>", "<b>should be</b>", "<b>was found</b>", "<b>where</b>")]
+    rows = [("<b>kind</b>", "<b>should be</b>", "<b>found</b>", "<b>where</b>")]
     lines = []
     for kind in KINDS_OF_FAILURE:
         for error in _various([error for error in errors if error.kind == kind], each):
@@ -315,7 +315,7 @@ def show_failures(errors: Sequence[Failure], each: int = 4) -> None:
             where = f"… {escape(before)}<b>{escape(middle)}</b>{escape(after)} …"
             rows.append((kind, escape(wanted), escape(found), where))
             lines.append(
-                f"{kind}: should be {wanted}; was found {found}\n    ... {before}>>{middle}<<{after} ..."
+                f"{kind}: should be {wanted}; found {found}\n    ... {before}>>{middle}<<{after} ..."
             )
     head = ", ".join(f"{counted[kind]} {kind}" for kind in KINDS_OF_FAILURE if counted[kind])
     html = (
@@ -342,7 +342,7 @@ def _said(text: str, entity: Entity | None) -> str:
 
 
 def _around(error: Failure, width: int = 28) -> tuple[str, str, str]:
-    """What stands before, in and behind the place of an error; line breaks as ⏎."""
+    """The text before, in and after the place of an error; line breaks as ⏎."""
     spans = [one for one in (error.wanted, error.found) if one is not None]
     start, end = min(one.start for one in spans), max(one.end for one in spans)
     pieces = (error.text[max(0, start - width) : start], error.text[start:end], error.text[end : end + width])
@@ -353,11 +353,11 @@ def _around(error: Failure, width: int = 28) -> tuple[str, str, str]:
 
 
 def entity_box(find: Callable[[str], Sequence[Entity]], text: str, labels: Sequence[str]) -> None:
-    """A box for a text of one's own; the entities that are found in it appear below when one leaves the box.
+    """A box for your own text; the entities found in it appear below when you leave the box.
 
     Args:
         find: finds the entities of a text.
-        text: what stands in the box at first.
+        text: the initial content of the box.
         labels: all labels there are.
     """
     import ipywidgets

@@ -46,7 +46,7 @@ def split_figure(seq_len: int, num_heads: int, d_k: int) -> Figure:
     rows = figure.subplots(3, 1, gridspec_kw={"hspace": 0.06})
     for axes, title, tables in zip(
         rows,
-        ("projected: a row a word", "split into heads", "reshape alone: right shape, wrong places"),
+        ("projected: one row per word", "split into heads", "reshape alone: right shape, wrong places"),
         ([labels], wanted, scrambled),
         strict=True,
     ):
@@ -61,7 +61,7 @@ def split_figure(seq_len: int, num_heads: int, d_k: int) -> Figure:
 
 
 def _cell_labels(seq_len: int, width: int) -> np.ndarray:
-    """a0, a1, ... in the first row, b0, b1, ... in the second: a letter a word, a number a feature."""
+    """a0, a1, ... in the first row, b0, b1, ... in the second: the letter is the word, the number the feature."""
     letters = string.ascii_lowercase[:seq_len]
     return np.array([[f"{letter}{column}" for column in range(width)] for letter in letters])
 
@@ -87,10 +87,10 @@ PATTERNS = {
     "next token": "the token just after",
     "itself": "the token itself",
     "same word": "the same token elsewhere in the sentence",
-    "[CLS]": "the mark at the beginning",
-    "[SEP]": "the mark at the end",
+    "[CLS]": "the marker at the beginning",
+    "[SEP]": "the marker at the end",
 }
-"""Name -> what a token is looked at for (Clark et al. 2019, "What does BERT look at?", section 3)."""
+"""Name -> which token is looked at (Clark et al. 2019, "What does BERT look at?", section 3)."""
 
 
 def pattern_shares(tokens: Sequence[str], attention: np.ndarray) -> dict[str, np.ndarray]:
@@ -210,7 +210,7 @@ def head_lines(tokens: Sequence[str], weights: np.ndarray, chosen: int | None = 
 
 
 def _in_words(tokens: Sequence[str], weights: np.ndarray, chosen: int | None) -> str:
-    """What a picture of lines shows: to what each token gives most."""
+    """What a picture of lines shows: which token each token looks at most."""
     rows = [chosen] if chosen is not None else range(len(tokens))
     most = weights.argmax(axis=-1)
     return "; ".join(
@@ -257,12 +257,12 @@ def _view_text(reading: Read, layer: int, head: int) -> str:
 def head_browser(
     read: Callable[[str], Read], sentence: str, layer: int = 1, head: int = 1, token: int | None = None
 ) -> None:
-    """Choose a layer, a head and a sentence of your own, and see what each token looks at.
+    """Choose a layer and a head, type a sentence, and see what each token looks at.
 
     Args:
         read: gives tokens and attention (layers, heads, n, n) of a sentence, as
             :func:`course_utils.models.pretrained.read` does.
-        sentence: what is shown at first, and all that is shown without a kernel.
+        sentence: shown at first; without a kernel, the only one shown.
         layer, head: which head is shown at first, counted from 1.
         token: the token whose lines are shown at first, counted from 0; None shows all.
     """
@@ -275,9 +275,9 @@ def head_browser(
     typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, layout=wide)
     which_layer = ipywidgets.IntSlider(layer, 1, layers, description="layer", layout=wide)
     which_head = ipywidgets.IntSlider(head, 1, heads, description="head", layout=wide)
-    # No drop-down lists: JupyterLab takes the up and down keys for itself.
+    # No drop-down lists: JupyterLab uses the up and down keys itself.
     who = ipywidgets.SelectionSlider(
-        options=_asking(shown), value=_ALL if token is None else token, description="who looks", layout=wide
+        options=_asking(shown), value=_ALL if token is None else token, description="token", layout=wide
     )
     fits = ipywidgets.Layout(width="auto")
     jumps = [
@@ -298,11 +298,11 @@ def head_browser(
         nonlocal shown
         try:
             found = read(change["new"])
-        except RuntimeError as error:  # the encoder is not there, or fails on this text
+        except RuntimeError as error:  # the encoder is missing, or fails on this text
             said.value = escape(str(error))
             return
         if len(found.tokens) <= 2:
-            said.value = "Type a word or more, then press Enter."
+            said.value = "Type at least one word, then press Enter."
             return
         shown, said.value = found, ""
         who.options, who.value = _asking(found), _ALL
@@ -311,7 +311,9 @@ def head_browser(
     def go_to(button: ipywidgets.Button) -> None:
         shares = pattern_shares(shown.tokens, shown.attention)[button.description]
         if np.isnan(shares).any():
-            said.value = "No token of this sentence has such a partner. Type one in which a word comes twice."
+            said.value = (
+                "No token of this sentence has such a partner. Type a sentence in which a word occurs twice."
+            )
         else:
             said.value = ""
             which_layer.value, which_head.value = strongest(shares)
@@ -329,7 +331,7 @@ def head_browser(
     )
 
 
-_ALL = -1  # not None, which a slider takes for "nothing chosen"
+_ALL = -1  # not None, which a slider treats as "nothing chosen"
 
 
 def _asking(reading: Read) -> list[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Figures and a widget about positions: encodings, their waves and clocks, and what distance does to them.
+"""Figures and a widget about positions: encodings, their waves and clocks, and the effect of distance.
 
 Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`.
 """
@@ -35,7 +35,7 @@ def encoding_and_waves(encoding: np.ndarray, features: Sequence[int]) -> Figure:
     axes = left.subplots()
     image = axes.imshow(encoding, cmap="viridis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     left.colorbar(image, ax=axes, label="value", shrink=0.85)
-    axes.set(title="One row a position, one column a feature", xlabel="feature k", ylabel="position")
+    axes.set(title="One row per position, one column per feature", xlabel="feature k", ylabel="position")
     positions = np.arange(len(encoding))
     panels = right.subplots(len(features), 1, sharex=True, squeeze=False)[:, 0]
     for panel, feature, colour in zip(panels, features, _COLOURS, strict=False):
@@ -59,7 +59,7 @@ def wavelengths(designs: Mapping[str, np.ndarray]) -> Figure:
     figure = Figure(figsize=(6.6, 3.6), layout="constrained")
     axes = figure.subplots()
     for (name, lengths), colour, marker in zip(designs.items(), _COLOURS, _MARKERS, strict=False):
-        each = max(1, len(lengths) // 16)  # a marker on some points only, where there are many
+        each = max(1, len(lengths) // 16)  # markers only on some points if there are many
         axes.plot(lengths, marker=marker, markevery=each, color=colour, markersize=4, linewidth=1, label=name)
     axes.set(yscale="log", xlabel="pair i", ylabel="wavelength (positions)", title="How long is each wave?")
     axes.legend(frameon=False)
@@ -72,12 +72,12 @@ def similarity_and_distance(
 ) -> Figure:
     """Left: how alike any two positions are. Right: the rows of some positions, drawn over the distance.
 
-    Where only the distance counts, the curves of the right side lie on each other.
+    If only the distance counts, the curves on the right coincide.
 
     Args:
         similarity: (n_positions, n_positions).
         starts: the positions whose rows are drawn, at most five.
-        reach: the largest distance that is drawn.
+        reach: the largest distance drawn.
     """
     from matplotlib.figure import Figure
 
@@ -108,10 +108,10 @@ def similarity_and_distance(
 def accuracy_by_length(
     lengths: Sequence[int], accuracies: Mapping[str, Sequence[float]], trained: int
 ) -> Figure:
-    """Share of right answers against the length of the sentence, a curve a model; chance is the grey line.
+    """Share of right answers against the length of the sentence, one curve per model; chance is the grey line.
 
     Args:
-        lengths: lengths of the sentences, rising.
+        lengths: lengths of the sentences, ascending.
         accuracies: name of a model -> a share for each length.
         trained: the length of the sentences in training.
     """
@@ -146,9 +146,9 @@ def clocks(angles: np.ndarray, offset: int | None = None, start: int = 3) -> Non
 
     Args:
         angles: (n_positions, n_pairs) in radians.
-        offset: with a number, a second, dashed hand shows the position that many steps later, and a second
+        offset: if given, a second, dashed hand shows the position that many steps later, and a second
             slider changes it.
-        start: the position that is shown first.
+        start: the position shown first.
     """
 
     def html(position: int, steps: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Figures and widgets about sequences: how far a signal has to go in a layer, what it costs, and who is aligned with whom.
+"""Figures and widgets about sequences: how far a signal has to travel in a layer, what it costs, and which words are aligned.
 
 Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`. Lines differ
 by marker as well as by colour.
@@ -37,7 +37,7 @@ def gradient_over_distance(norms: Mapping[str, np.ndarray], floor: float = 1e-10
 
     Args:
         norms: name of a layer -> (n,) gradient norms at distances 0 to n - 1.
-        floor: where the picture ends below; smaller norms leave it.
+        floor: the lower end of the picture; smaller norms are cut off.
     """
     from matplotlib.figure import Figure
 
@@ -49,7 +49,7 @@ def gradient_over_distance(norms: Mapping[str, np.ndarray], floor: float = 1e-10
         ylim=(floor, None),
         xlabel="distance between the input word and the last output",
         ylabel="gradient norm (logarithmic)",
-        title="What the last output still feels of an earlier word",
+        title="How much an earlier word still affects the last output",
     )
     axes.axhline(1, color="#7a7a7a", linewidth=0.8, linestyle=":")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -64,7 +64,7 @@ def accuracy_by_length(
     Args:
         lengths: words in a sentence.
         accuracy: name of a model -> a share for each length.
-        trained_up_to: the longest sentences of the training; longer ones stand on a grey ground.
+        trained_up_to: the longest sentences in training; longer ones have a grey background.
     """
     from matplotlib.figure import Figure
 
@@ -92,13 +92,13 @@ def times_against_length(
     laws: Mapping[str, np.ndarray],
     crossing: float | None = None,
 ) -> Figure:
-    """Measured times on two logarithmic axes, with curves of what theory expects.
+    """Measured times on two logarithmic axes, with curves of what theory predicts.
 
     Args:
         lengths: (n,) lengths of the sequences.
         milliseconds: name of a layer -> a time for each length.
         laws: name of a curve -> (n,) its values in milliseconds, drawn dashed.
-        crossing: the length that a vertical line marks. None: no line.
+        crossing: the length marked by a vertical line. None: no line.
     """
     from matplotlib.figure import Figure
 
@@ -149,7 +149,7 @@ def alignment_heatmap(
     """Which source words a translator looks at while it writes each target word, as in Bahdanau et al. 2015.
 
     Args:
-        weights: (len(targets), len(sources)), rows summing to 1. Those above 0.1 carry their number.
+        weights: (len(targets), len(sources)), rows summing to 1. Those above 0.1 are labelled with their number.
     """
     from matplotlib.figure import Figure
 
@@ -164,17 +164,17 @@ def alignment_heatmap(
         if weight >= 0.1:
             colour = "black" if weight > 0.5 else "white"
             axes.text(column, row, f"{weight:.1f}", ha="center", va="center", fontsize=8, color=colour)
-    axes.set(xlabel="source word that is looked at", ylabel="word that is written")
+    axes.set(xlabel="source word looked at", ylabel="word being written")
     figure.suptitle(title)
     figure.colorbar(image, label="weight", shrink=0.8)
     return figure
 
 
 def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -> Figure:
-    """Several ways to weigh the words of one sentence, a panel each, all on one scale.
+    """Several ways to weight the words of one sentence, one panel each, all on one scale.
 
     Args:
-        weights: name of the way -> (len(words),) shares that sum to 1.
+        weights: name of the method -> (len(words),) shares that sum to 1.
     """
     from matplotlib.figure import Figure
 
@@ -200,14 +200,14 @@ Node = tuple[int, int]
 
 
 def read_by(kind: str, node: Node, n: int, kernel: int = 3) -> list[Node]:
-    """The nodes that one node computes its value from.
+    """The nodes from which one node computes its value.
 
     Args:
         kind: "self-attention", "recurrent", "convolutional" or "dilated". Convolutions see their own position and
             the ``kernel - 1`` before it; dilated ones in steps of 1, kernel, kernel², ... from layer to layer.
 
     Raises:
-        ValueError: the kind is none of these.
+        ValueError: the kind is not one of these.
     """
     position, height = node
     if height == 0:
@@ -227,9 +227,9 @@ def read_by(kind: str, node: Node, n: int, kernel: int = 3) -> list[Node]:
 
 
 def way_through(kind: str, n: int, kernel: int = 3) -> list[Node]:
-    """The shortest way from the first of n inputs to the last output, found by search: its nodes, input first.
+    """The shortest path from the first of n inputs to the last output, found by search: its nodes, input first.
 
-    Where one layer is not enough, layers are stacked until the last output sees the first input.
+    If one layer is not enough, layers are stacked until the last output sees the first input.
     """
     height = 1
     while not (way := _search(kind, (n - 1, height), n, kernel)):
@@ -256,7 +256,7 @@ def _search(kind: str, top: Node, n: int, kernel: int) -> list[Node]:
 
 
 def ways_figure(kinds: Sequence[str], n: int, kernel: int = 3) -> Figure:
-    """What feeds the last output in each kind of layer, with the shortest way from the first input drawn bold."""
+    """What feeds the last output in each kind of layer, with the shortest path from the first input in bold."""
     from matplotlib.figure import Figure
 
     ways = {kind: way_through(kind, n, kernel) for kind in kinds}
@@ -302,12 +302,12 @@ def _edges_below(kind: str, top: Node, n: int, kernel: int) -> Iterator[tuple[No
 def sentence_explorer(
     look: Callable[[str, str], tuple[Sequence[str], np.ndarray, str]], examples: Sequence[tuple[str, str]]
 ) -> None:
-    """Type a sentence and one of its words, and see how the word shares out its attention.
+    """Type a sentence and one of its words, and see how the word distributes its attention.
 
     Args:
-        look: (sentence, word) -> the words, a share for each, and a remark; it raises ValueError, with a message
-            for the learner, for what it cannot look at.
-        examples: (sentence, word) pairs; the first is shown at the start, all where there is no kernel.
+        look: (sentence, word) -> the words, a share for each, and a remark; for anything that it cannot handle, it
+            raises ValueError with a message for the learner.
+        examples: (sentence, word) pairs; the first is shown at the start, all of them without a kernel.
     """
 
     def html(sentence: str, word: str) -> str:

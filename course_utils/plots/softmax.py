@@ -36,13 +36,13 @@ def exponential_curve(scores: np.ndarray, labels: Sequence[str]) -> Figure:
             ha="right",
         )
     axes.set(xlabel="score", ylabel="exp(score)", title="exp makes every score positive", ylim=(0, None))
-    axes.set_xlim(low - 0.5, high)  # room for the words at the left
+    axes.set_xlim(low - 0.5, high)  # room for the words on the left
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
 def bars_at_temperatures(distributions: Mapping[float, np.ndarray], labels: Sequence[str]) -> Figure:
-    """A panel of bars for each temperature, all on one scale.
+    """A panel of bars for each temperature, all on the same scale.
 
     Args:
         distributions: temperature -> (n,) probabilities.

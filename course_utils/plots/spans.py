@@ -24,15 +24,15 @@ _SHADE = "33,102,172"  # blue; the theme's own text stays readable on a light sh
 def show_strips(
     tokens: Sequence[str], strips: Mapping[str, np.ndarray], span: tuple[int, int] | None = None
 ) -> None:
-    """Shows a text once for each strip, every token on a shade that says how probable it is.
+    """Shows a text once for each strip, every token shaded by its probability.
 
     Args:
-        tokens: the text's pieces; one that begins with ## is written without a space before it.
+        tokens: the text's pieces; those that begin with ## are written without a space before them.
         strips: name of a strip, such as "start" -> a probability for each token.
-        span: first and last token of what was chosen; it is framed.
+        span: first and last token of the chosen span, which is framed.
 
     Raises:
-        ValueError: a strip has not one number for each token.
+        ValueError: a strip does not have one number for each token.
     """
     for name, values in strips.items():
         if len(values) != len(tokens):
@@ -70,7 +70,7 @@ def _strip_text(name: str, tokens: Sequence[str], values: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Answered:
-    """What a reader said: from which character to which (0, 0: nothing), and by how much it was sure."""
+    """What a reader answered: start and end in characters (0, 0: no answer), and how sure it was."""
 
     start: int
     end: int
@@ -80,26 +80,26 @@ class Answered:
 def answer_gallery(
     examples: Sequence[QuestionExample], answers: Sequence[Answered], limit: int = 4, title: str = "questions"
 ) -> None:
-    """Shows the first questions whose answer stands elsewhere, or is another one, with both marked in the text.
+    """Shows the first questions that were answered with a wrong place, with both answers marked in the text.
 
-    What is right is green and stands in [brackets]; what was said is orange, underlined, and stands in {braces}.
+    The right answer is green and in [brackets]; the reader's answer is orange, underlined, and in {braces}.
 
     Args:
-        limit: how many are shown.
-        title: what they are called in the headline.
+        limit: how many to show.
+        title: what to call them in the headline.
     """
     wrong = [
         (example, said)
         for example, said in zip(examples, answers, strict=True)
         if (said.start, said.end) not in (list(example.answers) or [(0, 0)])
     ]
-    headline = f"{len(wrong)} of {len(examples)} {title} are answered with another stretch of the text" + (
+    headline = f"{len(wrong)} of {len(examples)} {title} are answered with the wrong part of the text" + (
         f"; the first {limit}:" if len(wrong) > limit else (":" if wrong else ".")
     )
     blocks, lines = [], [headline]
     for example, said in wrong[:limit]:
         marked = _marked(example, said)
-        word = "" if said.end else " <i>(it said: no answer)</i>"
+        word = "" if said.end else " <i>(the reader found no answer)</i>"
         blocks.append(
             f'<p style="margin:.9em 0 .2em"><b>{escape(example.question)}</b>{word}</p>'
             f'<div style="line-height:1.5">{_html(marked)}</div>'
@@ -114,7 +114,7 @@ def answer_gallery(
 
 
 def _marked(example: QuestionExample, said: Answered) -> list[tuple[str, str]]:
-    """The text in pieces: (kind, piece), where kind is "", "right", "said" or "both". Long stretches between are cut."""
+    """The text in pieces: (kind, piece), where kind is "", "right", "said" or "both". Long parts in between are shortened."""
     spans = [(span.start, span.end, "right") for span in example.answers]
     if said.end:
         spans.append((said.start, said.end, "said"))
@@ -153,7 +153,7 @@ def _html(pieces: Sequence[tuple[str, str]]) -> str:
 
 
 def score_bars(table: Mapping[str, Mapping[str, float]], title: str) -> Figure:
-    """Exact match of several readers on several sets: a group of bars a set, a bar a reader, with its number.
+    """Exact match of several readers on several sets: one group of bars per set, one bar per reader, with its number.
 
     Args:
         table: name of a set -> name of a reader -> share from 0 to 1; the same readers in each set.
@@ -183,11 +183,11 @@ MAX_CHARACTERS = 4_000
 
 
 def question_box(answer: Callable[[str, str], Answered], examples: Sequence[tuple[str, str]]) -> None:
-    """Shows two fields, a text and a question, and where in the text the answer stands; without a kernel, examples.
+    """Shows two fields, a text and a question, and where in the text the answer is; without a kernel, examples.
 
     Args:
-        answer: (question, context) -> what the reader says.
-        examples: pairs (question, context); the first one stands in the fields.
+        answer: (question, context) -> the reader's answer.
+        examples: pairs (question, context); the first one is shown in the fields.
     """
 
     def found(question: str, context: str) -> tuple[str, Answered | None]:
@@ -227,7 +227,7 @@ def question_box(answer: Callable[[str, str], Answered], examples: Sequence[tupl
     asked = ipywidgets.Text(
         value=examples[0][0], description="question", continuous_update=False, layout=wide
     )
-    choice = ipywidgets.ToggleButtons(  # no drop-down list: JupyterLab takes the up and down keys for itself
+    choice = ipywidgets.ToggleButtons(  # no drop-down list: JupyterLab uses the up and down keys itself
         options=[(question, number) for number, (question, _) in enumerate(examples)],
         description="examples",
         style={"button_width": "auto"},

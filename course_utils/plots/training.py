@@ -20,12 +20,12 @@ _MARKERS = ("o", "s", "^", "D")
 
 
 def learning_curves(histories: Sequence[History], by: str = "seconds", smooth: int = 25) -> Figure:
-    """Left the loss, right the evaluations (if there are any), of one or several runs.
+    """Left: the loss. Right: the evaluations (if there are any). Of one or several runs.
 
     Args:
-        histories: with a name each, at most four.
-        by: what runs along the bottom: "seconds" of training or "steps".
-        smooth: the loss is shown as a running mean over so many steps.
+        histories: each with a name, at most four.
+        by: the horizontal axis: "seconds" of training or "steps".
+        smooth: the loss is shown as a running mean over this many steps.
 
     Raises:
         ValueError: ``by`` is something else.
@@ -33,7 +33,7 @@ def learning_curves(histories: Sequence[History], by: str = "seconds", smooth: i
     from matplotlib.figure import Figure
 
     if by not in ("seconds", "steps"):
-        raise ValueError(f"Curves run by seconds or by steps, not by {by!r}.")
+        raise ValueError(f"The horizontal axis shows seconds or steps, not {by!r}.")
     evaluated = any(history.evaluations for history in histories)
     figure = Figure(figsize=(9.5 if evaluated else 6, 3.5), layout="constrained")
     panels = list(figure.subplots(1, 1 + evaluated, squeeze=False)[0])
@@ -68,10 +68,10 @@ def failure_gallery(
 ) -> None:
     """Shows the first translations that differ from their reference, with the words that differ marked.
 
-    What is missing is struck through, what is there instead is underlined; plain text has [-missing-] and {+instead+}.
+    Missing words are struck through, the words written instead are underlined; plain text has [-missing-] and {+instead+}.
 
     Args:
-        limit: how many are shown.
+        limit: how many to show.
     """
     triples = zip(sources, references, predictions, strict=True)
     wrong = [triple for triple in triples if triple[1] != triple[2]]
@@ -79,10 +79,10 @@ def failure_gallery(
     if not wrong:
         publish({"text/plain": "No translation differs from its reference."})
         return
-    headline = f"{len(wrong)} differ from their reference" + (
+    headline = f"{len(wrong)} translations differ from their reference" + (
         f"; the first {limit}:" if len(wrong) > limit else ":"
     )
-    rows = [("<b>French</b>", "<b>what it should be → what it wrote</b>")]
+    rows = [("<b>French</b>", "<b>expected → written</b>")]
     rows += [(escape(source), _marked(right, wrote)) for source, right, wrote in shown]
     text = "\n".join(f"{source}\n    {_marked_text(right, wrote)}" for source, right, wrote in shown)
     html = f'<div style="{TEXT}"><p>{escape(headline)}</p>{table(rows)}</div>'

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_STYLES = (  # told apart without colour, too
+_STYLES = (  # distinguishable without colour, too
     {"color": "#21918c", "marker": "o", "linestyle": "-"},
     {"color": "#d95f02", "marker": "s", "linestyle": "--"},
     {"color": "#440154", "marker": "^", "linestyle": ":"},
@@ -19,7 +19,7 @@ _STYLES = (  # told apart without colour, too
 
 
 def curves_over_depth(panels: Mapping[str, Mapping[str, np.ndarray]], log: Sequence[bool]) -> Figure:
-    """Something measured after each layer of several stacks, a panel a quantity.
+    """Quantities measured after each layer of several stacks, one panel per quantity.
 
     Args:
         panels: title of a panel -> name of a stack (at most four) -> a value for each layer, from layer 0 on.
@@ -56,7 +56,7 @@ class MaskTable(NamedTuple):
 
 
 def mask_tables(tables: Sequence[MaskTable], columns: int = 3) -> Figure:
-    """Who may look at whom, each table with words of its own; allowed is bright and has a dot."""
+    """Who may look at whom, each table with its own words; allowed cells are bright and have a dot."""
     from matplotlib.figure import Figure
 
     rows = -(-len(tables) // columns)

@@ -18,7 +18,7 @@ Translate = Callable[[str], "tuple[str, Alignment | None]"]
 
 
 def unknown_words(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The words and marks of a text that a vocabulary of words does not have, each once."""
+    """The words and punctuation marks of a text that a word vocabulary lacks, each once."""
     ids = vocabulary.encode(text)
     return list(
         dict.fromkeys(
@@ -34,23 +34,26 @@ def translate_box(
 
     Args:
         translate: text -> (translation, alignment or None).
-        examples: French sentences; the first one stands in the field.
-        vocabulary: the source's: sentences with words that it lacks get a kind message instead of a guess.
+        examples: French sentences; the first one is shown in the field.
+        vocabulary: the source's: sentences with words that it lacks get a friendly message instead of a guess.
         max_tokens: longer sentences get a message, too.
     """
 
     def answer(text: str) -> tuple[str, Alignment | None]:
-        """What to say (a translation or a message), and the alignment if there is one."""
+        """What to show (a translation or a message), and the alignment if there is one."""
         if not text.strip():
             return "Type a French sentence.", None
         if vocabulary is not None and (unknown := unknown_words(text, vocabulary)):
             return (
                 f"The model has never seen {', '.join(f'“{word}”' for word in unknown)}: it knows {len(vocabulary)} words "
-                "and marks, and capitals count. Try another word.",
+                "and punctuation marks, and it distinguishes capitals. Try another word.",
                 None,
             )
         if len(word_tokens(text)) >= max_tokens:
-            return f"That is too long: a sentence may have {max_tokens - 1} words and marks.", None
+            return (
+                f"That is too long: a sentence may have {max_tokens - 1} words and punctuation marks.",
+                None,
+            )
         return translate(text)
 
     def html(text: str) -> str:
@@ -77,7 +80,7 @@ def translate_box(
         continuous_update=False,
         layout=ipywidgets.Layout(width="95%"),
     )
-    choice = ipywidgets.ToggleButtons(  # no drop-down list: JupyterLab takes the up and down keys for itself
+    choice = ipywidgets.ToggleButtons(  # no drop-down list: JupyterLab uses the up and down keys itself
         options=list(examples),
         description="examples",
         style={"button_width": "auto"},

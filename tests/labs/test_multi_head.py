@@ -611,7 +611,7 @@ def test_the_browser_goes_to_the_head_that_looks_most_at_something(browser):
 def test_the_browser_says_what_it_cannot_show_and_keeps_what_it_showed(browser):
     before = browser.picture.value
     browser.sentence.value = ""
-    assert "Type a word" in browser.said.value and browser.picture.value == before
+    assert "Type at least one word" in browser.said.value and browser.picture.value == before
     browser.sentence.value = "no word twice"
     browser.jumps["same word"].click()
     assert "No token of this sentence" in browser.said.value

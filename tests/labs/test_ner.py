@@ -339,14 +339,14 @@ def test_the_confusion_counts_each_true_entity_once_and_what_was_invented():
 def test_failures_are_told_apart_by_kind():
     found = [[Entity(0, 3, "Name"), Entity(18, 21, "College"), Entity(12, 17, "Name")]]
     errors = plots.failures([TEXT], [GOLD], found)
-    assert sorted(error.kind for error in errors) == ["invented", "missed", "other boundary", "other label"]
+    assert sorted(error.kind for error in errors) == ["invented", "missed", "wrong boundary", "wrong label"]
     assert not plots.failures([TEXT], [GOLD], [GOLD])
 
 
 def test_the_gallery_says_in_plain_text_what_should_be_and_what_was_found(capsys):
     plots.show_failures(plots.failures([TEXT], [GOLD], [GOLD[:1]]))
     shown = capsys.readouterr().out
-    assert "2 errors: 2 missed" in shown and "should be SQL (Skills); was found –" in shown and "⏎" in shown
+    assert "2 errors: 2 missed" in shown and "should be SQL (Skills); found –" in shown and "⏎" in shown
 
 
 def test_the_box_shows_its_first_text_where_no_kernel_is_behind_it(capsys):

@@ -120,7 +120,7 @@ def test_curves_of_a_run_shorter_than_the_smoothing_can_be_drawn():
 
 
 def test_curves_by_something_else_are_refused():
-    with pytest.raises(ValueError, match="seconds or by steps"):
+    with pytest.raises(ValueError, match="seconds or steps"):
         learning_curves([a_history("one")], by="epochs")
 
 
