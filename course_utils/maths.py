@@ -1,4 +1,4 @@
-"""Mathematics that labs after the warm-up take as given."""
+"""Mathematics that the labs after the warm-up use ready-made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Softmax in logarithms: exp(score - log Σ exp(scores)); large scores cannot overflow.
+    """Softmax via logarithms: exp(score - log Σ exp(scores)); large scores cannot overflow.
 
     Args:
         scores: array of any shape.

@@ -1,7 +1,7 @@
-"""The loop around a training step, and what tells how well a translator does; the same for PyTorch and Keras.
+"""The loop around a training step, and scores for translators; the same for PyTorch and Keras.
 
-A lab writes the step (forward, loss, backward, update) and an evaluation; :func:`fit` calls them, shows how it goes,
-and keeps what is needed for the learning curves.
+A lab writes the step (forward, loss, backward, update) and an evaluation; :func:`fit` calls them, shows the progress,
+and keeps what the learning curves need.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_WINDOW = 50  # steps that the shown loss is the mean of
-_REFRESH = 0.5  # seconds between two looks at the bar
+_WINDOW = 50  # the loss shown is the mean of this many steps
+_REFRESH = 0.5  # seconds between two updates of the bar
 _COLUMNS = 100
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation found: after how many steps, after how many seconds of training, and its score (0 to 1)."""
+    """The result of an evaluation: after how many steps and seconds of training, and its score (0 to 1)."""
 
     step: int
     seconds: float
@@ -31,7 +31,7 @@ class History:
     """What happened in a training run.
 
     Attributes:
-        name: of the run.
+        name: the run's name.
         losses: the loss of each step, in order.
         seconds: seconds of training until the end of each step; evaluations are not counted.
         evaluations: in order.
@@ -62,11 +62,11 @@ def fit(
     Args:
         step: ``step(batch, number)`` trains on one batch and returns its loss; ``number`` counts from 1.
         batches: may be endless; training ends at the latest when they do.
-        steps: how many steps to take at most.
-        seconds: no step begins after so many seconds of training. Evaluations do not count.
+        steps: the most steps to take.
+        seconds: no step begins after this many seconds of training. Evaluations do not count.
         evaluate: gives a score from 0 to 1, such as the share of exact matches.
-        evaluate_every: so many steps lie between two evaluations; there is always one at the end.
-        name: stands in front of the bar.
+        evaluate_every: number of steps between two evaluations; there is always one at the end.
+        name: shown in front of the bar.
 
     Raises:
         ValueError: neither ``steps`` nor ``seconds`` is given.
@@ -99,7 +99,7 @@ def fit(
 
 
 class _Bar:
-    """One line about a run: on a terminal rewritten in place, in a notebook one output that is replaced."""
+    """One line about a run: rewritten in place on a terminal, replaced as one output in a notebook."""
 
     def __init__(self, name: str, steps: int | None, seconds: float | None) -> None:
         self.name, self.steps, self.seconds = name, steps, seconds
@@ -114,7 +114,7 @@ class _Bar:
         line = self._line(history, last)
         if self.handle is not None:
             self.handle.update({"text/plain": line}, raw=True)
-        elif sys.stdout.isatty() or last:  # into a file or pipe goes only how it ended
+        elif sys.stdout.isatty() or last:  # a file or pipe gets only the final line
             print(f"\r{line}", end="\n" if last else "", flush=True)
 
     def _line(self, history: History, last: bool) -> str:
@@ -161,7 +161,7 @@ def _notebook_output() -> Any:
 
 
 def exact_match(predictions: Sequence[str], references: Sequence[str]) -> float:
-    """The share of predictions that are equal to their reference, letter by letter (0 to 1).
+    """The share of predictions that equal their reference, letter by letter (0 to 1).
 
     Raises:
         ValueError: there are none, or not as many of one as of the other.

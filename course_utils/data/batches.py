@@ -23,7 +23,7 @@ class Batch(NamedTuple):
 
     Attributes:
         source: (batch, source_len) of int64.
-        target: (batch, target_len) of int64. What a decoder is given is the same shifted right, behind ``bos_id``.
+        target: (batch, target_len) of int64. A decoder's input is the same, shifted right behind ``bos_id``.
     """
 
     source: np.ndarray
@@ -37,9 +37,9 @@ def batches(
     batch_size: int,
     seed: int,
 ) -> list[Batch]:
-    """All pairs once, in an order that ``seed`` decides: give each epoch another one.
+    """All pairs once, in an order that depends on ``seed``: give each epoch a different one.
 
-    Sentences of about the same length come into one batch, so that little of it is padding. Every batch but one has
+    Sentences of similar length share a batch, so that little of it is padding. Every batch but one has
     ``batch_size`` pairs.
 
     Raises:

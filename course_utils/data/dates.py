@@ -23,7 +23,7 @@ MAX_PAIRS = 100_000
 def date_pairs(count: int, seed: int) -> list[Pair]:
     """Different written dates of 1950 to 2049, in random order, with their ISO dates.
 
-    One day may be there in several spellings; :func:`~course_utils.data.pairs.split_pairs` keeps these together.
+    The same day may appear in several spellings; :func:`~course_utils.data.pairs.split_pairs` keeps these together.
 
     Args:
         count: from 1 to 100,000.

@@ -1,8 +1,8 @@
 """A text with named entities in it, and files of such texts.
 
 :func:`load_entities` reads columns as in CoNLL-2003 (Tjong Kim Sang and De Meulder 2003, "Introduction to the
-CoNLL-2003 shared task") and the JSON lines of two annotation tools, doccano and DataTurks. Whatever the file, what
-comes out is the same, and what cannot be used is reported with its row and the reason.
+CoNLL-2003 shared task") and the JSON lines of two annotation tools, doccano and DataTurks. Whatever the file, the
+result is the same, and anything that cannot be used is reported with its row and the reason.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MAX_BAD_ROWS = 20
-"""So many are reported one by one; the others are counted."""
+"""This many are reported one by one; the others are counted."""
 
 
 class Entity(NamedTuple):
-    """A stretch of a text that names something: ``text[start:end]``, counted in characters, ``end`` exclusive."""
+    """A span of a text that names something: ``text[start:end]``, counted in characters, ``end`` exclusive."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Entity(NamedTuple):
 class EntityExample:
     """A text and the entities in it.
 
-    As annotators leave them, entities may overlap, stand in any order, and begin or end with white space.
+    As they come from annotators, entities may overlap, be in any order, and begin or end with white space.
     """
 
     text: str
@@ -67,12 +67,12 @@ def load_entities(path: str | Path) -> tuple[list[EntityExample], list[BadRow]]:
     * DataTurks: on each line ``{"content": ..., "annotation": [{"label": [...], "points": [{"start", "end", "text"}]}]}``,
       where ``end`` is the last character and not the one after it.
 
-    A text with one wrong annotation is left out as a whole: half of its entities would teach a model that the others
+    A text with one wrong annotation is left out entirely: half of its entities would teach a model that the others
     are none. Nothing is cleaned: see :class:`EntityExample`.
 
     Returns:
-        The usable texts in the order of the file, and the rows that are left out, each with the reason. If these are
-        many, the last of them counts the rest.
+        The usable texts in the order of the file, and the rows that are left out, each with the reason. If there are
+        many of these, the last one counts the rest.
 
     Raises:
         ValueError: there is no such file, or nothing in it can be used.
@@ -107,14 +107,14 @@ class _Unusable(ValueError):
 
 
 Found = Iterator[tuple[int, EntityExample | _Unusable]]
-"""Number of a line, and what was found there."""
+"""The number of a line, and what was found there."""
 
 
 def _decoded(line: bytes) -> str:
     try:
         return line.decode("utf-8").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise _Unusable(f"no UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise _Unusable(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
 # ---------------------------------------------------------------------------------- JSON lines
@@ -138,20 +138,20 @@ def _json_example(line: str) -> EntityExample:
     except ValueError as error:
         raise _Unusable(f"not JSON: {error}") from None
     if not isinstance(row, dict):
-        raise _Unusable(f"an object {{...}} is expected, and this is {_kind(row)}")
+        raise _Unusable(f"expected an object {{...}}, but this is {_kind(row)}")
     if "content" in row:
         text, entities = _text(row, "content"), _dataturks(row)
     elif "text" in row:
         text, entities = _text(row, "text"), _doccano(row)
     else:
-        raise _Unusable('neither "text" (as doccano writes it) nor "content" (as DataTurks does) is there')
+        raise _Unusable('there is neither "text" (as doccano writes it) nor "content" (as DataTurks does)')
     return EntityExample(text, tuple(_checked(entity, quote, text) for entity, quote in entities))
 
 
 def _text(row: dict[str, Any], key: str) -> str:
     text = row[key]
     if not isinstance(text, str) or not text.strip():
-        raise _Unusable(f'"{key}" must be a text, and is {_kind(text)}')
+        raise _Unusable(f'"{key}" must be a text, but is {_kind(text)}')
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -166,7 +166,7 @@ Annotation = tuple[tuple[Any, Any, Any], str | None]
 def _doccano(row: dict[str, Any]) -> Iterator[Annotation]:
     key = next((key for key in ("label", "labels", "entities") if key in row), None)
     if key is None:
-        raise _Unusable('neither "label" nor "entities" is there; a text without entities has an empty list')
+        raise _Unusable('there is neither "label" nor "entities"; a text without entities has an empty list')
     for entity in _list(row[key], f'"{key}"'):
         if isinstance(entity, dict):
             yield tuple(entity.get(part) for part in ("start_offset", "end_offset", "label")), None
@@ -196,26 +196,26 @@ def _dataturks(row: dict[str, Any]) -> Iterator[Annotation]:
 def _checked(found: tuple[Any, Any, Any], quote: str | None, text: str) -> Entity:
     start, end, label = found
     if not isinstance(label, str) or not label.strip():
-        raise _Unusable(f"a label must be a text, and is {_kind(label)}")
+        raise _Unusable(f"a label must be a text, but is {_kind(label)}")
     if not _is_number(start) or not _is_number(end):
         raise _Unusable(
-            f"the places of {label!r} must be whole numbers, and are {_kind(start)} and {_kind(end)}"
+            f"the positions of {label!r} must be whole numbers, but are {_kind(start)} and {_kind(end)}"
         )
     if not 0 <= start < end <= len(text):
         raise _Unusable(
-            f"{label!r} reaches from character {_short(start)} to {_short(end)} of a text of {len(text)} characters"
+            f"{label!r} goes from character {_short(start)} to {_short(end)} of a text of {len(text)} characters"
         )
-    # Tools differ in how they count (emoji as two characters, line ends as two): the quotation tells.
+    # Tools differ in how they count (emoji as two characters, line ends as two): the quotation shows it.
     if quote is not None and quote.split() != text[start:end].split():
         raise _Unusable(
-            f"{label!r} is {_short(quote)} by its quotation, but {_short(text[start:end])} by its place"
+            f"{label!r} is {_short(quote)} according to its quotation, but {_short(text[start:end])} according to its position"
         )
     return Entity(start, end, label)
 
 
 def _list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _Unusable(f"{name} must be a list, and is {_kind(value)}")
+        raise _Unusable(f"{name} must be a list, but is {_kind(value)}")
     return value
 
 
@@ -256,7 +256,7 @@ class _Token(NamedTuple):
 
 def _columns(lines: Iterable[bytes]) -> Found:
     sentences = list(_sentences(lines))
-    # An entity that follows none of its type begins with B- in BIO and with I- in IOB1: the majority tells.
+    # An entity that follows none of its own type begins with B- in BIO and with I- in IOB1: the majority decides.
     firsts = Counter(
         token.prefix
         for sentence in sentences
@@ -270,7 +270,7 @@ def _columns(lines: Iterable[bytes]) -> Found:
 
 
 def _sentences(lines: Iterable[bytes]) -> Iterator[list[_Token] | tuple[int, _Unusable]]:
-    """The sentences between empty lines; of one with a wrong line, the first of its wrong lines."""
+    """The sentences between empty lines; for one with wrong lines, the first of these."""
     sentence: list[_Token] = []
     wrong = None
     for number, line in enumerate(itertools.chain(lines, [b""]), 1):
@@ -293,7 +293,7 @@ def _token(number: int, line: str) -> _Token | None:
     if not line.strip() or columns[0] == "-DOCSTART-":
         return None
     if len(columns) < 2 or not columns[0].strip():
-        raise _Unusable(f"a token and its tag are expected, and {_short(line)} is there")
+        raise _Unusable(f"expected a token and its tag, but found {_short(line)}")
     tag = columns[-1].strip()
     prefix, _, label = tag.partition("-")
     if tag != "O" and (prefix not in ("B", "I") or not label):

@@ -20,7 +20,7 @@ class Pair:
     """A sentence and its translation.
 
     Attributes:
-        held_out: of made sentences, the words in it that no training sentence may have together, such as
+        held_out: for generated sentences, the words in it that no training sentence may have together, such as
             ("vert", "vélo"); see :mod:`course_utils.data.translation`. It takes no part in comparing pairs.
     """
 
@@ -31,11 +31,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Splits:
-    """Pairs for training, validation and test. No source and no target is in two of them.
+    """Pairs for training, validation and test. No source or target is in two of them.
 
     Attributes:
         test: sentences that are new, but made of words that training may have seen together.
-        unseen_pairings: sentences with words that come together in none of the other three.
+        unseen_pairings: sentences with words that do not appear together in any of the other three.
     """
 
     train: tuple[Pair, ...]
@@ -49,14 +49,14 @@ class PairsFileError(ValueError):
 
 
 def split_pairs(pairs: Sequence[Pair], validation: int, test: int, seed: int) -> Splits:
-    """Shares pairs out at random so that no source and no target comes into two parts.
+    """Distributes pairs at random so that no source or target is in two parts.
 
     Pairs with a source or a target in common (one date in two spellings, several translations of a sentence) stay
     together. Those with a held-out pairing of words make up ``unseen_pairings``. The first of the others is the first of
     ``test``.
 
     Args:
-        validation, test: how many pairs these parts have; a few more where some stay together.
+        validation, test: how many pairs these parts have; a few more if some must stay together.
 
     Raises:
         ValueError: that leaves none for training.
@@ -79,8 +79,8 @@ def split_pairs(pairs: Sequence[Pair], validation: int, test: int, seed: int) ->
         parts.append(part)
     if not parts[2]:
         raise ValueError(
-            f"{len(pairs)} pairs do not suffice for {test} to test with, {validation} to validate with and any to "
-            "train with. Ask for smaller parts or bring more pairs."
+            f"{len(pairs)} pairs are not enough for {test} test pairs, {validation} validation pairs and any training "
+            "pairs. Ask for smaller parts or supply more pairs."
         )
     return Splits(
         train=tuple(parts[2]), validation=tuple(parts[1]), test=tuple(parts[0]), unseen_pairings=tuple(unseen)
@@ -100,7 +100,7 @@ def _connected(pairs: Sequence[Pair]) -> list[list[Pair]]:
     for index, pair in enumerate(pairs):
         for key in (("source", pair.source), ("target", pair.target)):
             one, other = sorted((root(index), root(first_with.setdefault(key, index))))
-            parent[other] = one  # the earliest pair stands for its group
+            parent[other] = one  # the earliest pair represents its group
     groups: dict[int, list[Pair]] = {}
     for index, pair in enumerate(pairs):
         groups.setdefault(root(index), []).append(pair)
@@ -108,7 +108,7 @@ def _connected(pairs: Sequence[Pair]) -> list[list[Pair]]:
 
 
 def read_pairs(path: Path | str, source_column: int = 0, target_column: int = 1) -> list[Pair]:
-    """Real sentence pairs from a UTF-8 file with one pair a line, tabs between columns.
+    """Real sentence pairs from a UTF-8 file with one pair per line and tabs between columns.
 
     Empty lines and repeated pairs are left out; other columns (numbers, licences) are ignored. Texts are normalised as
     :func:`course_utils.data.words.normalise` says.
@@ -118,8 +118,8 @@ def read_pairs(path: Path | str, source_column: int = 0, target_column: int = 1)
             other language in 1; those of tatoeba.org have numbers in 0 and 2.
 
     Raises:
-        PairsFileError: there is no such file, there are no pairs in it, or some lines are no pairs. The first lines
-            concerned are listed with what is wrong in each.
+        PairsFileError: there is no such file, there are no pairs in it, or some lines are not pairs. The first such
+            lines are listed, each with what is wrong.
     """
     path = Path(path)
     try:
@@ -142,9 +142,9 @@ def read_pairs(path: Path | str, source_column: int = 0, target_column: int = 1)
     if faults:
         more = len(faults) - MAX_FAULTS
         listed = "\n  ".join([*faults[:MAX_FAULTS], *([f"and {more} more"] if more > 0 else [])])
-        raise PairsFileError(f"{path} has lines that are no sentence pairs. Mend or remove them:\n  {listed}")
+        raise PairsFileError(f"{path} has lines that are not sentence pairs. Fix or remove them:\n  {listed}")
     if not pairs:
-        raise PairsFileError(f"{path} holds no pairs. Write one a line: sentence, tab, translation.")
+        raise PairsFileError(f"{path} contains no pairs. Write one per line: sentence, tab, translation.")
     return list(pairs)
 
 

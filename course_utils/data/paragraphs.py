@@ -1,8 +1,8 @@
 """Paragraphs of natural prose with questions about them, written for this course.
 
-They stand in paragraphs.json, one entry a document. Answers are marked in the text itself, ``In {1:1869} the chemist
+They are in paragraphs.json, one entry per document. Answers are marked in the text itself, ``In {1:1869} the chemist
 {2:Dmitri Mendeleev} ...``, and a question names the marks that answer it: where an answer stands is decided by whoever
-wrote the question, also where the same words stand in several places. A question without marks has no answer.
+wrote the question, even if the same words occur in several places. A question without marks has no answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def load_paragraphs() -> tuple[QuestionExample, ...]:
 
 
 def read_marks(marked: str) -> tuple[str, dict[int, Span]]:
-    """The text without its marks, and the stretch that each mark encloses.
+    """The text without its marks, and the span that each mark encloses.
 
     Raises:
         ValueError: a mark is not closed or was not opened, or two have the same number.

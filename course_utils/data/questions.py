@@ -1,4 +1,4 @@
-"""A question about a text, whose answer is a stretch of that text; files of such questions, and their split.
+"""Questions about a text whose answer is a span of that text; files of such questions, and how to split them.
 
 Extractive question answering as in SQuAD: Rajpurkar et al. 2016, "SQuAD: 100,000+ questions for machine
 comprehension of text", and 2018, "Know what you don't know" (version 2, with questions that have no answer).
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MAX_FILE_BYTES = 100 * 2**20
-"""Larger files are refused. The largest file of SQuAD has 42 MB."""
+"""Larger files are refused. SQuAD's largest file has 42 MB."""
 
 MAX_BAD_ROWS = 1000
-"""So many are reported one by one; the rest is counted."""
+"""This many are reported one by one; the rest are counted."""
 
 
 class Span(NamedTuple):
-    """A stretch of a text: ``text[start:end]``, counted in characters, ``end`` exclusive."""
+    """A span of a text: ``text[start:end]``, counted in characters, ``end`` exclusive."""
 
     start: int
     end: int
@@ -34,13 +34,13 @@ class QuestionExample:
     """One question about a context.
 
     Attributes:
-        context: the text that the answer is a part of.
+        context: the text that contains the answer.
         question: what is asked.
-        answers: where the answer stands in the context. Several spans are equally right (annotators of SQuAD
-            disagree); none means that the context does not answer the question.
-        id: names the example; no other one of the same set has it.
-        document: what the context was taken from. Split by it, or a model is tested on texts it was trained on.
-        support: of a story: the numbers, from 0, of the sentences that the answer follows from, in their order.
+        answers: where the answer is in the context. If there are several spans, they are equally right (SQuAD's
+            annotators disagree); if none, the context does not answer the question.
+        id: identifies the example; unique within its set.
+        document: the source of the context. Split by it; otherwise a model is tested on texts it was trained on.
+        support: for a story: the numbers, from 0, of the sentences from which the answer follows, in order.
 
     Raises:
         ValueError: an answer is empty or not within the context.
@@ -63,7 +63,7 @@ class QuestionExample:
 
     @property
     def answer_texts(self) -> tuple[str, ...]:
-        """What the context says at each answer's place; empty if the question has no answer."""
+        """The text at each answer's position; empty if the question has no answer."""
         return tuple(self.context[start:end] for start, end in self.answers)
 
 
@@ -92,8 +92,8 @@ def split_by_document(
 
     Args:
         examples: any number, of two documents or more.
-        held_out: share of the documents (not of the examples) that is held out, at least one of them.
-        seed: which documents these are. The order of the examples does not matter.
+        held_out: share of the documents (not of the examples) to hold out, at least one.
+        seed: decides which documents these are. The order of the examples does not matter.
 
     Raises:
         ValueError: there are fewer than two documents, or ``held_out`` is not between 0 and 1.
@@ -116,7 +116,7 @@ def split_by_document(
 def load_squad(path: str | Path) -> tuple[list[QuestionExample], list[BadRow]]:
     """The questions of a JSON file in SQuAD's format, version 1.1 or 2.0.
 
-    A document is what the file calls an article; articles without a title are told apart by their number.
+    A document is what the file calls an article; articles without a title are identified by their number.
 
     Args:
         path: a file ``{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers":
@@ -132,7 +132,7 @@ def load_squad(path: str | Path) -> tuple[list[QuestionExample], list[BadRow]]:
     try:
         articles = _field(_read_json(path), "data", list)
     except _Unusable as reason:
-        raise ValueError(f"{path.name} is no file in SQuAD's format: {reason}.") from None
+        raise ValueError(f"{path.name} is not a file in SQuAD's format: {reason}.") from None
     examples: dict[str, QuestionExample] = {}
     bad_rows: list[BadRow] = []
     more = 0
@@ -155,7 +155,7 @@ def load_squad(path: str | Path) -> tuple[list[QuestionExample], list[BadRow]]:
 def _first(bad_rows: list[BadRow]) -> str:
     if not bad_rows:
         return "There is none in it."
-    return f"The first that was found wrong: {bad_rows[0].row}: {bad_rows[0].reason}."
+    return f"The first problem: {bad_rows[0].row}: {bad_rows[0].reason}."
 
 
 class _Unusable(ValueError):
@@ -177,14 +177,16 @@ def _read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ValueError(f"{path.name} is not JSON: {error.msg} at {where}.") from None
-    except (RecursionError, ValueError):  # Python reads no number of more than some thousand digits
-        raise ValueError(f"{path.name} is nested too deeply, or has too long a number, to be read.") from None
+    except (RecursionError, ValueError):  # Python reads no number with more than a few thousand digits
+        raise ValueError(
+            f"{path.name} is nested too deeply, or contains too long a number, to be read."
+        ) from None
 
 
 def _rows(articles: list) -> Iterator[tuple[str, QuestionExample | _Unusable]]:
-    """Every question's row with the example made of it, or the reason why there is none.
+    """Every question's row with its example, or the reason why there is none.
 
-    What is wrong with an article or a paragraph as a whole is reported once, in its own row.
+    A problem with a whole article or paragraph is reported once, in its own row.
     """
     for number, article in enumerate(articles):
         row = f"data[{number}]"
@@ -227,20 +229,20 @@ def _identity(entry: Any) -> str:
 
 
 def _answers(entry: dict, context: str) -> tuple[Span, ...]:
-    """The right answers' spans, each once; the wrong "plausible answers" of version 2.0 are none."""
+    """The right answers' spans, each once; the wrong "plausible answers" of version 2.0 do not count."""
     impossible = _field(entry, "is_impossible", bool, default=False)
     answers = _field(entry, "answers", list, default=[] if impossible else None)
     if impossible and answers:
         raise _Unusable("it is marked as impossible to answer, but has an answer")
     if not impossible and not answers:
-        raise _Unusable("it has no answer, and is not marked as impossible to answer")
+        raise _Unusable("it has no answer, but is not marked as impossible to answer")
     return tuple(dict.fromkeys(_span(answer, context) for answer in answers))
 
 
 def _span(answer: Any, context: str) -> Span:
     text, start = _text(answer, "text"), _field(answer, "answer_start", int)
     if start < 0 or context[start : start + len(text)] != text:
-        raise _Unusable(f"the answer {_short(text)} does not stand at character {start}")
+        raise _Unusable(f"the answer {_short(text)} is not at character {start}")
     return Span(start, start + len(text))
 
 
@@ -251,7 +253,7 @@ def _text(holder: Any, name: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _Unusable(f'its "{name}" holds half of a surrogate pair, which is no character') from None
+        raise _Unusable(f'its "{name}" contains half of a surrogate pair, which is not a character') from None
     return text
 
 

@@ -1,9 +1,9 @@
-"""How résumés are laid out: each template is one person's or one institution's way to write them.
+"""How résumés are laid out: each template is one person's or one institution's way of writing them.
 
 A template is a tuple of blocks, written one below the other. A block is a text, or a tuple of texts of which each
-résumé takes one; None takes nothing. In braces stand the fields that :mod:`course_utils.data.resumes` fills in;
-``{skills:, }`` says what stands between the skills, ``{name!u}`` writes capitals. No two templates have a line in common, but
-for lone fields and headings of one word, so that one that was held out is a layout that no model has seen.
+résumé uses one; None means nothing. Braces contain the fields that :mod:`course_utils.data.resumes` fills in;
+``{skills:, }`` says what separates the skills, ``{name!u}`` writes capitals. No two templates share a line, except for
+lone fields and one-word headings, so that a held-out template is a layout that no model has seen.
 """
 
 from __future__ import annotations

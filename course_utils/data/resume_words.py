@@ -1,6 +1,6 @@
 """What résumés are made of: people, cities, trades and the names of companies and colleges, all made up.
 
-Every list is cut in two. What is *reserved* never occurs in a résumé made of *common* words, so that a model can be
+Every list is split in two. *Reserved* words never occur in a résumé made of *common* words, so that a model can be
 tested on people, employers, colleges, places and most skills that it has not seen.
 """
 

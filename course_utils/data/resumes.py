@@ -1,6 +1,6 @@
-"""Made-up résumés with the entities in them: exact, unlimited, and of nobody.
+"""Made-up résumés with their entities: exact, unlimited, and about nobody real.
 
-Each résumé is one template filled with one person's facts. The place of every entity is known because the text is
+Each résumé is one template filled with one person's facts. The position of every entity is known because the text is
 written piece by piece; nothing is searched for. :func:`resume_splits` gives the sets for training and testing,
 :func:`annotated_by_hand` the same entities as a hurried annotator would mark them. docs/data-entities.md says
 what these résumés are, and what they are not.
@@ -33,7 +33,7 @@ LABELS = (
 )
 
 THIS_YEAR = 2025
-"""In which all résumés are written: what is made must not depend on the clock."""
+"""The year in which all résumés are written: the data must not depend on the clock."""
 
 LABEL_OF_FIELD = {
     "name": "Name",
@@ -62,7 +62,7 @@ LABEL_OF_FIELD = {
     "skill4": "Skills",
     "experience": "Years of experience",
 }
-"""The fields of a template that are entities. The others are there to be told apart from them: dates, phone numbers."""
+"""The fields of a template that are entities. The others are distractors: dates, phone numbers."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class Resume(EntityExample):
 def make_resumes(
     count: int, seed: int = 0, *, templates: Sequence[str] = tuple(TEMPLATES), reserved: bool = False
 ) -> tuple[Resume, ...]:
-    """Résumés of made-up people, the same ones for the same arguments.
+    """Résumés of made-up people; the same arguments give the same ones.
 
     Args:
         count: how many; the templates take turns.
         seed: another seed, other people.
         templates: names of the templates to use.
-        reserved: made of the words that are kept for testing; see :mod:`course_utils.data.resume_words`.
+        reserved: whether to use the words kept for testing; see :mod:`course_utils.data.resume_words`.
     """
     resumes = []
     for i in range(count):
@@ -98,20 +98,20 @@ def make_resumes(
 # ---------------------------------------------------------------------------------- sets for training and testing
 
 HELD_OUT = tuple(TEMPLATES)[4::5]
-"""The templates that are kept for testing unless others are named: every fifth."""
+"""The templates kept for testing by default: every fifth."""
 
 TEST_SIZE = 160
 
 
 @dataclass(frozen=True)
 class ResumeSplits:
-    """Résumés to train on, and three sets to test on, of growing difficulty.
+    """Résumés to train on, and three sets to test on, of increasing difficulty.
 
     Attributes:
         train: layouts and words as in ``validation``.
-        validation: other people, but the same layouts and the same stock of words. For choices made while training.
-        unseen_documents: the same layouts; people, employers, colleges, places and skills are of the reserved words.
-        unseen_templates: layouts that were held out, and reserved words too.
+        validation: different people, but the same layouts and vocabulary. For choices made during training.
+        unseen_documents: the same layouts; people, employers, colleges, places and skills use the reserved words.
+        unseen_templates: held-out layouts, and reserved words too.
     """
 
     train: tuple[Resume, ...]
@@ -129,7 +129,7 @@ def resume_splits(train: int = 600, held_out: Sequence[str] = HELD_OUT, seed: in
         seed: another seed, other people.
 
     Raises:
-        ValueError: a name in ``held_out`` is no template's, or no template is left on one side.
+        ValueError: a name in ``held_out`` is not a template, or no template is left on one side.
     """
     seen = [name for name in TEMPLATES if name not in held_out]
     if not held_out or not seen or not set(held_out) <= set(TEMPLATES):
@@ -148,8 +148,8 @@ def resume_splits(train: int = 600, held_out: Sequence[str] = HELD_OUT, seed: in
 def annotated_by_hand(resume: Resume, seed: int = 0) -> EntityExample:
     """The same text with its entities marked as a hurried annotator would: each once or twice, in any order.
 
-    Some spans reach into the white space around an entity or consist of white space alone; some entities are marked
-    again, whole or in part, or together with a piece of what follows. Two steps lead back to exactly
+    Some spans include white space around an entity or consist only of white space; some entities are marked
+    again, whole or in part, or together with a piece of what follows. Two steps recover exactly
     ``resume.entities``:
 
     1. White space at both ends of a span is cut off, and what is then empty goes.
@@ -196,7 +196,7 @@ def _shorter_spans(entity: Entity, text: str) -> list[tuple[int, int]]:
 
 
 def _facts(rng: random.Random, words: Words) -> dict[str, str | list[str]]:
-    """What is said about one person: field of a template -> text, or a list of texts."""
+    """The facts about one person: field of a template -> text, or a list of texts."""
     trade = rng.choice(words.trades)
     firsts, lasts = rng.choice(words.people)
     first, last = rng.choice(firsts), rng.choice(lasts)
@@ -271,7 +271,7 @@ def _role(rng: random.Random, trade: Trade) -> str:
 
 
 def _skills(rng: random.Random, trade: Trade, words: Words) -> list[str]:
-    """Twelve skills, most of them of the trade."""
+    """Twelve skills, most of them from the trade."""
     skills = rng.sample(trade.skills, min(9, len(trade.skills)))
     skills += rng.sample(words.general_skills, 2)
     foreign = sorted({skill for other in words.trades for skill in other.skills} - set(skills))
@@ -353,7 +353,7 @@ def _degree(rng: random.Random, trade: Trade) -> str:
 
 
 def _experience(rng: random.Random, years: int) -> str:
-    """A number of years and its unit; what stands around it ("over", "of experience") does not belong to it."""
+    """A number of years and its unit; the words around it ("over", "of experience") do not belong to it."""
     unit = "year" if years == 1 else "years"
     small = (
         "one",
@@ -374,7 +374,7 @@ def _experience(rng: random.Random, years: int) -> str:
 
 
 def _email(rng: random.Random, first: str, last: str, words: Words) -> str:
-    """An address under a domain that can belong to nobody (RFC 2606)."""
+    """An address in a domain that nobody can own (RFC 2606)."""
     first, last = _ascii(first), _ascii(last)
     user = rng.choice(
         (
@@ -395,13 +395,13 @@ def _email(rng: random.Random, first: str, last: str, words: Words) -> str:
 
 
 def _ascii(name: str) -> str:
-    """A name as it is written in addresses: small letters of the English alphabet."""
+    """A name as written in addresses: lower-case letters of the English alphabet."""
     plain = unicodedata.normalize("NFKD", name.translate(str.maketrans("łŁøØıß", "lLoOis"))).lower()
     return "".join(letter for letter in plain if letter.isascii() and letter.isalpha())
 
 
 def _phone(rng: random.Random) -> str:
-    """A number from the ranges that are kept for films and books."""
+    """A number from the ranges reserved for films and books."""
     two, three = f"{rng.randint(0, 99):02}", f"{rng.randint(0, 999):03}"
     return rng.choice(
         (

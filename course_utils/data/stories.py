@@ -1,14 +1,14 @@
 """Stories of people who move about and carry things, each with a question whose answer follows from them.
 
-They are made in the manner of tasks 1, 2 and 3 of bAbI: Weston et al. 2015, "Towards AI-complete question
+They are modelled on tasks 1, 2 and 3 of bAbI: Weston et al. 2015, "Towards AI-complete question
 answering: a set of prerequisite toy tasks". A small world is simulated and every sentence reports what happened in
-it, so that the answer, the place where it is said and the sentences it follows from are known, not searched for:
+it, so that the answer, its place in the text and the sentences it follows from are known, not searched for:
 
 1. *Where is Mary?* One supporting fact: the last move of Mary.
 2. *Where is the football?* Two: who took (or left) it, and where that person went (or was) then.
 3. *Where was the football before the kitchen?* Three: the same person's two moves, and who took it.
 
-Names of people, places and objects come in two sets with no word in common, to test on what training never showed.
+Names of people, places and objects come in two sets with no word in common, to test on names that never occur in training.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from course_utils.data.questions import QuestionExample, Span
 
 @dataclass(frozen=True)
 class Names:
-    """The names that stories are told with: at least four people, six places and three objects.
+    """The names used in stories: at least four people, six places and three objects.
 
     Places and objects are written without their article.
     """
@@ -80,7 +80,7 @@ DROPS = ("dropped", "put down", "left", "discarded")
 THERE = ("", " there")
 
 SENTENCES = {1: (5, 8), 2: (6, 10), 3: (8, 12)}
-"""Of each task: the usual least and greatest number of sentences of a story."""
+"""For each task: the usual minimum and maximum number of sentences in a story."""
 
 _FEWEST_SENTENCES = {1: 1, 2: 2, 3: 3}
 
@@ -92,14 +92,14 @@ def make_stories(
     sentences: tuple[int, int] | None = None,
     names: Names = SEEN_NAMES,
 ) -> list[QuestionExample]:
-    """Stories with one question each; the same arguments give the same stories, and more of them begin with fewer.
+    """Stories with one question each; the same arguments give the same stories, and a longer list begins like a shorter one.
 
     Args:
         task: 1, 2 or 3, the number of supporting facts.
         count: how many.
         seed: another seed, other stories.
-        sentences: least and greatest length of a story; :data:`SENTENCES` has the usual ones.
-        names: what people, places and objects are called.
+        sentences: minimum and maximum length of a story; :data:`SENTENCES` has the usual ones.
+        names: the names of people, places and objects.
 
     Returns:
         One answer each: the mention of the place in the sentence that says so. A story is its own document.
@@ -112,21 +112,21 @@ def make_stories(
     fewest, most = sentences or SENTENCES[task]
     if not _FEWEST_SENTENCES[task] <= fewest <= most:
         raise ValueError(
-            f"Stories of {fewest} to {most} sentences cannot be told: task {task} needs at least "
-            f"{_FEWEST_SENTENCES[task]}, and the least comes before the greatest."
+            f"Stories of {fewest} to {most} sentences are not possible: task {task} needs at least "
+            f"{_FEWEST_SENTENCES[task]}, and the minimum comes before the maximum."
         )
     return [_story(task, f"{seed}-{index}", (fewest, most), names) for index in range(count)]
 
 
 def sentence_spans(story: QuestionExample) -> tuple[Span, ...]:
-    """Where each sentence of a story stands in its context, full stop included; ``story.support`` counts these."""
+    """Where each sentence of a story is in its context, full stop included; ``story.support`` counts these."""
     return tuple(Span(*found.span()) for found in re.finditer(r"[^ .][^.]*\.", story.context))
 
 
 def _story(task: int, number: str, sentences: tuple[int, int], names: Names) -> QuestionExample:
     drawn = random.Random(f"{task}/{number}")
     length = drawn.randint(*sentences)
-    while True:  # until a story has something to ask: of the longer ones, nearly every one has
+    while True:  # until a story has something to ask about: nearly every longer one has
         world = _World(drawn, names, with_objects=task > 1)
         for _ in range(length):
             world.step()
@@ -152,7 +152,7 @@ class _Move(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """Something that can be asked, where the story has the answer, and the sentences that it follows from."""
+    """A possible question, where the story has the answer, and the sentences from which it follows."""
 
     question: str
     answer: Span
@@ -170,7 +170,7 @@ class _Thing:
     trips: list[tuple[_Move, _Move, int]] = field(default_factory=list)  # from, to, sentence of the taking
 
     def whereabouts(self) -> list[_Fact]:
-        """Where it is, if anybody had it yet."""
+        """Where it is, if anybody has had it yet."""
         if not self.place:
             return []
         return [_Fact(f"Where is the {self.name}?", self.place.span, (self.handled, self.place.sentence))]
@@ -192,7 +192,7 @@ class _Thing:
 class _World:
     """People who go from place to place, and objects that they take along.
 
-    Nobody does anything before a sentence has said where they are, and nobody takes what is not there.
+    Nobody does anything before a sentence has said where they are, and nobody takes anything that is not there.
     """
 
     def __init__(self, drawn: random.Random, names: Names, with_objects: bool) -> None:
@@ -231,7 +231,7 @@ class _World:
     def _can_take(self, person: str, thing: _Thing) -> bool:
         if thing.holder or person not in self.here:
             return False
-        # An object that nobody had yet may have been lying anywhere.
+        # An object that nobody has had yet may be anywhere.
         return not thing.place or thing.place.place == self.here[person].place
 
     def _move(self, person: str, held: list[_Thing]) -> None:

@@ -1,8 +1,8 @@
-"""French sentences with their English translations, as many as one likes, made by a grammar of both languages.
+"""French sentences with their English translations, as many as you like, made by a grammar of both languages.
 
-The translation is right by construction, each sentence has one translation only, and some words never come together in
-training: what a model has learned about one verb and about one place is tested on sentences that join them. What the
-data is and is not: docs/data.md. The grammar itself: :mod:`course_utils.data.french_english`.
+The translation is right by construction, each sentence has only one translation, and some words never appear together in
+training: sentences that combine them test what a model has learned about one verb and about one place. docs/data.md says
+what the data is and is not. The grammar is in :mod:`course_utils.data.french_english`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from course_utils.data.french_english.sentences import Writer
 from course_utils.data.pairs import Pair
 
 JANE = Pair("Jane visite l'Afrique en septembre", "Jane visits Africa in September")
-"""The sentence of the labs. It is always the first pair, which :func:`~course_utils.data.pairs.split_pairs` tests with."""
+"""The sentence of the labs. It is always the first pair, which :func:`~course_utils.data.pairs.split_pairs` puts into the test set."""
 
 MAX_PAIRS = 100_000
 

@@ -2,7 +2,7 @@
 
 :class:`Vocabulary` numbers the words or characters that it has seen; :class:`SubwordVocabulary` learns pieces by byte-pair
 encoding (Sennrich et al. 2016, "Neural machine translation of rare words with subword units"), so that it can spell words
-that it has not.
+that it does not contain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Unit = Literal["word", "character"]
 
 
 class VocabularyFileError(ValueError):
-    """A file holds no vocabulary of this kind; the message says why."""
+    """A file does not contain a vocabulary of this kind; the message says why."""
 
 
 class Vocabulary:
@@ -38,10 +38,10 @@ class Vocabulary:
     pad_id, bos_id, eos_id, unk_id = range(4)
 
     def __init__(self, tokens: Sequence[str], unit: Unit = "word") -> None:
-        """Numbers ``tokens`` in their order, from 4 on. To have them counted from texts, see :meth:`from_texts`.
+        """Numbers ``tokens`` in order, starting at 4. To collect them from texts, see :meth:`from_texts`.
 
         Raises:
-            ValueError: a token is there twice, or is a special one.
+            ValueError: a token occurs twice, or is a special one.
         """
         self.unit = unit
         self._tokens = (*SPECIAL, *tokens)
@@ -49,15 +49,15 @@ class Vocabulary:
         if len(self._ids) < len(self._tokens):
             repeated = [token for token, count in Counter(self._tokens).items() if count > 1]
             raise ValueError(
-                f"Each token may be there once, but these come again: {', '.join(repeated[:5])}."
+                f"Each token may occur only once, but these are repeated: {', '.join(repeated[:5])}."
             )
 
     @classmethod
     def from_texts(cls, texts: Iterable[str], unit: Unit = "word", max_size: int | None = None) -> Self:
-        """The tokens of ``texts``, the most frequent first; of equally frequent ones, in the order of the alphabet.
+        """The tokens of ``texts``, the most frequent first; equally frequent ones in alphabetical order.
 
         Args:
-            max_size: at most so many tokens, special ones included. The rest will be unknown.
+            max_size: the most tokens, including special ones. The rest will be unknown.
         """
         counts = Counter(token for text in texts for token in _split(text, unit))
         ranked = sorted(counts, key=lambda token: (-counts[token], token))
@@ -69,11 +69,11 @@ class Vocabulary:
         return len(self._tokens)
 
     def encode(self, text: str) -> list[int]:
-        """A text's ids, ``eos_id`` at the end. ``bos_id`` is not put in front: it is what a decoder is started with."""
+        """A text's ids, ending with ``eos_id``. ``bos_id`` is not added in front: a decoder is started with it."""
         return [*(self._ids.get(token, self.unk_id) for token in _split(text, self.unit)), self.eos_id]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text that ids stand for, up to the first ``eos_id``; ``bos_id`` and padding leave no trace.
+        """The text for these ids, up to the first ``eos_id``; ``bos_id`` and padding are dropped.
 
         Raises:
             IndexError: the vocabulary has no such id.
@@ -99,7 +99,7 @@ class Vocabulary:
         """The vocabulary that :meth:`save` wrote.
 
         Raises:
-            VocabularyFileError: the file is not there, or something else is in it.
+            VocabularyFileError: the file is missing, or contains something else.
         """
         try:
             content = json.loads(_read(path))
@@ -109,20 +109,20 @@ class Vocabulary:
             return cls(tokens, unit)
         except (json.JSONDecodeError, KeyError, TypeError):
             raise VocabularyFileError(
-                f"{path} is no vocabulary: it should hold a JSON object with unit (word or character) and tokens (a list "
+                f"{path} is not a vocabulary: it should contain a JSON object with unit (word or character) and tokens (a list "
                 "of strings). Make it with Vocabulary.save."
             ) from None
         except ValueError as error:
             if isinstance(error, VocabularyFileError):
                 raise
-            raise VocabularyFileError(f"{path} is no vocabulary. {error}") from None
+            raise VocabularyFileError(f"{path} is not a vocabulary. {error}") from None
 
 
 class SubwordVocabulary:
     """Pieces of words learned by byte-pair encoding. A piece that begins a word begins with ▁ (U+2581).
 
     Attributes:
-        pad_id, bos_id, eos_id, unk_id: 0, 1, 2, 3, as in :class:`Vocabulary`; unknown are characters that no text had.
+        pad_id, bos_id, eos_id, unk_id: 0, 1, 2, 3, as in :class:`Vocabulary`; unknown are characters that occurred in no text.
     """
 
     pad_id, bos_id, eos_id, unk_id = range(4)
@@ -135,7 +135,7 @@ class SubwordVocabulary:
     def from_texts(cls, texts: Iterable[str], size: int) -> Self:
         """Learns at most ``size`` pieces, the special tokens and single characters among them.
 
-        An apostrophe ends a piece and a mark is a piece of its own, so that "l'Afrique ?" falls into l', Afrique and ?.
+        An apostrophe ends a piece and a punctuation mark is a separate piece, so "l'Afrique ?" becomes l', Afrique and ?.
         """
         from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -157,11 +157,11 @@ class SubwordVocabulary:
         return self._tokenizer.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """A text's ids, ``eos_id`` at the end. ``bos_id`` is not put in front: it is what a decoder is started with."""
+        """A text's ids, ending with ``eos_id``. ``bos_id`` is not added in front: a decoder is started with it."""
         return [*self._tokenizer.encode(normalise(text)).ids, self.eos_id]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text that ids stand for, up to the first ``eos_id``; ``bos_id`` and padding leave no trace.
+        """The text for these ids, up to the first ``eos_id``; ``bos_id`` and padding are dropped.
 
         Raises:
             IndexError: the vocabulary has no such id.
@@ -185,7 +185,7 @@ class SubwordVocabulary:
         """The vocabulary that :meth:`save` wrote.
 
         Raises:
-            VocabularyFileError: the file is not there, or something else is in it.
+            VocabularyFileError: the file is missing, or contains something else.
         """
         from tokenizers import Tokenizer
 
@@ -196,7 +196,7 @@ class SubwordVocabulary:
             tokenizer = None
         if tokenizer is None or [tokenizer.id_to_token(number) for number in range(4)] != list(SPECIAL):
             raise VocabularyFileError(
-                f"{path} is no vocabulary of word pieces with the special tokens {', '.join(SPECIAL)}. "
+                f"{path} is not a vocabulary of word pieces with the special tokens {', '.join(SPECIAL)}. "
                 "Make it with SubwordVocabulary.save."
             )
         return cls(tokenizer)
@@ -210,7 +210,7 @@ def _split(text: str, unit: Unit) -> list[str]:
 
 
 def _content(ids: Iterable[int]) -> list[int]:
-    """Ids before the first end of a sentence, without those that stand for no text."""
+    """Ids before the first end of a sentence, without those that represent no text."""
     content = []
     for number in map(int, ids):
         if number == Vocabulary.eos_id:
@@ -232,4 +232,4 @@ def _read(path: Path | str) -> str:
     except OSError as error:
         raise VocabularyFileError(f"{path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise VocabularyFileError(f"{path} is no text file in UTF-8, so it is no vocabulary.") from None
+        raise VocabularyFileError(f"{path} is not a UTF-8 text file, so it is not a vocabulary.") from None

@@ -1,7 +1,7 @@
-"""Sentences as lists of words and back: what an encoder-decoder with one number for each word needs.
+"""Sentences as lists of words and back, as needed by an encoder-decoder with one number for each word.
 
-French words that are written together are taken apart ("l'Afrique" -> "l'", "Afrique"), and so are punctuation marks and
-the English possessive. :func:`join_words` puts them together again.
+French words that are written together are separated ("l'Afrique" -> "l'", "Afrique"), and so are punctuation marks and
+the English possessive. :func:`join_words` joins them again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 THIN_SPACE = "\u202f"
-"""The narrow space, at which no line breaks, that French sets before ? ! ; : and inside « »."""
+"""The narrow no-break space that French puts before ? ! ; : and inside « »."""
 
 _ELISIONS = "c|d|j|l|m|n|s|t|qu|jusqu|lorsqu|puisqu|quoiqu"
 _TOKEN = re.compile(
@@ -43,14 +43,14 @@ def normalise(text: str) -> str:
 
 
 def word_tokens(text: str) -> list[str]:
-    """The words and marks of a sentence: "Jane n'aime pas l'Asie." -> Jane, n', aime, pas, l', Asie, "."."""
+    """The words and punctuation marks of a sentence: "Jane n'aime pas l'Asie." -> Jane, n', aime, pas, l', Asie, "."."""
     return _TOKEN.findall(normalise(text))
 
 
 def join_words(tokens: Iterable[str]) -> str:
     """The sentence that these words and marks make; undoes :func:`word_tokens`.
 
-    What cannot be known from the words alone is decided one way: there is no space before "," and after "(", and there is
+    Where the words alone do not decide, the rule is fixed: there is no space before "," and after "(", and there is
     one on both sides of a quotation mark or a dash.
     """
     text, glued = "", True

@@ -1,7 +1,7 @@
-"""The pretrained encoder once more, in Keras: from the same weights file, with the same numbers out.
+"""The pretrained encoder again, in Keras: from the same weights file, with the same results.
 
 BERT (Devlin et al. 2019) is a stack of the encoder layers of Vaswani et al. 2017, with learned positions and
-GELU. Ordinary Keras layers are enough for it, and PyTorch is not needed to read the weights.
+GELU. Ordinary Keras layers are enough, and PyTorch is not needed to read the weights.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     import keras
 
 BERT = {"model_type": ["bert"], "hidden_act": ["gelu"], "position_embedding_type": ["absolute", None]}
-"""What a configuration must say for the layers below to be the right ones."""
+"""What a configuration must say for the layers below to match it."""
 
 
 def keras_encoder(name: str | Path | None = None) -> keras.Model:
     """The pretrained encoder in Keras, to be trained: a new model at every call.
 
-    It takes what the tokenizer gives, ``encoder(dict(tokenizer(texts, padding=True, return_tensors="np")))``:
+    It takes the tokenizer's output, ``encoder(dict(tokenizer(texts, padding=True, return_tensors="np")))``:
 
     * input_ids: (batch, seq_len), the numbers of the tokens,
     * attention_mask: (batch, seq_len), 1 for a token and 0 for padding,
     * token_type_ids: (batch, seq_len), 0 in the first text and 1 in the second of a pair,
 
     and returns the output of the last layer, (batch, seq_len, hidden_size). It can be part of another model, and be
-    saved and loaded like any model of Keras.
+    saved and loaded like any Keras model.
 
     Args:
-        name: another model: a name on the Hugging Face hub, or a folder that a model was saved in. It must be a BERT,
+        name: another model: a name on the Hugging Face hub, or a folder with a saved model. It must be a BERT,
             with its weights in a file model.safetensors.
 
     Raises:
         RuntimeError: there is no such model, or it is not on this computer and the hub cannot be reached.
-        ValueError: it is there, but it is no BERT, or its weights do not fit its configuration.
+        ValueError: it exists, but it is not a BERT, or its weights do not fit its configuration.
     """
     from safetensors.numpy import load_file
 
@@ -48,8 +48,8 @@ def keras_encoder(name: str | Path | None = None) -> keras.Model:
     other = [f"{key} = {config.get(key)!r}" for key, known in BERT.items() if config.get(key) not in known]
     if other:
         raise ValueError(
-            f"The model {str(name)!r} is no BERT that these layers can be: its configuration says "
-            f"{', '.join(other)}. Name another one, or use PyTorch, where new_encoder takes any encoder."
+            f"The model {str(name)!r} is not a BERT that these layers can represent: its configuration says "
+            f"{', '.join(other)}. Choose another one, or use PyTorch, where new_encoder takes any encoder."
         )
     encoder = _layers(config)
     stored = {_plain(key): tensor for key, tensor in load_file(_file(name, "model.safetensors")).items()}
@@ -65,7 +65,7 @@ def keras_encoder(name: str | Path | None = None) -> keras.Model:
 
 
 def _file(name: str | Path | None, file: str) -> Path:
-    """Where ``file`` of a model lies on this computer, after a download if that is needed."""
+    """Where a model's ``file`` is on this computer, after downloading it if necessary."""
 
     def find(model: str | Path, *, local_files_only: bool) -> Path:
         from huggingface_hub import hf_hub_download
@@ -78,7 +78,7 @@ def _file(name: str | Path | None, file: str) -> Path:
 
 
 def _layers(config: dict[str, Any]) -> keras.Model:
-    """The encoder with weights as they are before any training."""
+    """The encoder with untrained weights."""
     import keras
     from keras import layers, ops
 
@@ -118,7 +118,7 @@ def _layers(config: dict[str, Any]) -> keras.Model:
 
 
 def _origins(num_layers: int) -> Iterator[tuple[str, list[str]]]:
-    """For each layer with weights, its name and the tensors of the file that are its weights, in its order."""
+    """For each layer with weights, its name and the tensors of the file that are its weights, in order."""
 
     def both(part: str) -> list[str]:
         return [f"{part}.weight", f"{part}.bias"]
@@ -140,7 +140,7 @@ def _origins(num_layers: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def _plain(key: str) -> str:
-    """A tensor's name without what other files add or call differently (those of the first BERTs on the hub)."""
+    """A tensor's name in one form: some files (those of the first BERTs on the hub) add or rename parts."""
     return (
         key.removeprefix("bert.")
         .replace("LayerNorm.gamma", "LayerNorm.weight")

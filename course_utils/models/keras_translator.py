@@ -1,7 +1,7 @@
-"""The Transformer of lab 06 and that of lab 05, variable by variable: which Keras variable is which PyTorch parameter.
+"""The Transformers of labs 06 and 05, variable by variable: which Keras variable is which PyTorch parameter.
 
-Both labs build the same architecture, so a trained model of one can be poured into the other. This module knows the two
-sets of names, and turns and reshapes the arrays on the way. It holds no layers: those are the learner's.
+Both labs build the same architecture, so the weights of one can be loaded into the other. This module knows the two
+sets of names, and transposes and reshapes the arrays on the way. It contains no layers: those are the learner's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HINT = (
 
 
 class WrongLayer(ValueError):
-    """A layer is not made of the parts that its docstring names; the message says which one is missing or wrong."""
+    """A layer does not have the parts named in its docstring; the message says which one is missing or wrong."""
 
 
 class WrongWeights(ValueError):
@@ -57,7 +57,7 @@ def positional_encoding(max_len: int, embedding_dim: int) -> tf.Tensor:
 
 
 def _part(owner: Any, attribute: str) -> Any:
-    """A part of a layer, or an error that says what the layer has instead."""
+    """A part of a layer, or an error that says which parts the layer has instead."""
     part = getattr(owner, attribute, None)
     if part is None:
         own = [name for name, value in vars(owner).items() if hasattr(value, "weights") and name[0] != "_"]
@@ -176,10 +176,10 @@ def set_weights(
     Args:
         layer: built, that is, called at least once.
         weights: parameter -> array, as in a PyTorch state dict.
-        kind: what it is: one of the functions of this module, such as ``encoder_layer``.
+        kind: one of the functions of this module, such as ``encoder_layer``.
 
     Raises:
-        WrongLayer: a part is missing under its name.
+        WrongLayer: no part has the expected name.
         WrongWeights: a name is missing on one side, or a shape differs. Nothing has been set then.
     """
     variables = dict(kind(prefix, layer))
@@ -214,16 +214,16 @@ def get_weights(layer: keras.Layer, kind: Kind = transformer, prefix: str = "") 
 def load_translator(
     path: Path | str, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
 ) -> keras.Model:
-    """Reads a model from a ``.keras`` file, and makes sure that it is the one that is expected.
+    """Reads a model from a ``.keras`` file, and makes sure that it is the expected one.
 
     Args:
         path: of the file, as ``model.save`` wrote it.
-        config: the constructor's arguments that matter, such as ``target_vocab_size``, and what they must be.
-        custom_objects: class name -> class, of classes that are not registered with Keras.
+        config: the constructor's arguments that matter, such as ``target_vocab_size``, and their expected values.
+        custom_objects: class name -> class, for classes that are not registered with Keras.
 
     Raises:
-        WrongWeights: the file is missing or damaged, its class is unknown or has changed, its weights did not find their
-            places, or the sizes differ. The message says which.
+        WrongWeights: the file is missing or damaged, its class is unknown or has changed, its weights could not be
+            placed, or the sizes differ. The message says which.
     """
     import keras
 
@@ -237,25 +237,25 @@ def load_translator(
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise WrongWeights(
-            f"{path.name} cannot be read ({type(error).__name__}: {reason}) Is it a .keras file, is the cell with the "
-            "model's class run, and is the class still what it was?"
+            f"{path.name} cannot be read ({type(error).__name__}: {reason}) Is it a .keras file, has the cell with the "
+            "model's class been run, and is the class unchanged?"
         ) from error
     if any("built" in str(complaint.message) for complaint in complaints):
         raise WrongWeights(
             f"{path.name} was read before the model had variables, so its weights are lost: `build_from_config` "
-            "has to make them."
+            "has to create them."
         )
     has = model.get_config()
     if differing := [name for name, value in config.items() if has.get(name) != value]:
         listed = ", ".join(f"{name} {has.get(name)!r} instead of {config[name]!r}" for name in differing)
         raise WrongWeights(
-            f"{path.name} holds another model than expected: {listed}. Load one of the same sizes, or train again."
+            f"{path.name} contains a different model than expected: {listed}. Load one of the same sizes, or train again."
         )
     return model
 
 
 def _short(variable: keras.Variable) -> str:
-    """The end of a variable's path, such as "query/kernel": what stands before it depends on names that Keras counts."""
+    """The end of a variable's path, such as "query/kernel": the rest depends on names that Keras numbers."""
     return "/".join(part for part in variable.path.split("/")[-2:] if not part[-1].isdigit())
 
 
@@ -277,7 +277,7 @@ def _to_torch(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _fits(wanted: tuple[int, ...], has: tuple[int, ...]) -> bool:
-    """Whether one shape is the other with neighbouring axes, those of the heads, taken together."""
+    """Whether one shape is the other with neighbouring axes, those of the heads, merged."""
     if len(wanted) == len(has):
         return wanted == has
     if len(wanted) == 1:
@@ -289,13 +289,13 @@ def _why(name: str) -> str:
     if ".w_" in name:
         return ": each head has the size embedding_dim // num_heads."
     if "feed_forward" in name or name.startswith("linear"):
-        return ": the first layer widens to fully_connected_dim, the second comes back to embedding_dim."
+        return ": the first layer widens to fully_connected_dim, the second goes back to embedding_dim."
     return ". Sizes, or the number of words, differ."
 
 
 def _configured(name: str) -> str:
     if name.rpartition(".")[0].endswith("coder.norm") or name.startswith("norm."):
-        return ": the last LayerNormalization of a stack, `layernorm`, is there with norm_first=True and only then."
+        return ": the last LayerNormalization of a stack, `layernorm`, exists only with norm_first=True."
     if "layers." in name:
         return ": the number of layers differs."
     return "."

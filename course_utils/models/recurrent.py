@@ -1,6 +1,6 @@
 """A recurrent translator to compare a Transformer with: LSTM encoder and decoder with attention, in PyTorch.
 
-It is called like lab 05's Transformer and trained by the same steps, so that nothing but the architecture differs.
+It is called like lab 05's Transformer and trained in the same steps, so that only the architecture differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RecurrentTranslator(nn.Module):
         source_vocab_size, target_vocab_size: sizes of the two vocabularies.
         embedding_dim: width of the embeddings.
         hidden_size: width of the states, an even number: each direction of the encoder has half of it.
-        dropout_rate: of the embeddings and of what the final layer reads.
+        dropout_rate: for the embeddings and for the input of the final layer.
         pad_id: the id of padding.
     """
 
@@ -50,10 +50,10 @@ class RecurrentTranslator(nn.Module):
     def of_size(
         cls, parameters: int, source_vocab_size: int, target_vocab_size: int, embedding_dim: int, **options
     ) -> Self:
-        """The one whose number of parameters comes closest to ``parameters``."""
+        """The translator whose number of parameters comes closest to ``parameters``."""
 
         def size(hidden_size: int) -> int:
-            with torch.device("meta"):  # counts without making anything
+            with torch.device("meta"):  # counts without allocating anything
                 model = cls(source_vocab_size, target_vocab_size, embedding_dim, hidden_size)
             return sum(parameter.numel() for parameter in model.parameters())
 
@@ -63,7 +63,7 @@ class RecurrentTranslator(nn.Module):
     def forward(
         self, source_ids: torch.Tensor, target_ids: torch.Tensor
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Scores of the next word at each position of the target.
+        """Scores for the next word at each position of the target.
 
         Args:
             source_ids: (batch, src_len), padded at the end.

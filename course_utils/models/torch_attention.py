@@ -1,7 +1,7 @@
-"""The course's own multi-head attention and sinusoidal positions in PyTorch: labs 03 and 04, taken as given.
+"""The course's own multi-head attention and sinusoidal positions in PyTorch: labs 03 and 04, ready-made.
 
 Lab 05 builds its Transformer from these two. ``MultiHeadAttention`` is called like lab 03's exercise and has its
-parameter names; besides masks that are the same for all heads, it takes masks with an axis for the heads.
+parameter names; besides masks that are the same for all heads, it accepts masks with an axis for the heads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
         super().__init__()
         if d_model % num_heads:
-            raise ValueError(f"{num_heads} heads cannot share a width of {d_model} equally.")
+            raise ValueError(f"A width of {d_model} cannot be divided equally among {num_heads} heads.")
         self.num_heads = num_heads
         for role in ("query", "key", "value", "output"):
             self.add_module(f"w_{role}", nn.Linear(d_model, d_model, bias=bias))
@@ -66,7 +66,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def sinusoidal_positions(max_len: int, d_model: int) -> torch.Tensor:
-    """The fixed positional encoding of Vaswani et al. 2017, section 3.5: sines at even places, cosines at odd ones.
+    """The fixed positional encoding of Vaswani et al. 2017, section 3.5: sines at even indices, cosines at odd ones.
 
     Args:
         max_len: number of positions, counted from 0.

@@ -3,7 +3,7 @@
 The file (safetensors) holds the parameters under the names that docs/translation.md lists, and, as metadata, the
 model's configuration and both vocabularies. It is read and written with NumPy only, so that both frameworks can use
 it. :class:`LibraryTranslator` is built from ``torch.nn.TransformerEncoderLayer`` and ``TransformerDecoderLayer``: an
-independent twin that the labs' own models are compared with.
+independent twin with which the labs' own models are compared.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class WeightsMismatch(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a file of weights holds.
+    """The contents of a weights file.
 
     Attributes:
         state: parameter name -> array of float32.
-        config: the model's hyperparameters, as its constructor takes them.
-        source_vocabulary, target_vocabulary: what the ids stand for.
+        config: the model's hyperparameters, as passed to its constructor.
+        source_vocabulary, target_vocabulary: the meaning of the ids.
     """
 
     state: Mapping[str, np.ndarray]
@@ -71,9 +71,9 @@ def save_weights(
 
     Args:
         state: parameter name -> array or torch tensor, such as ``model.state_dict()``.
-        path: of the file; it is replaced as a whole.
+        path: the file; it is replaced completely.
         config: hyperparameters: numbers, texts and booleans by name.
-        half: store 16 bits a number instead of 32.
+        half: store 16 bits per number instead of 32.
     """
     from safetensors.numpy import save
 
@@ -97,12 +97,12 @@ def load_weights(
     expected: Mapping[str, Any] | None = None,
     vocabularies: tuple[Vocabulary, Vocabulary] | None = None,
 ) -> Checkpoint:
-    """Reads a file of weights, and makes sure that they are the ones that are expected.
+    """Reads a weights file, and makes sure that the weights are the expected ones.
 
     Args:
-        path: of the file; without it, the weights that come with the course.
-        expected: parameter name -> anything with a shape, such as ``model.state_dict()``. None: whatever is there.
-        vocabularies: those of source and target that the model is to be used with. None: whatever is there.
+        path: the file; default: the weights that come with the course.
+        expected: parameter name -> anything with a shape, such as ``model.state_dict()``. None accepts anything.
+        vocabularies: the source and target vocabularies to be used with the model. None accepts any.
 
     Raises:
         WeightsMismatch: the file is missing or damaged, or names, shapes or vocabularies differ.
@@ -131,11 +131,11 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
             state = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except SafetensorError as error:
         raise WeightsMismatch(
-            f"{path} is damaged or no safetensors file ({error}). Save or fetch it again."
+            f"{path} is damaged or not a safetensors file ({error}). Save or fetch it again."
         ) from None
     if metadata.get("format") != _FORMAT:
         raise WeightsMismatch(
-            f"{path} holds other weights than a translator's. Were they saved with save_weights?"
+            f"{path} contains weights that are not a translator's. Were they saved with save_weights?"
         )
     return state, metadata
 
@@ -145,16 +145,16 @@ def _compare_parameters(
 ) -> None:
     faults = []
     if missing := sorted(set(expected) - set(state)):
-        faults.append(f"the model has parameters that the file has not: {_some(missing)}")
+        faults.append(f"the model has parameters that the file does not have: {_some(missing)}")
     if more := sorted(set(state) - set(expected)):
-        faults.append(f"the file has parameters that the model has not: {_some(more)}")
+        faults.append(f"the file has parameters that the model does not have: {_some(more)}")
     for name in sorted(set(state) & set(expected)):
         if state[name].shape != (wanted := tuple(expected[name].shape)):
             faults.append(f"{name} has the shape {state[name].shape} in the file and {wanted} in the model")
     if faults:
         more_faults = f"; and {len(faults) - _LISTED} more" if len(faults) > _LISTED else ""
         raise WeightsMismatch(
-            f"The weights in {path} belong to another model: {'; '.join(faults[:_LISTED])}{more_faults}. They were "
+            f"The weights in {path} belong to a different model: {'; '.join(faults[:_LISTED])}{more_faults}. They were "
             f"saved from a model made with {config}. Make yours with the same sizes, or train it."
         )
 
@@ -169,11 +169,9 @@ def _compare_vocabularies(side: str, there: Vocabulary, here: Vocabulary, path: 
         place = next(
             number for number, pair in enumerate(zip(theirs, ours, strict=True)) if pair[0] != pair[1]
         )
-        what = (
-            f"the id {place + len(SPECIAL)} stands for {theirs[place]!r} there and for {ours[place]!r} here"
-        )
+        what = f"the id {place + len(SPECIAL)} means {theirs[place]!r} there and {ours[place]!r} here"
     raise WeightsMismatch(
-        f"The weights in {path} were trained with another {side} vocabulary: {what}. Use the vocabularies that were "
+        f"The weights in {path} were trained with a different {side} vocabulary: {what}. Use the vocabularies that were "
         "saved with the weights, or train again."
     )
 
@@ -270,7 +268,9 @@ def _twin_class() -> type:
             for name in self.state_dict():
                 own[name] = torch.cat([given.pop(part) for part in canonical_names(name)])
             if given:
-                raise WeightsMismatch(f"The state has parameters that this model has not: {_some(given)}.")
+                raise WeightsMismatch(
+                    f"The state has parameters that this model does not have: {_some(given)}."
+                )
             self.load_state_dict(own)
             return self
 
@@ -309,7 +309,7 @@ class LibraryTranslator:
 
     Args:
         checkpoint: from :func:`load_weights`.
-        max_len: how many tokens a translation may have.
+        max_len: the most tokens a translation may have.
     """
 
     def __init__(self, checkpoint: Checkpoint, max_len: int = 24) -> None:
@@ -318,11 +318,11 @@ class LibraryTranslator:
 
     @classmethod
     def shipped(cls) -> Self:
-        """The one with the weights that come with the course."""
+        """The translator with the weights that come with the course."""
         return cls(load_weights())
 
     def __call__(self, text: str) -> tuple[str, Alignment]:
-        """The most probable next word, again and again, until the sentence ends.
+        """Writes the most probable next word at each step, until the sentence ends.
 
         Raises:
             ValueError: the text has more tokens than the model has positions.

@@ -79,7 +79,7 @@ def failure_gallery(
     if not wrong:
         publish({"text/plain": "No translation differs from its reference."})
         return
-    headline = f"{len(wrong)} translations differ from their reference" + (
+    headline = f"{len(wrong)} differ from their reference" + (
         f"; the first {limit}:" if len(wrong) > limit else ":"
     )
     rows = [("<b>French</b>", "<b>expected → written</b>")]

@@ -102,7 +102,7 @@ numbers("x: one row per word", words, jane, ["person", "action", "place", "time"
 # %% [markdown]
 # A matrix $W^Q$ turns a word into its **query**: what it wants to know. Here a query has three entries, one for each of
 # the questions *who?*, *what happens?* and *when?*. $W^K$ turns a word into its **key**: which of these questions it can
-# answer. $W^V$ turns it into its **value**: what it says to whoever asks, here *activity* and *season*.
+# answer. $W^V$ turns it into its **value**: what it says to any word that asks, here *activity* and *season*.
 
 # %%
 # columns:            who?  what happens?  when?

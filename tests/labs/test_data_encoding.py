@@ -153,9 +153,9 @@ def test_frequent_words_come_first_and_rare_ones_can_be_left_out():
 
 
 def test_a_word_that_is_there_twice_or_special_is_refused():
-    with pytest.raises(ValueError, match="these come again: a"):
+    with pytest.raises(ValueError, match="these are repeated: a"):
         Vocabulary(["a", "b", "a"])
-    with pytest.raises(ValueError, match="these come again: <pad>"):
+    with pytest.raises(ValueError, match="these are repeated: <pad>"):
         Vocabulary(["<pad>"])
 
 
@@ -186,7 +186,7 @@ def test_a_saved_vocabulary_is_loaded_as_it_was(vocabulary, tmp_path):
 def test_a_file_with_something_else_in_it_is_refused(kind, content, tmp_path):
     path = tmp_path / "vocabulary.json"
     path.write_bytes(content)
-    with pytest.raises(VocabularyFileError, match=r"vocabulary.json is no "):
+    with pytest.raises(VocabularyFileError, match=r"vocabulary.json is not a "):
         kind.load(path)
     with pytest.raises(VocabularyFileError, match=r"missing.json cannot be read: No such file"):
         kind.load(tmp_path / "missing.json")

@@ -58,7 +58,7 @@ def test_every_bad_line_is_reported_with_its_number_and_reason(write):
     with pytest.raises(PairsFileError) as error:
         read_pairs(path)
     assert str(error.value).splitlines() == [
-        f"{path} has lines that are no sentence pairs. Mend or remove them:",
+        f"{path} has lines that are not sentence pairs. Fix or remove them:",
         "  line 2: 1 column where 2 are needed; put a tab between sentence and translation",
         "  line 3: the sentence is empty",
         "  line 4: the translation is empty",
@@ -79,7 +79,7 @@ def test_of_many_bad_lines_the_first_are_listed_and_the_rest_counted(write):
 
 @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
 def test_a_file_without_pairs_is_an_error(write, content):
-    with pytest.raises(PairsFileError, match=r"pairs.tsv holds no pairs\. Write one"):
+    with pytest.raises(PairsFileError, match=r"pairs.tsv contains no pairs\. Write one"):
         read_pairs(write(content))
 
 
@@ -125,7 +125,7 @@ def test_pairs_with_held_out_words_are_kept_apart_with_all_that_shares_a_sentenc
 
 def test_parts_that_leave_nothing_to_train_with_are_refused():
     pairs = [Pair(str(number), str(number)) for number in range(10)]
-    with pytest.raises(ValueError, match="10 pairs do not suffice for 5 to test with, 5 to validate with"):
+    with pytest.raises(ValueError, match="10 pairs are not enough for 5 test pairs, 5 validation pairs"):
         split_pairs(pairs, validation=5, test=5, seed=0)
 
 

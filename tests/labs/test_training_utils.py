@@ -206,10 +206,10 @@ def test_half_precision_halves_the_file_and_comes_back_in_single(tmp_path, state
 
 def test_other_names_are_refused_by_name(path, state):
     more = {**state, "encoder.layers.1.norm1.weight": np.zeros(4)}
-    with pytest.raises(WeightsMismatch, match=r"the file has not: encoder\.layers\.1\.norm1\.weight"):
+    with pytest.raises(WeightsMismatch, match=r"the file does not have: encoder\.layers\.1\.norm1\.weight"):
         load_weights(path, expected=more)
     del state["final_linear.bias"]
-    with pytest.raises(WeightsMismatch, match=r"the model has not: final_linear\.bias"):
+    with pytest.raises(WeightsMismatch, match=r"the model does not have: final_linear\.bias"):
         load_weights(path, expected=state)
 
 
@@ -225,7 +225,7 @@ def test_other_shapes_are_refused_with_both_shapes_and_the_file_s_configuration(
     "vocabulary, words",
     [
         (Vocabulary(["chat", "été"]), "7 entries there and 6 here"),
-        (Vocabulary(["chien", "été", "l'"]), "id 4 stands for 'chat' there and for 'chien' here"),
+        (Vocabulary(["chien", "été", "l'"]), "id 4 means 'chat' there and 'chien' here"),
     ],
 )
 def test_another_vocabulary_is_refused_and_the_difference_named(path, vocabulary, words):
@@ -250,7 +250,7 @@ def test_another_model_s_safetensors_are_refused(tmp_path, state):
     from safetensors.numpy import save_file
 
     save_file(state, tmp_path / "other", {"config": json.dumps(CONFIG)})
-    with pytest.raises(WeightsMismatch, match="other weights than a translator's"):
+    with pytest.raises(WeightsMismatch, match="weights that are not a translator's"):
         load_weights(tmp_path / "other")
 
 

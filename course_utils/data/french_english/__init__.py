@@ -1,1 +1,1 @@
-"""A small French and English that are written side by side: words, their forms, and the sentences made of them."""
+"""A small French and a small English, written side by side: words, their forms, and sentences made of them."""

@@ -24,13 +24,13 @@ BE_ENGLISH = {"present": ("am", "is", "are", "are"), "past": ("was", "was", "wer
 
 @dataclass(frozen=True)
 class Clause:
-    """A sentence without its time, its first capital and its last mark. Its phrases may have spaces to spare.
+    """A sentence without its time, initial capital and final punctuation mark. Its phrases may contain extra spaces.
 
     Attributes:
         complement: what follows the verb.
-        negation: "ne ... pas" and so on; None where it is affirmed.
-        adverb: of an affirmed clause in the present: souvent, often.
-        pronoun: an object that French sets before the verb: les, them.
+        negation: "ne ... pas" and so on; None if it is affirmative.
+        adverb: for an affirmative clause in the present: souvent, often.
+        pronoun: an object that French puts before the verb: les, them.
     """
 
     subject: Subject

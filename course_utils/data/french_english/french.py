@@ -1,7 +1,7 @@
 """The rules of written French that the translation grammar needs: elision, contraction, agreement, conjugation.
 
 The grammar writes plain words one after the other ("ne a pas visité la Italie"); :func:`surface` turns them into French
-("n'a pas visité l'Italie"). Which gender a word has is said where the word is declared.
+("n'a pas visité l'Italie"). A word's gender is given where the word is declared.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ CONTRACTED = {("de", "le"): "du", ("de", "les"): "des", ("à", "le"): "au", ("à
 
 
 def begins_with_vowel(word: str) -> bool:
-    """Whether a word begins with the sound of a vowel, so that what stands before it is elided or changes its form."""
+    """Whether a word begins with a vowel sound, so that the word before it is elided or changes its form."""
     word = word.lower()
     first = unicodedata.normalize("NFD", word)[0]  # é -> e
     return word not in ASPIRATED and (first in "aeiouhœ" or word == "y")
 
 
 def surface(text: str) -> str:
-    """Words as they are written next to each other: "de le" -> "du", "la Italie" -> "l'Italie", "que elle" -> "qu'elle"."""
+    """Words as written next to each other: "de le" -> "du", "la Italie" -> "l'Italie", "que elle" -> "qu'elle"."""
     words, written = [*text.split(), "."], ""
     while len(words) > 1:
         word, following, *_ = words
@@ -57,7 +57,7 @@ def agreed(participle: str, gender: Gender, plural: bool) -> str:
 
 @dataclass(frozen=True)
 class Forms:
-    """The four forms of an adjective, and the one of the masculine before a vowel (bel oiseau) where there is one."""
+    """The four forms of an adjective, and, if there is one, the masculine form before a vowel (bel oiseau)."""
 
     masculine: str
     feminine: str
@@ -66,13 +66,13 @@ class Forms:
     before_vowel: str = ""
 
     def of(self, gender: Gender, plural: bool) -> str:
-        """The form that agrees with a noun, wherever it stands."""
+        """The form that agrees with a noun, wherever the noun is."""
         if plural:
             return self.feminine_plural if gender == "f" else self.masculine_plural
         return self.feminine if gender == "f" else self.masculine
 
     def before(self, noun: str, gender: Gender, plural: bool) -> str:
-        """The form in front of ``noun``: un beau livre, un bel oiseau, une belle horloge."""
+        """The form before ``noun``: un beau livre, un bel oiseau, une belle horloge."""
         if self.before_vowel and gender == "m" and not plural and begins_with_vowel(noun):
             return self.before_vowel
         return self.of(gender, plural)

@@ -24,7 +24,7 @@ class Adjective:
     """An adjective of both languages.
 
     Attributes:
-        first: it stands before the French noun (une petite voiture), as few do; most stand after it.
+        first: whether it comes before the French noun (une petite voiture), as few do; most come after it.
     """
 
     forms: Forms
@@ -38,8 +38,8 @@ class Noun:
 
     Attributes:
         adjectives: those that go well with it.
-        owned: True where it needs a possessive ("ma sœur"), False where it must have none ("la fille" is the girl,
-            "ma fille" my daughter), None where both are right.
+        owned: True if it needs a possessive ("ma sœur"), False if it must not have one ("la fille" is the girl,
+            "ma fille" my daughter), None if both are right.
     """
 
     french: str
@@ -51,7 +51,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Determiner:
-    """An article, possessive or demonstrative. The forms ``..._vowel`` stand before a vowel: cet arbre, mon horloge."""
+    """An article, possessive or demonstrative. The forms ``..._vowel`` are used before a vowel: cet arbre, mon horloge."""
 
     masculine: str
     feminine: str
@@ -63,7 +63,7 @@ class Determiner:
     possessive: bool = False
 
     def before(self, word: str, gender: Gender, plural: bool) -> str:
-        """The form that agrees with a noun, in front of ``word``, which is the noun or an adjective."""
+        """The form that agrees with a noun, before ``word``, which is the noun or an adjective."""
         if plural:
             return self.plural
         vowel_form = self.feminine_vowel if gender == "f" else self.masculine_vowel
@@ -103,7 +103,7 @@ HAPPY = Adjective(regular("heureux", "heureuse"), "happy")
 TIRED = Adjective(regular("fatigué"), "tired")
 ILL = Adjective(regular("malade"), "ill")
 MOODS = (HAPPY, TIRED, ILL)
-"""How somebody is: "Jane est fatiguée". They stand after the verb only."""
+"""How somebody is: "Jane est fatiguée". They come only after the verb."""
 
 COMPARED = (
     replace(BIG, english="taller"),

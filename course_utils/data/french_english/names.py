@@ -18,7 +18,7 @@ TERRITORIES = (
     *("002", "142", "150", "005", "FR", "CH", "BE", "GR", "HU", "KR", "IT", "ES", "DE", "IN", "IE", "EG"),
     *("CA", "JP", "BR", "MA", "MX", "PT", "IR", "IQ", "US", "NL", "CU", "MG"),
 )
-# A city is the one that its time zone is named after.
+# The cities that time zones are named after.
 TIME_ZONES = (
     *("Europe/Paris", "Europe/London", "Europe/Rome", "Europe/Moscow", "Europe/Athens", "Europe/Oslo"),
     *("Asia/Tokyo", "Africa/Cairo"),
@@ -37,7 +37,7 @@ class Place:
 
     Attributes:
         french: its bare name: "Canada", "Italie", "États-Unis", "Paris".
-        english: its name with the article that it has in English: "Canada", "the United States".
+        english: its name with the English article, if any: "Canada", "the United States".
         article: of the French name: "le", "la", "les", or "" for cities and some islands. "Le" is Cairo's, which is
             part of the name and so keeps its capital, except where à and de contract with it.
     """
@@ -48,17 +48,17 @@ class Place:
 
     @property
     def thing(self) -> str:
-        """What one visits (before elision): le Canada, la Italie, les États-Unis, Paris, Le Caire."""
+        """As the object of a visit (before elision): le Canada, la Italie, les États-Unis, Paris, Le Caire."""
         return f"{self.article} {self.french}".lstrip()
 
     @property
     def at(self) -> str:
-        """Where one is or goes (before contraction): à le Canada, en Italie, en Iran, à les États-Unis, à Cuba."""
+        """Where somebody is or goes (before contraction): à le Canada, en Italie, en Iran, à les États-Unis, à Cuba."""
         return f"en {self.french}" if self._drops_article else self._after("à")
 
     @property
     def origin(self) -> str:
-        """Where one comes from (before both): de le Canada, de Italie, de Iran, de les États-Unis, de Cuba."""
+        """Where somebody comes from (before both): de le Canada, de Italie, de Iran, de les États-Unis, de Cuba."""
         return f"de {self.french}" if self._drops_article else self._after("de")
 
     @property
@@ -94,7 +94,7 @@ def _city(time_zone: str) -> Place:
 
 
 def _city_name(time_zone: str, locale: Locale) -> str:
-    """CLDR lists a city only where its name is not the one in the time zone's own name."""
+    """CLDR lists a city only if its name differs from the one in the time zone's name."""
     return locale.time_zones.get(time_zone, {}).get("city", time_zone.partition("/")[2])
 
 

@@ -43,7 +43,7 @@ STATE: Mapping[Tense, int] = {"present": 2, "past": 1, "future": 2}
 """How often each tense is drawn for a verb that tells of an event, and of a state."""
 
 PRONOUN_WEIGHTS = dict(zip(PRONOUNS, (3, 1, 1, 3, 1), strict=True))
-"""More of je and nous, because their forms of a verb serve nobody else."""
+"""More of je and nous, because no other subject uses their verb forms."""
 
 PLACE_VERBS: Mapping[Verb, str] = {
     lexicon.VISIT: "thing",
@@ -82,7 +82,7 @@ DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """Of each month. No year is said, so that February 29 is a date too."""
 
 MAX_WORDS = 14
-"""Longer sentences, in tokens of either language, are not written."""
+"""Longer sentences, in tokens of either language, are left out."""
 
 
 def place_held_out(verb: Verb, place: Place) -> frozenset[Pairing]:
@@ -92,7 +92,7 @@ def place_held_out(verb: Verb, place: Place) -> frozenset[Pairing]:
 
 
 class Writer:
-    """Writes sentences by drawing from ``rng``: the same state of it, the same sentences."""
+    """Writes sentences by drawing from ``rng``: the same state gives the same sentences."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -117,7 +117,7 @@ class Writer:
                 return pair
 
     def drawn(self, weights: Mapping[T, int]) -> T:
-        """One of the keys, each as often as its weight says."""
+        """One of the keys, each with a probability given by its weight."""
         return self.rng.choices(list(weights), list(weights.values()))[0]
 
     def happens(self, probability: float) -> bool:
@@ -326,7 +326,7 @@ class Writer:
         return noun_phrase(noun, self.rng.choice(lexicon.SPECIFIC), plural, adjectives)
 
     def adjectives(self, noun: Noun) -> list[Adjective]:
-        """None, one, or one that stands before the French noun and one that stands after it."""
+        """None, one, or one before the French noun and one after it."""
         drawn = self.rng.sample(noun.adjectives, self.drawn({0: 3, 1: 5, 2: 3}))
         if len({adjective.first for adjective in drawn}) < len(drawn):
             return drawn[:1]
@@ -387,7 +387,7 @@ class Writer:
 
 
 def finished(words: Phrase, question: bool = False) -> Pair:
-    """The pair that the words make: elided, with a capital at the beginning and a mark at the end of a question."""
+    """The pair that the words make: elided, with an initial capital and a question mark at the end of a question."""
     source, target = surface(words.french), " ".join(words.english.split())
     if question:
         source, target = f"{source}{THIN_SPACE}?", f"{target}?"
