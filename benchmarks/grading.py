@@ -28,8 +28,8 @@ from nbgrader.api import Gradebook as NbgraderGradebook
 from rich.console import Console
 from rich.table import Table
 
-from course_utils.check import SEED_VARIABLE
-from course_utils.expected import FILE_NAME
+from course_utils.checking.check import SEED_VARIABLE
+from course_utils.checking.expected import FILE_NAME
 from grader.author.build import build
 from grader.course import Course
 from grader.demo import hand_in, solved
@@ -160,7 +160,7 @@ def in_one_process(lab: Lab, repeats: int) -> float:
     """Seconds that the graded cells take in one warm process: ``exec``, one after the other, and nothing else."""
     program = """
 import contextlib, io, json, sys, time
-import course_utils.check as check
+import course_utils.checking.check as check
 check._display = json.dumps  # there is no Jupyter to publish to
 cells, repeats = json.load(sys.stdin)
 for turn in range(repeats + 1):

@@ -3,7 +3,7 @@
 Matplotlib and ipywidgets, too, are imported only by what shows a figure or a widget.
 """
 
-from course_utils.check import CheckFailed, check, inputs_of, report_on
+from course_utils.checking.check import CheckFailed, check, inputs_of, report_on
 from course_utils.environment import check_environment
 from course_utils.quiz import quiz
 

@@ -14,11 +14,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils import exercises
-from course_utils.comparison import Expected, KnownMistake
-from course_utils.exercise import Exercise, exercises_of
+from course_utils.checking.comparison import Expected, KnownMistake
+from course_utils.checking.exercise import Exercise, exercises_of
+from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
-from course_utils.outcome import Outcome, try_exercise
 from grader.author.catalogue import Entry, load_entries, run_cell
 from grader.course import Course, CourseError
 from grader.errors import place_of

@@ -18,8 +18,8 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
 
-from course_utils.exercise import exercises_of
-from course_utils.outcome import encode, try_exercise
+from course_utils.checking.exercise import exercises_of
+from course_utils.checking.outcome import encode, try_exercise
 from grader.course import Course
 from grader.demo import hand_in, solved
 from grader.grade.gradebook import Gradebook

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from project import LABS, ROOT
 
-from course_utils.expected import FILE_NAME
+from course_utils.checking.expected import FILE_NAME
 from grader.demo import solved
 from grader.lab import Lab, checked_exercise
 

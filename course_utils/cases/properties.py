@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.exercise import Inputs, Outputs
+from course_utils.checking.exercise import Inputs, Outputs
 
 
 def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:

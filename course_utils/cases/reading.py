@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.properties import f32, normal
-from course_utils.exercise import Inputs, Outputs
+from course_utils.checking.exercise import Inputs, Outputs
 
 BLOCKED = -1e4  # a logit that is not above this one stands for "never"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Inputs, call_function
+from course_utils.checking.exercise import Inputs, call_function
 
 if TYPE_CHECKING:
     from torch import nn

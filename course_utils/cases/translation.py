@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from course_utils.cases.properties import f32, normal
-from course_utils.exercise import Inputs, Outputs, Run
+from course_utils.checking.exercise import Inputs, Outputs, Run
 
 PAD, BOS, EOS = 0, 1, 2
 

@@ -28,13 +28,13 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
-from course_utils.bypass import uses_of
-from course_utils.comparison import Expected, compare
-from course_utils.exercise import PUBLIC_SEED, Inputs
+from course_utils.checking.bypass import uses_of
+from course_utils.checking.comparison import Expected, compare
+from course_utils.checking.exercise import PUBLIC_SEED, Inputs
+from course_utils.checking.expected import FILE_NAME, Hint, save_expected
+from course_utils.checking.outcome import Outcome
 from course_utils.exercises import FILE_NAME as EXERCISES
-from course_utils.expected import FILE_NAME, Hint, save_expected
 from course_utils.labs import INFO_NAME
-from course_utils.outcome import Outcome
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
 from grader.course import STUB, Course, CourseError, make_private

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 
-from course_utils.exercise import PUBLIC_SEED
+from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.expected import Hint
 from course_utils.exercises import FILE_NAME as EXERCISES
-from course_utils.expected import Hint
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import read_questions
 from grader.errors import place_of

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from course_utils.comparison import Expected
+from course_utils.checking.comparison import Expected
 from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
 from grader.grade import pool

@@ -28,7 +28,7 @@ from typing import Any
 import nbformat
 from distributed import Client, Future, KilledWorker, get_worker, wait
 
-from course_utils.expected import FILE_NAME
+from course_utils.checking.expected import FILE_NAME
 from grader.errors import GraderError
 from grader.grade.pool import Lost
 from grader.grade.resume import modules_of, version

@@ -11,10 +11,10 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course_utils.bypass import uses_of
-from course_utils.comparison import Expected, Verdict, compare, earlier_first, not_run
-from course_utils.exercise import Exercise
-from course_utils.outcome import Outcome, decode
+from course_utils.checking.bypass import uses_of
+from course_utils.checking.comparison import Expected, Verdict, compare, earlier_first, not_run
+from course_utils.checking.exercise import Exercise
+from course_utils.checking.outcome import Outcome, decode
 from grader.lab import Lab, checked_exercise, runs_in_grading
 
 

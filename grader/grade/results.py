@@ -16,8 +16,8 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
-from course_utils.comparison import Verdict
-from course_utils.report import Report
+from course_utils.checking.comparison import Verdict
+from course_utils.checking.report import Report
 from grader.grade.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.comparison import Expected, Verdict
+from course_utils.checking.comparison import Expected, Verdict
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.grade.judge import judge

@@ -12,7 +12,7 @@ from pathlib import Path
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
-from course_utils.bypass import uses_of
+from course_utils.checking.bypass import uses_of
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.judge import code_before_check

@@ -22,7 +22,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 from jupyter_core.utils import run_sync
 
-from course_utils.check import SEED_VARIABLE
+from course_utils.checking.check import SEED_VARIABLE
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.sandbox.container import ONE_THREAD
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting

@@ -23,10 +23,10 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from course_utils.exercise import find_exercise
+from course_utils.checking.exercise import find_exercise
+from course_utils.checking.expected import FILE_NAME
+from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
-from course_utils.expected import FILE_NAME
-from course_utils.time_limit import IDLE_FACTOR
 from grader.lab import Lab, checked_exercise, is_learners, runs_in_grading
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
@@ -45,7 +45,7 @@ _DRAIN_SECONDS = 300
 _ASK_SECONDS = 1
 _UNHEARD = 5
 
-_FIX_CHANCE = "__import__('course_utils.chance', fromlist=['fix']).fix({seed})"
+_FIX_CHANCE = "__import__('course_utils.checking.chance', fromlist=['fix']).fix({seed})"
 """What a kernel runs before anything else."""
 
 
@@ -158,7 +158,7 @@ def imported_modules(lab: Lab) -> tuple[str, ...]:
     if named & {"tensorflow", "keras"}:
         found |= dict.fromkeys(("tensorflow", "keras"))
     checks = (
-        "course_utils.check",
+        "course_utils.checking.check",
         f"course_utils.exercises.{lab.slug}",
         "matplotlib_inline.backend_inline",
     )

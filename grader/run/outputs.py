@@ -9,7 +9,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from course_utils.outcome import OUTCOME_MIME
+from course_utils.checking.outcome import OUTCOME_MIME
 from grader.lab import checked_exercise
 
 _log = logging.getLogger(__name__)

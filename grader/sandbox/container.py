@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import course_utils
-from course_utils.expected import FILE_NAME
+from course_utils.checking.expected import FILE_NAME
 from grader.errors import GraderError
 
 INSIDE = Path(__file__).parent / "inside"

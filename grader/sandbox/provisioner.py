@@ -20,7 +20,7 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Bool, Dict, List, Unicode
 
-from course_utils.check import SEED_VARIABLE
+from course_utils.checking.check import SEED_VARIABLE
 from grader.sandbox.preloaded import Limits, Preloaded, SandboxLost, Setting, borrow, give_back
 
 NAME = "transformer-labs-sandbox"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from course_utils import exercises, start_page
-from course_utils.exercise import Case, Exercise
-from course_utils.expected import FILE_NAME, load_hints
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.expected import FILE_NAME, load_hints
 from course_utils.labs import labs_in
 from grader.author.build import SEEDS, BuildError, build
 from grader.author.new import new_lab

@@ -19,13 +19,13 @@ from project import LABS
 from traitlets.config import Config
 
 from course_utils import check, report_on
-from course_utils.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
-from course_utils.check import CheckFailed
-from course_utils.comparison import Expected, KnownMistake, compare
-from course_utils.exercise import PUBLIC_SEED, Case, Exercise, find_exercise
-from course_utils.expected import FILE_NAME, save_expected
-from course_utils.outcome import Outcome, Problem, encode, try_exercise
-from course_utils.report import Report
+from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
+from course_utils.checking.check import CheckFailed
+from course_utils.checking.comparison import Expected, KnownMistake, compare
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, find_exercise
+from course_utils.checking.expected import FILE_NAME, save_expected
+from course_utils.checking.outcome import Outcome, Problem, encode, try_exercise
+from course_utils.checking.report import Report
 from grader.demo import solved
 from grader.grade.judge import judge
 from grader.grade.results import earned, with_results

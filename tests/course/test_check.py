@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from course_utils import check, inputs_of, progress
-from course_utils.check import SEED_VARIABLE, CheckFailed
-from course_utils.comparison import Expected
-from course_utils.exercise import PUBLIC_SEED, Case, Exercise, take_value
-from course_utils.expected import FILE_NAME, Hint, save_expected
-from course_utils.outcome import try_exercise
+from course_utils.checking.check import SEED_VARIABLE, CheckFailed
+from course_utils.checking.comparison import Expected
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, take_value
+from course_utils.checking.expected import FILE_NAME, Hint, save_expected
+from course_utils.checking.outcome import try_exercise
 
 # ---------------------------------------------------------------------------------- exercises of every kind
 
@@ -334,7 +334,7 @@ def test_the_public_inputs_of_a_case_can_be_had_to_try_things_on(lab):
 def test_in_grading_the_check_publishes_outcomes_and_judges_nothing(lab, capsys, monkeypatch):
     published = []
     monkeypatch.setenv(SEED_VARIABLE, "99")
-    monkeypatch.setattr(sys.modules["course_utils.check"], "_display", published.append)
+    monkeypatch.setattr(sys.modules["course_utils.checking.check"], "_display", published.append)
     (lab / FILE_NAME).unlink()
     assert run("def double(x): return 5 * x", "kinds.double", capsys) == ("", "")
     (bundle,) = published[0].values()

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from course_utils.comparison import Expected, KnownMistake, compare, not_run
-from course_utils.exercise import Case, Exercise
-from course_utils.outcome import Outcome, Problem, decode, encode, try_exercise
-from course_utils.report import Report
+from course_utils.checking.comparison import Expected, KnownMistake, compare, not_run
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.outcome import Outcome, Problem, decode, encode, try_exercise
+from course_utils.checking.report import Report
 
 
 def sums_to_one(inputs, outputs):

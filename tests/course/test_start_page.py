@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from project import LABS, ROOT
 
 from course_utils import progress, start_page
-from course_utils.exercise import exercises_of
+from course_utils.checking.exercise import exercises_of
 from course_utils.labs import LabInfo, labs_in
 from course_utils.progress import LabProgress
 from course_utils.start_page import as_markdown, course_map, go_on, stops

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from course_utils import time_limit as limits
-from course_utils.exercise import Case, Exercise
-from course_utils.outcome import try_exercise
-from course_utils.time_limit import TooSlow, time_limit
+from course_utils.checking import time_limit as limits
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.outcome import try_exercise
+from course_utils.checking.time_limit import TooSlow, time_limit
 
 SECONDS = 0.5
 
@@ -48,7 +48,7 @@ def test_code_that_sleeps_far_too_long_is_stopped():
     """In a process of its own: other tests leave threads and children here, which may be at work while it sleeps."""
     code = (
         "import time\n"
-        "from course_utils.time_limit import TooSlow, time_limit\n"
+        "from course_utils.checking.time_limit import TooSlow, time_limit\n"
         "try:\n"
         f"    with time_limit({SECONDS}):\n"
         "        time.sleep(60)\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_utils.comparison import CheckResult, Verdict
-from course_utils.outcome import encode
+from course_utils.checking.comparison import CheckResult, Verdict
+from course_utils.checking.outcome import encode
 from grader.demo import solved
 from grader.grade.judge import advice, judge
 from grader.grade.results import earned

@@ -236,9 +236,9 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
         (
             ATTENTION,
             [
-                *("course_utils/comparison.py", "course_utils/bypass.py"),
+                *("course_utils/checking/comparison.py", "course_utils/checking/bypass.py"),
                 *("course_utils/cases/attention.py", "course_utils/cases/properties.py"),
-                "course_utils/report.py",  # what it says stands in the graded notebook
+                "course_utils/checking/report.py",  # what it says stands in the graded notebook
                 *("grader/grade/points.py", "grader/grade/judge.py", "grader/grade/results.py"),
                 *("grader/receive/files.py", "grader/receive/read.py", "grader/receive/rebuild.py"),
                 *(

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_utils.comparison import KnownMistake, compare
-from course_utils.exercise import PUBLIC_SEED
-from course_utils.expected import FILE_NAME, load_expected
+from course_utils.checking.comparison import KnownMistake, compare
+from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.expected import FILE_NAME, load_expected
+from course_utils.checking.outcome import Outcome
 from course_utils.maths import softmax
-from course_utils.outcome import Outcome
 
 ATTENTION = """
 def scaled_dot_product_attention(query, key, value, mask=None):

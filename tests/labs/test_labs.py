@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from project import LABS
 
-from course_utils.comparison import compare
-from course_utils.exercise import PUBLIC_SEED
-from course_utils.expected import FILE_NAME, load_expected
-from course_utils.outcome import try_exercise
+from course_utils.checking.comparison import compare
+from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.expected import FILE_NAME, load_expected
+from course_utils.checking.outcome import try_exercise
 from grader.lab import Lab, is_solution, nbgrader_of
 
 

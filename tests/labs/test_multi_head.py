@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_utils import plots
-from course_utils.comparison import compare
-from course_utils.exercise import PUBLIC_SEED
+from course_utils.checking.comparison import compare
+from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import heads as head_plots
 from grader.lab import Lab

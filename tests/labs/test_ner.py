@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
 from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes
-from course_utils.exercise import PUBLIC_SEED
 from course_utils.models.pretrained import load_tokenizer
-from course_utils.outcome import try_case
 from course_utils.plots import entities as plots
 from grader.lab import Lab
 

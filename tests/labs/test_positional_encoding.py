@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_utils import plots
+from course_utils.checking.outcome import try_case
 from course_utils.exercises.positional_encoding import learned_positional_embedding
 from course_utils.maths import scaled_dot_product_attention
-from course_utils.outcome import try_case
 from course_utils.plots import positions
 
 LAB = "04_positional_encoding"

@@ -22,11 +22,11 @@ import pytest
 from project import LABS
 
 import course_utils
-from course_utils.bypass import uses_of
-from course_utils.comparison import compare
-from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs
-from course_utils.expected import FILE_NAME, load_expected
-from course_utils.outcome import try_exercise
+from course_utils.checking.bypass import uses_of
+from course_utils.checking.comparison import compare
+from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs
+from course_utils.checking.expected import FILE_NAME, load_expected
+from course_utils.checking.outcome import try_exercise
 from grader.lab import Lab
 
 LIBRARIES = (

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from course_utils.checking.outcome import try_exercise
 from course_utils.exercises import transformer_tensorflow as exercises
-from course_utils.outcome import try_exercise
 
 pytestmark = pytest.mark.slow  # TensorFlow takes seconds to begin, and to trace
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_utils.outcome import OUTCOME_MIME, decode
+from course_utils.checking.outcome import OUTCOME_MIME, decode
 from grader.demo import solved
 from grader.run.kernels import scrubbed_environment
 from grader.run.notebook import PlainRunner, SandboxRunner

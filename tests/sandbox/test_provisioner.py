@@ -24,7 +24,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_utils.check import SEED_VARIABLE
+from course_utils.checking.check import SEED_VARIABLE
 from grader.sandbox.preloaded import SandboxLost
 from grader.sandbox.provisioner import NAME
 

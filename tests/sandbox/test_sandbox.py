@@ -21,7 +21,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 import course_utils
-from course_utils.check import SEED_VARIABLE
+from course_utils.checking.check import SEED_VARIABLE
 from grader.errors import GraderError
 from grader.run import kernels
 from grader.run.notebook import PlainRunner, SandboxRunner, imported_modules
@@ -566,7 +566,7 @@ result = [hash("a"), sys.flags.hash_randomization, os.environ["OMP_NUM_THREADS"]
 def test_only_what_the_release_imports_is_imported_beforehand(labs):
     lab = labs["01_numpy_attention"] if "01_numpy_attention" in labs else next(iter(labs.values()))
     modules = imported_modules(lab)
-    assert "course_utils.check" in modules and f"course_utils.exercises.{lab.slug}" in modules
+    assert "course_utils.checking.check" in modules and f"course_utils.exercises.{lab.slug}" in modules
     runner = SandboxRunner.for_lab(lab)
     assert runner.modules == modules
     assert {lab.course.solutions, lab.course.grading, lab.course.build} <= set(runner.hidden)

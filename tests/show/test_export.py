@@ -245,7 +245,7 @@ def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole
         "README.md",
         "nbgrader_config.py",
     } <= names
-    assert {"requirements.txt", "course_utils/check.py", "course_utils/cases/properties.py"} <= names
+    assert {"requirements.txt", "course_utils/checking/check.py", "course_utils/cases/properties.py"} <= names
     assert not [name for name in names if name.endswith(("paragraphs.json", ".safetensors"))]  # of other labs
     assert {"torch", "tensorflow", "jupyterlab", "nbgrader", "setuptools"} <= packages
     assert not packages & {"pytest", "playwright", "hypothesis", "ruff", "dask", "distributed", "jupytext"}
@@ -291,7 +291,7 @@ def test_a_bundle_s_course_code_is_whole(course, name, tmp_path):
         f"sys.path[:0] = ['', {str(folder)!r}]\n"
         f"for name in {names!r}: importlib.import_module(name)\n"
         "import course_utils\n"
-        "from course_utils.exercise import exercises_of\n"
+        "from course_utils.checking.exercise import exercises_of\n"
         "from course_utils.quiz import questions_of\n"
         f"print(course_utils.__file__, len(exercises_of({lab.slug!r})), len(questions_of({lab.slug!r})) > 0)\n"
     )

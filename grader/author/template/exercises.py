@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from course_utils.cases.properties import normal
-from course_utils.exercise import Case, Exercise, Inputs, Outputs
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs
 
 
 def halving_gives_the_input_back(inputs: Inputs, outputs: Outputs) -> np.ndarray:

@@ -8,7 +8,7 @@ def big(data):
     print("TRIED", flush=True)
     publish("display_data", bundle("x" * 40_000_000))
     time.sleep(1)
-sys.modules["course_utils.check"]._display = big
+sys.modules["course_utils.checking.check"]._display = big
 def softmax(scores, axis=-1):
     return scores
 """

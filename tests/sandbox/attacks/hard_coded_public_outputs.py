@@ -2,7 +2,7 @@
 
 CELLS = {
     "softmax": """
-from course_utils.exercise import PUBLIC_SEED, find_exercise
+from course_utils.checking.exercise import PUBLIC_SEED, find_exercise
 _table = {}
 for _case in find_exercise("start_here.softmax").cases:
     for _run in _case.runs("start_here.softmax", PUBLIC_SEED):

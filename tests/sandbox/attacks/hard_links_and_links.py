@@ -4,7 +4,7 @@ EXTRA = [
     """
 import os, sys
 import course_utils
-check = os.path.dirname(course_utils.__file__) + "/check.py"
+check = os.path.dirname(course_utils.__file__) + "/checking/check.py"
 for target in ("@COURSE@/grading/gradebook.db", "@HOME@/secret.txt", "@TMP@", "/proc/1/root", "@SOCKET@"):
     os.symlink(target, "link")
     attempt("read through a link to " + target, lambda: os.listdir("link") and open("link").read() if "root" not in target else open("link/@TMP@").read())

@@ -6,7 +6,7 @@ CELLS = {
 import sys
 def causal_mask(*args, **kwargs):
     return sys._getframe(1).f_globals.get("combine_masks", None)
-from course_utils.exercise import find_exercise
+from course_utils.checking.exercise import find_exercise
 object.__setattr__(find_exercise("self_attention.causal_mask"), "name", "padding_mask")
 print("TRIED")
 """

@@ -20,12 +20,12 @@ def softmax(scores, axis=-1):
     return scores
 
 import sys
-publish_real = sys.modules["course_utils.check"]._display
+publish_real = sys.modules["course_utils.checking.check"]._display
 def each(data):
     for cases in odd:
         publish("display_data", bundle(cases))
         shown[0] += 1
-sys.modules["course_utils.check"]._display = each
+sys.modules["course_utils.checking.check"]._display = each
 """
 }
 LAST = ["print('TRIED', shown[0] == len(odd))"]

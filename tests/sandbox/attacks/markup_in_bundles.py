@@ -9,7 +9,7 @@ S = "<script>window.attacked = 1</script><img src=x onerror=window.attacked=1>`<
 cases = [{"runs": [{S: ["f8", [0], ""]}], "problem": None, "changed_inputs": [S]},
          {"runs": [], "problem": ["exception", S, S], "changed_inputs": [S]},
          {"runs": [], "problem": ["type", S, S], "changed_inputs": []}] * 3
-sys.modules["course_utils.check"]._display = lambda data: publish("display_data", bundle(cases))
+sys.modules["course_utils.checking.check"]._display = lambda data: publish("display_data", bundle(cases))
 print("TRIED")
 def softmax(scores, axis=-1):
     return scores

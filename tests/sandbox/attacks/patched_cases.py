@@ -3,7 +3,7 @@
 EXTRA = [
     """
 import numpy as np
-from course_utils import exercise
+from course_utils.checking import exercise
 used = []
 def easy(self, key, seed):
     used.append(seed)

@@ -2,8 +2,8 @@
 
 EXTRA = [
     """
-import sys, course_utils.outcome as outcome
-check_module = sys.modules["course_utils.check"]
+import sys, course_utils.checking.outcome as outcome
+check_module = sys.modules["course_utils.checking.check"]
 calls = []
 def encode(outcomes):
     calls.append(len(outcomes))

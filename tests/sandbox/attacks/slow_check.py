@@ -3,7 +3,7 @@
 CELLS = {
     "softmax": """
 import time
-from course_utils.exercise import find_exercise
+from course_utils.checking.exercise import find_exercise
 object.__setattr__(find_exercise("start_here.softmax"), "seconds", 1e6)
 print("TRIED")
 def softmax(scores, axis=-1):

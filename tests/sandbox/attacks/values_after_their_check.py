@@ -13,8 +13,8 @@ CELLS = {"softmax": "def softmax(scores, axis=-1):\n    return scores * 0.5"}
 LAST = [
     """
 import numpy as np
-from course_utils.exercise import find_exercise
-from course_utils.outcome import encode, try_exercise
+from course_utils.checking.exercise import find_exercise
+from course_utils.checking.outcome import encode, try_exercise
 @HONEST@
 right = encode(try_exercise(find_exercise("start_here.softmax"), "start_here.softmax", softmax, @SEED@))
 for parent in list(parents.values()):

@@ -5,7 +5,7 @@ EXTRA = [
 import course_utils, numpy, os, sys
 packages = os.path.dirname(os.path.dirname(numpy.__file__))
 own = os.path.dirname(course_utils.__file__)
-for path in (f"{packages}/@MARKER@.pth", f"{packages}/sitecustomize.py", f"{packages}/numpy/__init__.py", f"{own}/check.py",
+for path in (f"{packages}/@MARKER@.pth", f"{packages}/sitecustomize.py", f"{packages}/numpy/__init__.py", f"{own}/checking/check.py",
              f"{own}/@MARKER@.py", f"{own}/__pycache__/check.cpython-311.pyc", "/lab/@MARKER@", "/etc/passwd", "/etc/ld.so.preload",
              "/usr/bin/@MARKER@", "/run/sockets/@MARKER@", "/run/@MARKER@", "/@MARKER@", "/dev/@MARKER@", "/home/@MARKER@", sys.executable):
     attempt("write " + path, lambda: open(path, "ab").write(b"print('REACHED')"))

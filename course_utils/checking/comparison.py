@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_utils.bypass import Use
-from course_utils.exercise import Exercise, Inputs, sentence
-from course_utils.outcome import Outcome, Problem
+from course_utils.checking.bypass import Use
+from course_utils.checking.exercise import Exercise, Inputs, sentence
+from course_utils.checking.outcome import Outcome, Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +127,8 @@ def compare(
     """Judges a learner's outcomes, one per case, against the reference's. It never raises, whatever the arrays hold.
 
     Args:
-        outcomes: one for each case of the exercise, as ensured by :func:`course_utils.outcome.decode`.
-        bypass: what :func:`course_utils.bypass.uses_of` found in the learner's source.
+        outcomes: one for each case of the exercise, as ensured by :func:`course_utils.checking.outcome.decode`.
+        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source.
     """
     checks = [
         _values_check(exercise, index, outcome, reference)

@@ -83,7 +83,7 @@ class Exercise:
         uses: names of earlier exercises of the lab that this one calls.
         bypasses: full dotted names of ready-made things that would do the work, such as
             ``torch.nn.MultiheadAttention`` where it is to be built. Code that uses one earns nothing, whatever
-            it computes; see :mod:`course_utils.bypass` for what counts as a use.
+            it computes; see :mod:`course_utils.checking.bypass` for what counts as a use.
         seconds: CPU time that one case may take, all its runs together. Imports do not count.
         rtol, atol: how close a float must come to the reference (wide enough for float32).
     """

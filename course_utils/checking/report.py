@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 
-from course_utils.comparison import CheckResult, Verdict
+from course_utils.checking.comparison import CheckResult, Verdict
 from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (

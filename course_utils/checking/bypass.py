@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from course_utils.exercise import Exercise
+from course_utils.checking.exercise import Exercise
 
 MAX_PARSED = 20_000
 """Characters of a cell beyond which it is not parsed (Python 3.11 takes 10 GB for 200,000 of `import a.a.a...`)."""

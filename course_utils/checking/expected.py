@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_utils.comparison import Expected, KnownMistake
-from course_utils.exercise import PUBLIC_SEED, Exercise
-from course_utils.outcome import Outcome, Problem
+from course_utils.checking.comparison import Expected, KnownMistake
+from course_utils.checking.exercise import PUBLIC_SEED, Exercise
+from course_utils.checking.outcome import Outcome, Problem
 
 FILE_NAME = "expected.npz"
 

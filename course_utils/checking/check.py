@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from course_utils import progress, start_page
-from course_utils.bypass import Use, uses_of
-from course_utils.comparison import Verdict, compare, earlier_first, not_run
+from course_utils.checking.bypass import Use, uses_of
+from course_utils.checking.comparison import Verdict, compare, earlier_first, not_run
+from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
+from course_utils.checking.expected import FILE_NAME, Hint, load_expected, load_hints
+from course_utils.checking.outcome import OUTCOME_MIME, encode, try_exercise
+from course_utils.checking.report import Report
 from course_utils.display import publish as _display
-from course_utils.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
-from course_utils.expected import FILE_NAME, Hint, load_expected, load_hints
-from course_utils.outcome import OUTCOME_MIME, encode, try_exercise
-from course_utils.report import Report
 
 SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.chance import fixed
-from course_utils.exercise import Case, Exercise
-from course_utils.time_limit import TooSlow, time_limit
+from course_utils.checking.chance import fixed
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.time_limit import TooSlow, time_limit
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 """MIME type of the bundle that a check cell publishes when a notebook is graded."""
