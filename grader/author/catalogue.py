@@ -111,9 +111,9 @@ def slip(exercise: str, name: str, title: str, hint: str, *replacements: Replace
 
 
 def stand_in(value: Any) -> Any:
-    """Marks something that takes the place of the exercise of its name, for the slips of other exercises.
+    """Marks a function or class that takes the place of the exercise of its name, for the slips of other exercises.
 
-    It does what the reference does, only faster; where the reference is fast enough there is no need for one.
+    It must do what the reference does, only faster. Where the reference is fast enough, none is needed.
     """
     inspect.currentframe().f_back.f_globals.setdefault(_STAND_INS, {})[value.__name__] = value
     return value
@@ -231,7 +231,7 @@ def _executed(
 ) -> Any:
     names = {**namespace(), **{name: value for name, value in stand_ins.items() if name != written.exercise}}
     try:
-        run_cell(source, f"<{where}: {written.name}>", names)
+        run_cell(source, f"<{Path(where).parent.name}: {written.exercise}, {written.name}>", names)
     except Exception as error:
         raise CourseError(
             f"{where}: the solution cell of {written.exercise} with the slip {written.name} cannot be run: "

@@ -262,6 +262,27 @@ def test_a_line_of_a_misconception_in_the_lab_is_a_leak(tiny):
     assert "shows a line of the misconception added_two" in reason
 
 
+def test_of_a_slip_only_the_lines_that_are_not_the_reference_s_are_its_own(tiny):
+    reason = refusal(
+        tiny,
+        "00_tiny.py",
+        "import numpy as np",
+        "import numpy as np\nx = 1\ntwice_as_much = np.add(x, 2)\nreturned = twice_as_much",
+    )
+    (line,) = reason.splitlines()
+    assert line.endswith(
+        "shows a line of the misconception added_two of tiny.double: twice_as_much = np.add(x, 2)"
+    )
+
+
+def test_a_slip_on_what_the_reference_does_not_say_is_refused_with_its_line(tiny):
+    reason = refusal(tiny, "misconceptions.py", "np.multiply(x, 2)", "np.multiply(x, 4)")
+    assert reason.endswith(
+        f"{tiny / 'misconceptions.py'}:5: the slip added_two replaces 'np.multiply(x, 4)', which is in the solution cell of "
+        "double 0 times, not once."
+    )
+
+
 def test_files_beside_the_source_never_reach_the_release(tiny):
     (tiny / "notes.txt").write_text("the solution is np.multiply")
     assert sorted(path.name for path in made(tiny).iterdir()) == [

@@ -187,11 +187,19 @@ def another_hint(lab: Lab) -> None:
         file.write("# changed\n")
 
 
+def another_solution(lab: Lab) -> None:
+    """On its text, misconceptions may be slips."""
+    path = lab.folder / f"{lab.name}.py"
+    text = path.read_text()
+    assert "np.exp(shifted)" in text
+    path.write_text(text.replace("np.exp(shifted)", "np.exp(+shifted)"))
+
+
 def a_data_file(lab: Lab) -> None:
     (lab.release_folder / "words.csv").write_text("a,b")
 
 
-@pytest.mark.parametrize("change", [another_release, another_hint, a_data_file])
+@pytest.mark.parametrize("change", [another_release, another_hint, another_solution, a_data_file])
 def test_a_changed_lab_is_graded_again_unless_only_what_is_new_was_asked_for(lab, runner, change):
     graded(lab, runner)
     change(lab)
