@@ -10,7 +10,16 @@ from grader.author.catalogue import slip, stand_in
 
 with without_startup_messages():
     import keras
+    from keras import ops
 
+
+def create_padding_mask(token_ids, pad_id=0):
+    return ops.not_equal(token_ids, pad_id)[:, None, None, :]
+
+
+def create_look_ahead_mask(token_ids):
+    place = ops.cumsum(ops.ones_like(token_ids), axis=1)
+    return ops.greater_equal(place[:, None, :, None], place[:, None, None, :])
 
 # What the notebook has beside the exercise in question; in a submission it is the learner's own. The layers here stand in
 # for the solution's: they have the same parts and give the same numbers, by few operations of NumPy. Keras takes ten times
@@ -623,6 +632,26 @@ slip("Transformer", "encoder_always_in_training", "The encoder is always told tr
      "The translation of a sentence is random, although you say training=False. One part of the model does "
      "not hear it.",
      ("self.encoder(source_ids, training=training", "self.encoder(source_ids, training=True"))
+
+
+@stand_in
+class Transformer(keras.Model):
+    def __init__(
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim, source_vocab_size, target_vocab_size, max_len,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs
+    ):
+        super().__init__(**kwargs)
+        sizes, more = (num_layers, embedding_dim, num_heads, fully_connected_dim), (dropout_rate, layernorm_eps, norm_first)
+        self.encoder = Encoder(*sizes, source_vocab_size, max_len, *more)
+        self.decoder = Decoder(*sizes, target_vocab_size, max_len, *more)
+        self.final_layer = keras.layers.Dense(target_vocab_size)
+
+    def call(self, source_ids, target_ids, training=False):
+        padding = create_padding_mask(source_ids)
+        causal = ops.logical_and(create_look_ahead_mask(target_ids), create_padding_mask(target_ids))
+        memory = self.encoder(source_ids, training=training, mask=padding)
+        x, w = self.decoder(target_ids, memory, training=training, look_ahead_mask=causal, padding_mask=padding)
+        return self.final_layer(x), w
 
 
 # ---------------------------------------------------------------------------------- masked_loss
