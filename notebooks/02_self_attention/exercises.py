@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import (
     blocked_weights_are_zero,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.properties import normal, random_mask
 
 if TYPE_CHECKING:

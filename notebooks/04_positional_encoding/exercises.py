@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.properties import normal, together
 
 FLOAT32 = 1e-4

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.torch_modules import PlainDescent, built, call_with_tensors, one_thread, tensors
 from course_utils.cases.translation import (
     BATCH,

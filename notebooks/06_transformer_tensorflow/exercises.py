@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.keras_layers import plain_errors, tensors
 from course_utils.cases.translation import (
     BATCH,

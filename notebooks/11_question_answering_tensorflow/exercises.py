@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.exercise import Case, Exercise, Inputs, Outputs, call_function
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
 from course_utils.cases.reading import (
     ANSWER_CASES,
     BATCH,
