@@ -23,6 +23,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from course_utils import exercises, labs
 from course_utils.checking.exercise import find_exercise
 from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
@@ -69,6 +70,7 @@ class PlainRunner(Limited):
                 work.mkdir()
             else:
                 shutil.copytree(folder, work, ignore=shutil.ignore_patterns("*.ipynb", FILE_NAME, ".*"))
+            _know_exercises(folder)
             counter = itertools.count()
             run = _Run(
                 self, notebook, seed, lambda: PlainKernel(Path(scratch), next(counter), seed, self.user)
@@ -116,6 +118,7 @@ class SandboxRunner(Limited):
         Raises:
             GraderError: the sandbox cannot be set up on this machine, or no kernel starts in it.
         """
+        _know_exercises(folder)
         for setting in (self._setting(folder), Setting((), folder, self.hidden)):
             fresh = not setting.modules
 
@@ -174,6 +177,12 @@ def _imports(code: str) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------------------------- one notebook
+
+
+def _know_exercises(folder: Path | None) -> None:
+    """Loads a release's exercises, whose limits count here: on a machine of a cluster there is nothing else of the lab."""
+    if folder and (lab := labs.read(folder)) and (folder / EXERCISES).is_file():
+        exercises.load(lab.slug, folder / EXERCISES)
 
 
 class _Run:

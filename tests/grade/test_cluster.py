@@ -123,7 +123,7 @@ def test_a_cluster_grades_as_this_machine_does_and_sees_the_lab_s_files_only(lab
     assert graded(lab, there, dask.address) == graded(lab, here)
     assert sorted(there.runs()) == sorted(here.runs())
     lines = [line.split() for line in there.log.read_text().splitlines()]
-    assert {files for *_, files in lines} == {"words.csv"}
+    assert {files for *_, files in lines} == {"exercises.py,lab.json,quiz.md,words.csv"}
     assert str(os.getpid()) not in {pid for *_, pid, _ in lines}
     with NbgraderGradebook(lab.course.nbgrader_config().CourseDirectory.db_url) as book:
         assert len(book.assignment_submissions(lab.name)) == 10
