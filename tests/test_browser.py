@@ -111,6 +111,22 @@ def open_notebook(page, address: str, path: str) -> None:
     page.goto(f"{address}/lab/tree/{path}?reset")
     page.locator(".jp-Notebook").wait_for()
     page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
+    for _ in range(
+        600
+    ):  # it says so before there is a kernel, too; run then, JupyterLab asks for one, or does nothing
+        if any(joined(session, path) for session in page.request.get(f"{address}/api/sessions").json()):
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError(f"{path} has got no kernel")
+
+
+def joined(session: dict, path: str) -> bool:
+    kernel = session.get("kernel") or {}
+    return (
+        session["path"] == path
+        and kernel.get("execution_state") == "idle"
+        and kernel.get("connections", 0) > 0
+    )
 
 
 def run_all(page) -> None:
