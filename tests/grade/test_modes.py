@@ -112,7 +112,7 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
         assert shlex.split(opening.fix)[-1] == str(opening.path)
         subprocess.run(opening.fix, shell=True, check=True)
     told = CliRunner().invoke(app, ["doctor", "--course"])
-    assert told.exit_code == 0 and "Nothing of" in told.output
+    assert told.exit_code == 0 and "Nothing private in" in told.output
     assert openings(course)[0] == []
 
 
