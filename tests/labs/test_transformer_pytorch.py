@@ -489,7 +489,7 @@ def test_the_text_field_translates_what_is_typed_and_stands_for_itself_without_a
     "text, words",
     [
         ("Jane voyage", "“voyage”"),
-        ("jane vient", "capitals count"),
+        ("jane vient", "distinguishes capitals"),
         ("", "Type a French sentence"),
         ("Jane " * 40, "too long"),
     ],
