@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -33,19 +32,9 @@ HANDED_IN = "2030-01-15 12:00:00 UTC"
 # ---------------------------------------------------------------------------------- submissions
 
 
-def reference_texts(lab: Lab) -> dict[str, str]:
-    """Exercise name -> text of its solution cell, without the marks that only the source has."""
-    marks = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n?", re.MULTILINE)
-    return {
-        nbgrader_of(cell)["grade_id"]: marks.sub("", cell.source)
-        for cell in lab.source().cells
-        if is_solution(cell)
-    }
-
-
 def solved(lab: Lab, texts: Mapping[str, str] | None = None) -> NotebookNode:
     """The release with the reference's solutions, or with other ``texts`` for some exercises."""
-    return with_texts(lab.release(), reference_texts(lab) | dict(texts or {}))
+    return with_texts(lab.release(), lab.solution_texts | dict(texts or {}))
 
 
 def with_texts(notebook: NotebookNode, texts: Mapping[str, str]) -> NotebookNode:
@@ -135,7 +124,7 @@ def made_up_class(lab: Lab) -> Iterator[tuple[str, NotebookNode | bytes]]:
     """Students of the demonstration, and what they hand in."""
     perfect, stubs = solved(lab), lab.release()
     names = [exercise.name for exercise in lab.exercises.values()]
-    texts = reference_texts(lab)
+    texts = lab.solution_texts
     yield "perfect", perfect
     yield "untouched", stubs
     for number, entry in enumerate(_a_few(lab.misconceptions), 1):

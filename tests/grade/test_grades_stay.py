@@ -24,7 +24,7 @@ from test_pool import until
 from course_utils.checking.comparison import Expected
 from course_utils.checking.outcome import Outcome, Problem
 from grader.course import Course
-from grader.demo import hand_in, reference_texts, solved
+from grader.demo import hand_in, solved
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
@@ -204,7 +204,7 @@ def test_a_lab_is_released_and_checked_beside_sixteen_busy_processes(tmp_path):
 
 def test_a_submission_in_which_time_ran_out_is_run_once_more_alone_and_last(tmp_path):
     lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
-    right = reference_texts(lab)["softmax"]
+    right = lab.solution_texts["softmax"]
     endless = "def softmax(scores, axis=-1):\n    while True:\n        pass"
     texts = {"a-endless": endless, "honest0": right, "honest1": right, "honest2": right}
     folders = [

@@ -26,7 +26,6 @@ from grader.demo import (
     hand_in,
     made_up_class,
     noisy,
-    reference_texts,
     retyped,
     run_demo,
     solved,
@@ -83,7 +82,7 @@ def attention_class(tmp_path_factory) -> tuple[Lab, dict[str, grading.Record]]:
     """A class of lab 02, graded once for the tests below."""
     course = new_course(tmp_path_factory.mktemp("course"))
     lab = Lab.load(course, ATTENTION)
-    perfect, stubs, texts = solved(lab), lab.release(), reference_texts(lab)
+    perfect, stubs, texts = solved(lab), lab.release(), lab.solution_texts
     mask = next(iter(lab.misconceptions["self_attention.causal_mask"]))
     scaling = next(
         entry
@@ -443,7 +442,7 @@ def test_written_answers_wait_for_a_human_and_unreadable_ones_do_not(course):
 def test_a_notebook_of_other_correct_solutions_earns_everything_and_so_does_one_full_of_noise(course, name):
     """One by one, variants are tried with the reference's other parts. Learners have their own of each."""
     lab = Lab.load(course, name)
-    reference = reference_texts(lab)
+    reference = lab.solution_texts
     for turn in range(3):
         chosen = [entries[turn % len(entries)] for entries in lab.variants.values()]
         # below the reference's, which defines helpers that later exercises may use

@@ -15,7 +15,6 @@ from grader.cli import app
 from grader.course import Course
 from grader.demo import (
     duplicated,
-    reference_texts,
     retyped,
     solved,
     with_texts,
@@ -94,7 +93,7 @@ def test_mishaps_that_cost_nothing_are_told(lab, examined, mishap):
 
 def test_syntax_errors_are_shown_with_their_lines(lab, examined):
     name = next(iter(lab.exercises.values())).name
-    broken = reference_texts(lab)[name] + "\n\nx = = 1"
+    broken = lab.solution_texts[name] + "\n\nx = = 1"
     found = examined(with_texts(solved(lab), {name: broken}))
     (part,) = [part for part in found.parts if part.fault]
     assert part.name == name and not found.fine
