@@ -173,7 +173,7 @@ class Lab:
         for name, kind in _KINDS.items():
             if not isinstance(values.get(name), kind):
                 raise CourseError(f"{file}: it needs a line `{name} = ...` with {_IN_WORDS[kind]}.")
-        if more := sorted(set(values) - {*_KINDS, "measured_seconds"}):
+        if more := sorted(set(values) - {*_KINDS, "measured_seconds", "promises"}):
             raise CourseError(f"{file}:{line_of(file, more[0])}: there is no setting {more[0]!r}.")
         return values
 
@@ -193,7 +193,8 @@ class Lab:
         """Writes down how long the whole solved notebook ran."""
         file = self.folder / SETTINGS
         text = re.sub(r"^measured_seconds = .*\n", "", file.read_text("utf-8"), flags=re.MULTILINE)
-        file.write_text(f"{text}measured_seconds = {seconds}\n", "utf-8")
+        text = re.sub(r"^(minutes = .*\n)", rf"\1measured_seconds = {seconds}\n", text, flags=re.MULTILINE)
+        file.write_text(text, "utf-8")
 
     def source(self) -> NotebookNode:
         """The notebook with solutions, a fresh copy. Cell ids are stable from build to build."""

@@ -17,6 +17,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 from absl import logging as absl_logging
 from project import LABS, ROOT
 
+from grader.author import training
 from grader.course import Course
 from grader.lab import Lab
 
@@ -49,7 +50,9 @@ _measured = pytest.StashKey[dict[str, float]]()
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--write-timings", action="store_true", help="put how long labs ran on their first pages"
+        "--write-timings",
+        action="store_true",
+        help="write down how long labs ran, and what their trained networks scored",
     )
     parser.addoption("--all", action="store_true", help="the full proof: slow tests, too")
     parser.addoption(
@@ -65,6 +68,17 @@ def pytest_collection_modifyitems(config, items):
     slow = [item for item in items if item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+@pytest.fixture
+def trained(request, labs) -> Callable[[str, dict[str, float]], None]:
+    """Told what a lab's solved notebook printed of what it promises."""
+
+    def keep(name: str, scores: dict[str, float]) -> None:
+        if scores and request.config.getoption("--write-timings"):
+            training.keep_record(labs[name], scores)
+
+    return keep
 
 
 @pytest.fixture

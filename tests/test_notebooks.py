@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import time
@@ -14,34 +13,11 @@ from nbformat import NotebookNode
 from project import LABS, ROOT
 
 from course_utils.checking.expected import FILE_NAME
+from grader.author import training
 from grader.demo import solved
 from grader.lab import Lab, checked_exercise
 
 pytestmark = [pytest.mark.parametrize("name", LABS), pytest.mark.alone]
-
-PROMISES = {
-    "05_transformer_pytorch": {
-        r"^new sentences .*exact match +([\d.]+)%": 95,
-        r"^words that never met .*exact match +([\d.]+)%": 95,
-    },
-    "06_transformer_tensorflow": {
-        r"^new sentences .*exact match +([\d.]+)%": 95,
-        r"^words that never met .*exact match +([\d.]+)%": 95,
-    },
-    "09_named_entity_recognition": {
-        r"^on unseen documents\n(?:.*\n){2} +fine-tuned .* ([\d.]+)$": 0.90,
-        r"^on unseen templates\n(?:.*\n){2} +fine-tuned .* ([\d.]+)$": 0.90,
-    },
-    "10_question_answering_pytorch": {
-        r"^task 1, known names +your reader +exact match +([\d.]+)%": 95,
-        r"^task 1, unseen names +your reader +exact match +([\d.]+)%": 95,
-    },
-    "11_question_answering_tensorflow": {
-        r"^task 1, known names +your reader +exact match +([\d.]+)%": 95,
-        r"^task 1, unseen names +your reader +exact match +([\d.]+)%": 95,
-    },
-}
-"""What a learner is promised of the model that is trained in the notebook: a score as it is printed, and its least value."""
 
 
 def executed(lab: Lab, notebook: NotebookNode, folder):
@@ -60,23 +36,19 @@ def outputs(notebook):
             yield cell, output
 
 
-LONG = 60
-"""Seconds of a notebook on its first page from which on it counts as one that trains for long."""
-
-
 def waits_for_its_turn(labs: dict[str, Lab], name: str) -> bool:
-    """Of the labs that train for long, one is run at each commit."""
-    long = [name for name, lab in labs.items() if (lab.seconds or LONG) >= LONG]
+    """Of the labs whose training is on record, one is run again at each commit."""
+    recorded = [name for name, lab in labs.items() if training.promises(lab)]
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return name in long and name != long[int(done.stdout.strip() or "0", 16) % len(long)]
+    return name in recorded and name != recorded[int(done.stdout.strip() or "0", 16) % len(recorded)]
 
 
 @pytest.mark.slow
 def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
-    labs, name, tmp_path, timings, request
+    labs, name, tmp_path, timings, trained, request
 ):
     if not request.config.getoption("--every-lab") and waits_for_its_turn(labs, name):
-        pytest.skip("it trains for minutes, and it is another lab's turn; --every-lab runs them all")
+        pytest.skip("its training is on record, and it is another lab's turn; --every-lab runs them all")
     began = time.monotonic()
     notebook = executed(labs[name], solved(labs[name]), tmp_path)
     timings(name, time.monotonic() - began)
@@ -87,9 +59,9 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
     assert len(reports) == len(labs[name].exercises)
     assert all("checks passed." in report.data["text/plain"] for report in reports)
     printed = "".join(output.text for _, output in outputs(notebook) if output.get("name") == "stdout")
-    for line, least in PROMISES.get(name, {}).items():
-        scores = re.findall(line, printed, re.MULTILINE)
-        assert scores and float(scores[0]) >= least, (line, scores)
+    scores = training.figures(labs[name], printed)
+    trained(name, scores)
+    assert not training.broken(labs[name], scores)
 
 
 @pytest.mark.slow

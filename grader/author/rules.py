@@ -14,6 +14,7 @@ from course_utils.checking.expected import Hint
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import read_questions
+from grader.author.training import promises
 from grader.errors import place_of
 from grader.lab import (
     REGION,
@@ -128,6 +129,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         )
     elif lab.seconds is None or f"needs {lab.seconds} seconds" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
+    promises(lab)  # an entry that is not as it should be is a sentence with its line
     if (lab.seconds or 0) >= MAX_SECONDS:
         yield f"{_at(lab, SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):

@@ -1,0 +1,197 @@
+"""What a lab promises of the network that its notebook trains, and the record that it kept its promise.
+
+A solved notebook that trains for minutes is not run in every proof. It is run once for each version of what its training
+depends on; the figures that it printed stand in the lab's folder, with a fingerprint of that version.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grader.course import CourseError
+from grader.imports import data_of, imported, reached
+from grader.lab import SETTINGS, Lab, checked_exercise, line_of
+
+FILE_NAME = "training.json"
+
+LOCK = "requirements.txt"
+
+_NO_PART_IN_TRAINING = tuple(
+    f"course_utils/{name}"
+    for name in (
+        "cases/",
+        "checking/",
+        "exercises/",
+        "plots/",
+        "display.py",
+        "labs.py",
+        "progress.py",
+        "quiz.py",
+        "start_page.py",
+    )
+)
+"""What checks, draws, or counts a learner's progress: a change there needs no new training."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A score that the solved notebook prints.
+
+    Attributes:
+        of: what the score is of, in a few words.
+        line: a regular expression with one group, which finds the score in what the notebook prints.
+        least: the least value that keeps the promise.
+    """
+
+    of: str
+    line: str
+    least: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a solved notebook printed when it was last run in full.
+
+    Attributes:
+        fingerprint: of all that its training depended on, see :func:`fingerprint`.
+        figures: what each promise is of -> the score.
+    """
+
+    fingerprint: str
+    figures: dict[str, float]
+
+
+def promises(lab: Lab) -> list[Promise]:
+    """What ``lab.toml`` promises under ``[[promises]]``: nothing, if the notebook does not train for long.
+
+    Raises:
+        CourseError: an entry is not as it should be.
+    """
+    found = []
+    file = lab.folder / SETTINGS
+    for values in lab.settings.get("promises", []):
+        where = f"{file}:{line_of(file, '[[promises]]')}"
+        try:
+            promise = Promise(**values)
+            groups = re.compile(promise.line).groups
+        except (TypeError, re.error) as error:
+            raise CourseError(
+                f"{where}: a promise has `of`, a regular expression `line`, and `least`: {error}"
+            ) from None
+        if groups != 1:
+            raise CourseError(
+                f"{where}: the line of {promise.of!r} needs one group, the score; it has {groups}."
+            )
+        found.append(promise)
+    return found
+
+
+def figures(lab: Lab, printed: str) -> dict[str, float]:
+    """The promised scores, as the notebook printed them.
+
+    Raises:
+        CourseError: it did not print one of them.
+    """
+    found = {}
+    for promise in promises(lab):
+        score = re.search(promise.line, printed, re.MULTILINE)
+        if not score:
+            raise CourseError(
+                f"{lab.name}: its notebook does not print {promise.of!r}, which {SETTINGS} promises."
+            )
+        found[promise.of] = float(score.group(1))
+    return found
+
+
+def broken(lab: Lab, scores: dict[str, float]) -> list[str]:
+    """The promises that these scores do not keep, a sentence each."""
+    return [
+        f"{lab.name}: {promise.of}: {scores[promise.of]:g}, and {promise.least:g} is promised."
+        for promise in promises(lab)
+        if scores[promise.of] < promise.least
+    ]
+
+
+def complaints(lab: Lab) -> list[str]:
+    """Why the record does not prove what the lab promises; empty if it does."""
+    if not promises(lab):
+        return []
+    again = f"Run `make timings ARGS='-k {lab.name}'`, which trains it, and commit the file."
+    file = lab.folder / FILE_NAME
+    try:
+        record = Record(**json.loads(file.read_text("utf-8")))
+    except FileNotFoundError:
+        return [f"{file} is missing: it records that the lab keeps its promises. {again}"]
+    except (ValueError, TypeError) as error:
+        return [f"{file} cannot be read ({error}). {again}"]
+    if record.fingerprint != fingerprint(lab):
+        return [f"{file} is stale: what the training depends on has changed since. {again}"]
+    if set(record.figures) != {promise.of for promise in promises(lab)}:
+        return [f"{file} has figures of other promises than {SETTINGS}. {again}"]
+    return broken(lab, record.figures)
+
+
+def keep_record(lab: Lab, scores: dict[str, float]) -> None:
+    """Writes down what the notebook printed."""
+    record = Record(fingerprint(lab), scores)
+    (lab.folder / FILE_NAME).write_text(json.dumps(asdict(record), indent=1) + "\n", "utf-8")
+
+
+def fingerprint(lab: Lab) -> str:
+    """SHA-256 of all that the training depends on: the code of the solved notebook without its checks, the code and
+    data of the course that it imports, and the locked packages. Comments, docstrings and layout do not count.
+    """
+    cells = [
+        cell.source
+        for cell in lab.source().cells
+        if cell.cell_type == "code" and checked_exercise(cell) is None
+    ]
+    modules = {name for cell in cells for name in imported(cell)}
+    files = {
+        name: path for name, path in reached(modules).items() if not name.startswith(_NO_PART_IN_TRAINING)
+    }
+    digest = hashlib.sha256()
+    for cell in cells:
+        digest.update(_code(cell))
+    for name, path in sorted(files.items()):
+        digest.update(name.encode() + _code(path.read_text("utf-8")))
+    for name, path in sorted(data_of(files).items()):
+        digest.update(name.encode() + path.read_bytes())
+    lock = (lab.course.root / LOCK).read_text("utf-8")
+    digest.update("\n".join(line for line in lock.splitlines() if not line.startswith("#")).encode())
+    return digest.hexdigest()
+
+
+def _code(text: str) -> bytes:
+    """A text of Python by its syntax tree alone; the same in all versions of Python that the course runs on."""
+    return "\n".join(_parts(ast.parse(text))).encode()
+
+
+def _parts(node: Any) -> Iterator[str]:
+    match node:
+        case ast.AST():
+            yield type(node).__name__
+            for name, value in ast.iter_fields(node):
+                if value not in (None, []):  # newer versions have more fields, empty in older code
+                    yield name
+                    yield from _parts(_without_docstring(node, value) if name == "body" else value)
+        case list():
+            for each in node:
+                yield from _parts(each)
+            yield "end"
+        case _:
+            yield repr(node)
+
+
+def _without_docstring(node: ast.AST, body: Any) -> Any:
+    documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest] if documented:
+            return rest
+    return body
