@@ -16,7 +16,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from grader.author.build import build
-from grader.author.catalogue import Entry
+from grader.catalogue import Entry
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade import autograde as grading

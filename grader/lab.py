@@ -14,12 +14,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from course_utils import exercises
-from course_utils.checking.comparison import Expected, KnownMistake
+from course_utils.checking.comparison import Expected, Misconception
 from course_utils.checking.exercise import Exercise, exercises_of
 from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
-from grader.author.catalogue import Entry, load_entries, run_cell
+from grader.catalogue import Entry, load_entries, run_cell
 from grader.course import Course, CourseError
 from grader.errors import place_of
 
@@ -72,6 +72,17 @@ def is_learners(cell: NotebookNode) -> bool:
 
 def runs_in_grading(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and SKIP_TAG not in cell.metadata.get("tags", [])
+
+
+def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
+    """The code cells that have run when an exercise is checked: what they define is what is called."""
+    sources = []
+    for cell in notebook.cells:
+        if checked_exercise(cell) == key:
+            break
+        if runs_in_grading(cell):
+            sources.append(cell.source)
+    return sources
 
 
 def line_of(file: Path, text: str) -> int:
@@ -279,10 +290,10 @@ class Lab:
             key: Expected(
                 inputs=tuple(case.runs(key, seed) for case in exercise.cases),
                 reference=self.outcomes(key, self.reference[exercise.name], seed),
-                mistakes=tuple(
-                    KnownMistake(entry.name, entry.title, entry.hint, self.outcomes(key, entry.value, seed))
+                misconceptions={
+                    Misconception(entry.name, entry.title, entry.hint): self.outcomes(key, entry.value, seed)
                     for entry in self.misconceptions.get(key, [])
-                ),
+                },
             )
             for key, exercise in self.exercises.items()
         }

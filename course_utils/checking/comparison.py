@@ -1,4 +1,4 @@
-"""Outcomes + expected outcomes + known mistakes -> :class:`Verdict`. Pure functions, used on both sides.
+"""Outcomes + expected outcomes + misconceptions -> :class:`Verdict`. Pure functions, used on both sides.
 
 The learner's notebook and the grader call the same :func:`compare`; they differ only in where the
 expected outcomes come from (``expected.npz`` at the public seed, or the reference at a secret one).
@@ -7,8 +7,8 @@ expected outcomes come from (``expected.npz`` at the public seed, or the referen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,23 +17,22 @@ from course_utils.checking.exercise import Exercise, Inputs, sentence
 from course_utils.checking.outcome import Outcome, Problem
 
 
-@dataclass(frozen=True, eq=False)
-class KnownMistake:
-    """A misconception's name and words, and what it produces on each case."""
+@dataclass(frozen=True)
+class Misconception:
+    """A wrong answer that is known: what the code does, and a hint for whoever wrote it."""
 
     name: str
     title: str
     hint: str
-    outcomes: tuple[Outcome, ...]
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of each case's runs, the reference's outcomes, and those of known mistakes."""
+    """The inputs of each case's runs, the reference's outcomes, and those of each misconception."""
 
     inputs: tuple[list[Inputs], ...]
     reference: tuple[Outcome, ...]
-    mistakes: tuple[KnownMistake, ...] = ()
+    misconceptions: Mapping[Misconception, tuple[Outcome, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,6 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """A known mistake that the output matches."""
-
-    name: str
-    title: str
-    hint: str
-
-
-@dataclass(frozen=True)
 class Verdict:
     """Everything there is to say about one exercise.
 
@@ -69,7 +59,7 @@ class Verdict:
 
     exercise: str
     checks: tuple[CheckResult, ...]
-    diagnoses: tuple[Diagnosis, ...] = ()
+    recognised: tuple[Misconception, ...] = ()
     problem: str = ""
     where: str = ""
     next_step: str = ""
@@ -144,12 +134,12 @@ def compare(
         text = PROBLEMS[first.kind]
         return Verdict(exercise.name, tuple(checks), problem=text, where=first.where, printed=printed)
     failing = next((check for check in checks if check.counts and not check.passed), None)
-    diagnoses = diagnose(exercise, outcomes, expected) if failing else ()
+    recognised = recognise(exercise, outcomes, expected) if failing else ()
     return Verdict(
         exercise.name,
         tuple(checks),
-        diagnoses,
-        next_step=_next_step(failing, diagnoses),
+        recognised,
+        next_step=_next_step(failing, recognised),
         printed=printed,
         bypass=tuple(bypass),
     )
@@ -320,47 +310,48 @@ def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, str | No
     return CheckResult(title, not detail, detail)
 
 
-# ---------------------------------------------------------------------------------- diagnosis
+# ---------------------------------------------------------------------------------- misconceptions
 
 
-def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> tuple[Diagnosis, ...]:
-    """The known mistakes that explain what is wrong, at most two.
+def recognise(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
+) -> tuple[Misconception, ...]:
+    """The misconceptions that explain what is wrong, at most two.
 
-    A mistake that gives the learner's output in *every* case is the answer (the closest one if two give nearly
-    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise there may be two mistakes at
-    once: each must explain a failing case and must not break a case that is right here.
+    A misconception that gives the learner's output in *every* case is the answer (the closest one if two give nearly
+    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise there may be two at once: each must explain a failing case and must not break a case that is right here.
     """
     wrong = _wrong_cases(exercise, outcomes, expected)
     explained = {
-        mistake: {i for i in range(len(outcomes)) if _alike(exercise, outcomes[i], mistake.outcomes[i])}
-        for mistake in expected.mistakes
+        each: {i for i in range(len(outcomes)) if _alike(exercise, outcomes[i], wrongly[i])}
+        for each, wrongly in expected.misconceptions.items()
     }
-    whole = [mistake for mistake, alike in explained.items() if len(alike) == len(outcomes)]
-    found = sorted(whole, key=lambda mistake: _distance(outcomes, mistake.outcomes))[:1]
+    whole = [each for each, alike in explained.items() if len(alike) == len(outcomes)]
+    found = sorted(whole, key=lambda each: _distance(outcomes, expected.misconceptions[each]))[:1]
     found = found or _fails_in_the_same_cases(exercise, outcomes, expected, wrong)
     candidates = (
         []
         if found
         else [
-            mistake
-            for mistake in expected.mistakes
-            if _wrong_cases(exercise, mistake.outcomes, expected) <= wrong
+            each
+            for each, wrongly in expected.misconceptions.items()
+            if _wrong_cases(exercise, wrongly, expected) <= wrong
         ]
     )
     left = set(wrong)
     while candidates and left and len(found) < 2:
-        best = max(candidates, key=lambda mistake: len(explained[mistake] & left))
+        best = max(candidates, key=lambda each: len(explained[each] & left))
         if not explained[best] & left:
             break
         found.append(best)
         left -= explained[best]
-    return tuple(Diagnosis(mistake.name, mistake.title, mistake.hint) for mistake in found)
+    return tuple(found)
 
 
 def _fails_in_the_same_cases(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, wrong: set[int]
-) -> list[KnownMistake]:
-    """The one mistake that raises an exception exactly where this code does, and is right elsewhere.
+) -> list[Misconception]:
+    """The one misconception that raises an exception exactly where this code does, and is right elsewhere.
 
     The wording of an exception depends on how the code is written; the cases in which it happens do not, nor do
     the shapes that it mentions.
@@ -369,11 +360,11 @@ def _fails_in_the_same_cases(
     if raising != wrong or not wrong or len(wrong) == len(outcomes):
         return []
     found = [
-        mistake
-        for mistake in expected.mistakes
-        if {i for i, outcome in enumerate(mistake.outcomes) if outcome.problem} == raising
-        and _wrong_cases(exercise, mistake.outcomes, expected) == raising
-        and all(_may_be_of_one_shape(outcomes[i].problem, mistake.outcomes[i].problem) for i in raising)
+        each
+        for each, wrongly in expected.misconceptions.items()
+        if {i for i, outcome in enumerate(wrongly) if outcome.problem} == raising
+        and _wrong_cases(exercise, wrongly, expected) == raising
+        and all(_may_be_of_one_shape(outcomes[i].problem, wrongly[i].problem) for i in raising)
     ]
     return found if len(found) == 1 else []
 
@@ -413,7 +404,7 @@ _SHAPE = re.compile(r"[(\[](?:\d+(?:, ?\d+)*,?)?[)\]]|\b\d+(?:x\d+)+\b|(?<![\w./
 def _gist(problem: Problem | None) -> tuple | None:
     """A problem's kind, its words without any numbers, and the shapes that it mentions, in order.
 
-    Code and known mistakes run on the same inputs, so the same mistake mentions the same shapes. Any other
+    Code and misconceptions run on the same inputs, so the same mistake mentions the same shapes. Any other
     number in a message depends on the process or on how the code is written: an address, the line of a cell,
     Keras's counter in a layer's name, a value.
     """
@@ -443,11 +434,11 @@ def _may_be_of_one_shape(problem: Problem, other: Problem) -> bool:
 # ---------------------------------------------------------------------------------- words
 
 
-def _next_step(failing: CheckResult | None, diagnoses: Sequence[Diagnosis]) -> str:
+def _next_step(failing: CheckResult | None, recognised: Sequence[Misconception]) -> str:
     if failing is None:
         return ""
-    if diagnoses:
-        return diagnoses[0].hint
+    if recognised:
+        return recognised[0].hint
     if failing.case is None:
         return f"Every value is right, but one property does not hold: {failing.title}"
     return f"Look at the first case that fails; `inputs_of(..., case={failing.case})` gives you its inputs to try out."

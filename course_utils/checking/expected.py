@@ -1,7 +1,7 @@
-"""``expected.npz``: what the reference and the known mistakes produce at the public seed.
+"""``expected.npz``: what the reference and the misconceptions produce at the public seed.
 
 It lies beside each notebook, written by ``grader build``: arrays, and one JSON index with the words of the
-known mistakes and the hints of each exercise. It is loaded without pickle.
+misconceptions and the hints of each exercise. It is loaded without pickle.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from course_utils.checking.comparison import Expected, KnownMistake
+from course_utils.checking.comparison import Expected, Misconception
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.outcome import Outcome, Problem
 
@@ -34,14 +34,9 @@ def save_expected(path: Path, exercises: dict[str, Expected], hints: dict[str, l
     for key, expected in exercises.items():
         index[key] = {
             "reference": _put(arrays, f"{key}/reference", expected.reference),
-            "mistakes": [
-                [
-                    mistake.name,
-                    mistake.title,
-                    mistake.hint,
-                    _put(arrays, f"{key}/{mistake.name}", mistake.outcomes),
-                ]
-                for mistake in expected.mistakes
+            "misconceptions": [
+                [each.name, each.title, each.hint, _put(arrays, f"{key}/{each.name}", outcomes)]
+                for each, outcomes in expected.misconceptions.items()
             ],
             "hints": hints.get(key, []),
         }
@@ -60,11 +55,11 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
     if entry is None or len(entry["reference"]) != len(exercise.cases):
         raise LookupError(f"{FILE_NAME} is of another version of this lab. Get the lab's folder again.")
     inputs = tuple(case.runs(key, PUBLIC_SEED) for case in exercise.cases)
-    mistakes = tuple(
-        KnownMistake(name, title, hint, _take(arrays, f"{key}/{name}", outcomes))
-        for name, title, hint, outcomes in entry["mistakes"]
-    )
-    return Expected(inputs, _take(arrays, f"{key}/reference", entry["reference"]), mistakes)
+    misconceptions = {
+        Misconception(name, title, hint): _take(arrays, f"{key}/{name}", outcomes)
+        for name, title, hint, outcomes in entry["misconceptions"]
+    }
+    return Expected(inputs, _take(arrays, f"{key}/reference", entry["reference"]), misconceptions)
 
 
 def load_hints(path: Path, key: str) -> list[Hint]:

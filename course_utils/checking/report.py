@@ -46,14 +46,14 @@ class Report:
         lines = [f"{'[ok]' if verdict.correct else '[--]'} {self._headline()}"]
         if verdict.where:
             lines.append(f"     At {verdict.where}")
-        for diagnosis in verdict.diagnoses:
-            lines += [f"  This looks like a known mistake: {diagnosis.title}", f"     {diagnosis.hint}"]
+        for found in verdict.recognised:
+            lines += [f"  This looks like a common misconception: {found.title}", f"     {found.hint}"]
         if not verdict.problem:
             for check in verdict.checks:
                 lines.append(f"  {'ok  ' if check.passed else 'not '} {check.title}")
                 if check.detail:
                     lines.append(f"         {check.detail}")
-        if verdict.next_step and not verdict.diagnoses:
+        if verdict.next_step and not verdict.recognised:
             lines.append(f"  Next: {verdict.next_step}")
         lines += [f"  {words}" for words in (self.advice, self.tally) if words]
         if verdict.printed:
@@ -71,15 +71,15 @@ class Report:
         ]
         if verdict.where:
             parts.append(f"<div>At <code>{escape(verdict.where)}</code></div>")
-        for diagnosis in verdict.diagnoses:
+        for found in verdict.recognised:
             parts.append(
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
-                f"<b>This looks like a known mistake:</b> {inline(diagnosis.title)}<br>{inline(diagnosis.hint)}</div>"
+                f"<b>This looks like a common misconception:</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
             )
         if not verdict.problem:
             items = "".join(map(_item, verdict.checks))
             parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{items}</ul>')
-        if verdict.next_step and not verdict.diagnoses:
+        if verdict.next_step and not verdict.recognised:
             parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
         if self.advice:
             parts.append(f"<div>{inline(self.advice)}</div>")

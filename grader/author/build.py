@@ -38,8 +38,7 @@ from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
 from grader.course import STUB, Course, CourseError, make_private
-from grader.grade.judge import code_before_check
-from grader.lab import REGION, Lab, checked_exercise, is_solution, nbgrader_of
+from grader.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """Seeds that the reference, the variants and the misconceptions are tried at."""
@@ -238,21 +237,19 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
                     faults.append(
                         f"{key}: the correct variant {entry.name} fails at seed {seed}: {failing.title} {failing.detail}"
                     )
-            for mistake in expected.mistakes:
-                verdict = compare(exercise, mistake.outcomes, expected)
-                found = [diagnosis.name for diagnosis in verdict.diagnoses]
+            for misconception, wrongly in expected.misconceptions.items():
+                verdict = compare(exercise, wrongly, expected)
+                name, found = misconception.name, [each.name for each in verdict.recognised]
                 holding = [check.title for check in verdict.checks if check.passed]
-                if holding != at_public_seed.setdefault((key, mistake.name), holding):
+                if holding != at_public_seed.setdefault((key, name), holding):
                     faults.append(
-                        f"{key}: the misconception {mistake.name} holds other checks at seed {seed} than at the "
+                        f"{key}: the misconception {name} holds other checks at seed {seed} than at the "
                         "public one: its score would depend on chance. Choose inputs that show it every time."
                     )
                 if verdict.score == 1:
-                    faults.append(f"{key}: the misconception {mistake.name} is not caught at seed {seed}.")
-                elif found != [mistake.name]:
-                    faults.append(
-                        f"{key}: the misconception {mistake.name} is taken for {found} at seed {seed}."
-                    )
+                    faults.append(f"{key}: the misconception {name} is not caught at seed {seed}.")
+                elif found != [name]:
+                    faults.append(f"{key}: the misconception {name} is taken for {found} at seed {seed}.")
     return faults
 
 
@@ -280,7 +277,7 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
     faults = []
     public, *others = expected_at
     for key, exercise in lab.exercises.items():
-        at = {seed: replace(everything[key], mistakes=()) for seed, everything in expected_at.items()}
+        at = {seed: replace(everything[key], misconceptions={}) for seed, everything in expected_at.items()}
         if any(outcome.problem for expected in at.values() for outcome in expected.reference):
             continue  # catalogue_faults says so
         for seed in others:

@@ -6,15 +6,10 @@ killed leaves whole submissions only. The marker lies in a table of our own, whi
 
 from __future__ import annotations
 
-import logging
-import os
-import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbgrader.api import (
@@ -22,7 +17,6 @@ from nbgrader.api import (
     BaseCell,
     Comment,
     Grade,
-    InvalidEntry,
     MissingEntry,
     Notebook,
     Student,
@@ -48,16 +42,14 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.sqlite import insert
-from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from traitlets.config import Config, PyFileConfigLoader
 
-from grader.course import Course, CourseError, make_private
+from grader import gradebook_file
+from grader.course import Course, CourseError
 from grader.grade.points import Points
 from grader.grade.resume import Marker
 from grader.lab import Lab
-
-BUSY_SECONDS = 30
-"""How long to wait for another program (formgrader, mostly) that is writing at the moment."""
 
 _MARKERS = Table(
     "transformer_labs_graded",
@@ -129,15 +121,9 @@ class Gradebook:
         Raises:
             CourseError: the file cannot be read or written (also later, while it is open).
         """
-        try:
-            _make(course)
-            with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
-                _MARKERS.metadata.create_all(book.engine)
-                yield cls(course, book)
-        except DBAPIError as error:
-            raise _unusable(course, str(error.orig)) from error
-        except InvalidEntry as error:  # nbgrader's word for the same
-            raise _unusable(course, str(getattr(error.__context__, "orig", error))) from error
+        with gradebook_file.opened(course) as book:
+            _MARKERS.metadata.create_all(book.engine)
+            yield cls(course, book)
 
     def register(self, lab: Lab) -> None:
         """Enters a lab's cells, or brings them up to date, by nbgrader's own step.
@@ -146,7 +132,7 @@ class Gradebook:
             CourseError: cells came or went since submissions were graded, which nbgrader cannot follow.
         """
         self._book.update_or_create_assignment(lab.name)
-        names = {"notebook": lab.slug, "assignment": lab.name, "db_url": _url(self.course.gradebook)}
+        names = {"notebook": lab.slug, "assignment": lab.name, "db_url": gradebook_file.url(self.course)}
         try:
             SaveCells().preprocess(lab.release(), {"nbgrader": names})
         except RuntimeError as error:
@@ -208,7 +194,7 @@ class Gradebook:
                 DatabaseError,
                 OperationalError,
             ):  # others are faults of what was to be entered
-                raise _unusable(self.course, str(error.orig)) from error
+                raise gradebook_file.unusable(self.course, str(error.orig)) from error
             raise
 
     def students(self) -> list[str]:
@@ -345,72 +331,6 @@ class Gradebook:
                     when, raw, off = None, 0.0, 0.0
                 rows.append([lab.name, lab.duedate, when, *who, raw, off, max(0.0, raw - off), lab.max_score])
         return [["" if cell is None else str(cell) for cell in row] for row in rows]
-
-
-# ---------------------------------------------------------------------------------- the file
-
-
-def _make(course: Course) -> None:
-    """A new gradebook, if there is none: all of it or nothing, for half of one would be taken for whole."""
-    scratch = course.grading / ".new-gradebook"
-    try:
-        make_private(course.grading)
-        if course.gradebook.exists():
-            return
-        shutil.rmtree(scratch, ignore_errors=True)  # of one who was killed here
-        scratch.mkdir()
-        try:
-            with _own_programs_first(), _nbgrader_s(course, scratch / course.gradebook.name):
-                pass
-            (scratch / course.gradebook.name).replace(course.gradebook)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-    except OSError as error:
-        raise _unusable(course, str(error)) from error
-
-
-@contextmanager
-def _own_programs_first() -> Iterator[None]:
-    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
-
-
-@contextmanager
-def _in_our_words() -> Iterator[None]:
-    """nbgrader logs a traceback when a gradebook cannot be written, and raises the error as well."""
-    log = logging.getLogger("tornado.application")
-    before, log.disabled = log.disabled, True
-    try:
-        yield
-    finally:
-        log.disabled = before
-
-
-def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
-    return NbgraderGradebook(_url(file), course.nbgrader_config().CourseDirectory.course_id)
-
-
-def _url(file: Path) -> str:
-    return f"sqlite:///{file}?timeout={BUSY_SECONDS}"
-
-
-def _unusable(course: Course, reason: str) -> CourseError:
-    causes = {
-        "locked": "Another program holds it: close that (formgrader, another grader, a viewer of databases)",
-        "readonly": f"Make the file and the folder {course.grading} writable",
-        "full": "The disk is full: make room",
-    }
-    advice = next((advice for word, advice in causes.items() if word in reason), None)
-    advice = advice or "See that the disk has room, and that the file and its folder can be read and written"
-    return CourseError(
-        f"The gradebook {course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
-        "again. What was entered before is safe."
-    )
 
 
 # ---------------------------------------------------------------------------------- its tables

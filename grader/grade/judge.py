@@ -15,7 +15,7 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.comparison import Expected, Verdict, compare, earlier_first, not_run
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.outcome import Outcome, decode
-from grader.lab import Lab, checked_exercise, runs_in_grading
+from grader.lab import Lab, code_before_check
 
 
 def judge(
@@ -37,17 +37,6 @@ def judge(
         )
         for key, exercise in lab.exercises.items()
     }
-
-
-def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
-    """The code cells that have run when an exercise is checked: what they define is what is called."""
-    sources = []
-    for cell in notebook.cells:
-        if checked_exercise(cell) == key:
-            break
-        if runs_in_grading(cell):
-            sources.append(cell.source)
-    return sources
 
 
 def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:

@@ -78,7 +78,10 @@ def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) 
     got = earned(verdicts[key], points)
     report = Report(verdicts[key], points=(got, points), advice=advice(lab, key, verdicts))
     data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
-    facts = {"summary": verdicts[key].summary, "mistakes": [found.title for found in verdicts[key].diagnoses]}
+    facts = {
+        "summary": verdicts[key].summary,
+        "misconceptions": [found.title for found in verdicts[key].recognised],
+    }
     return new_output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
 
 

@@ -101,7 +101,7 @@ def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
-    """SHA-256 of all else that a grade depends on: release, solution, known mistakes, checks, seed, limits,
+    """SHA-256 of all else that a grade depends on: release, solution, misconceptions, checks, seed, limits,
     and the code that has a part in it. A limit that must not count is a field of the runner with ``repr=False``.
     """
     release = {
@@ -129,7 +129,7 @@ def _sources(lab: Lab) -> dict[str, Path]:
 
 def modules_of(lab: Lab) -> tuple[str, ...]:
     """The modules of this project that grading a lab begins with: the engine, and what the lab's notebooks, exercises
-    and known mistakes import. :func:`version` follows them further.
+    and misconceptions import. :func:`version` follows them further.
 
     Raises:
         CourseError: the lab has not been built.

@@ -37,7 +37,7 @@ class Record:
     Attributes:
         score: points given by the autograder, of ``max_score``. None: nothing was entered.
         by_hand: how many written answers wait for a human.
-        recognised: known mistakes in this submission, as ``exercise: mistake``.
+        recognised: misconceptions in this submission, as ``exercise: misconception``.
         notes: sentences about what was wrong with the submission, and what was done about it.
         kept: it was graded before and is unchanged, so nothing was done this time.
     """
@@ -214,9 +214,9 @@ class Grading:
             max_score=self.lab.points,
             by_hand=sum(score is None for score in scores),
             recognised=tuple(
-                f"{verdict.exercise}: {diagnosis.name}"
+                f"{verdict.exercise}: {found.name}"
                 for verdict in verdicts.values()
-                for diagnosis in verdict.diagnoses
+                for found in verdict.recognised
             ),
             notes=notes,
         )

@@ -15,8 +15,14 @@ from nbformat import NotebookNode
 from course_utils.checking.bypass import uses_of
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.judge import code_before_check
-from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading
+from grader.lab import (
+    Lab,
+    checked_exercise,
+    code_before_check,
+    is_solution,
+    nbgrader_of,
+    runs_in_grading,
+)
 from grader.receive.files import printable
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild

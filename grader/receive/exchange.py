@@ -17,9 +17,9 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import Exchange, ExchangeCollect
 from traitlets.config import Application
 
+from grader import gradebook_file
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive.files import SECRET, Unreadable, opened_folder, printable, time_of
 from grader.receive.sources import Offer, listed, refusing, user_name
@@ -34,7 +34,7 @@ def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
     """
     app = _nbgrader_app(lab.course)
     # nbgrader looks up the due date there, and would make the file otherwise
-    with Gradebook.open(lab.course):
+    with gradebook_file.opened(lab.course):
         pass
     inbound = _Inbound(
         shared_account,

@@ -1,6 +1,6 @@
 """How a class did in a lab, on one page, for whoever teaches it next week.
 
-Scores, exercise by exercise, common known mistakes, and who needs help. Everything comes from the
+Scores, exercise by exercise, common misconceptions, and who needs help. Everything comes from the
 gradebook, so points given by hand count as well.
 """
 
@@ -29,7 +29,7 @@ FEW = 8
 """With fewer submissions than this, a correlation says nothing."""
 NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
-MANY_MISTAKES = 3
+MANY_MISCONCEPTIONS = 3
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class ExerciseFacts:
 
 
 @dataclass(frozen=True)
-class HeldMistake:
-    """A known mistake, and who made it."""
+class HeldMisconception:
+    """A misconception, and who holds it."""
 
     exercise: str
     title: str
@@ -80,7 +80,7 @@ class Analysis:
     points: float
     results: tuple[Result, ...]
     exercises: tuple[ExerciseFacts, ...]
-    mistakes: tuple[HeldMistake, ...]
+    misconceptions: tuple[HeldMisconception, ...]
     needs_help: tuple[NeedsHelp, ...]
     missing: tuple[str, ...]
     deadline: datetime | None = None
@@ -132,7 +132,7 @@ def analyse(
         lab.points,
         tuple(results),
         tuple(_exercise(names[cell], cell, points, results) for cell, points in lab.points_of_cells.items()),
-        tuple(_mistakes(lab, results)),
+        tuple(_misconceptions(lab, results)),
         tuple(_who_needs_help(lab, names, results)),
         tuple(student for student in students if student not in handed_in),
         deadline,
@@ -174,7 +174,7 @@ def _correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:
     return statistics.correlation(xs, ys)
 
 
-def _mistakes(lab: Lab, results: Sequence[Result]) -> list[HeldMistake]:
+def _misconceptions(lab: Lab, results: Sequence[Result]) -> list[HeldMisconception]:
     known = {
         (entry.exercise, entry.name): entry for entries in lab.misconceptions.values() for entry in entries
     }
@@ -187,9 +187,11 @@ def _mistakes(lab: Lab, results: Sequence[Result]) -> list[HeldMistake]:
     for (exercise, name), who in held.items():
         entry = known.get((exercise, name))
         found.append(
-            HeldMistake(exercise, entry.title if entry else name, entry.hint if entry else "", tuple(who))
+            HeldMisconception(
+                exercise, entry.title if entry else name, entry.hint if entry else "", tuple(who)
+            )
         )
-    return sorted(found, key=lambda mistake: (-len(mistake.students), mistake.exercise, mistake.title))
+    return sorted(found, key=lambda each: (-len(each.students), each.exercise, each.title))
 
 
 def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result]) -> list[NeedsHelp]:
@@ -203,8 +205,8 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
         count = len(result.marker.recognised) if result.marker else 0
-        if count >= MANY_MISTAKES:
-            reasons.append(f"{count} known mistakes at once")
+        if count >= MANY_MISCONCEPTIONS:
+            reasons.append(f"{count} misconceptions at once")
         if reasons:
             found.append(NeedsHelp(result.student, result.score, tuple(reasons)))
     return sorted(found, key=lambda one: (one.score or 0.0, one.student))
@@ -250,9 +252,11 @@ def summary(found: Analysis) -> list[str]:
     hard = min(found.exercises, key=lambda facts: facts.mean, default=None)
     if hard and hard.mean < 0.8 and len(found.exercises) > 1:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
-    if found.mistakes:
-        most = found.mistakes[0]
-        lines.append(f"The most common mistake ({len(most.students)}), in `{most.exercise}`: {most.title}")
+    if found.misconceptions:
+        most = found.misconceptions[0]
+        lines.append(
+            f"The most common misconception ({len(most.students)}), in `{most.exercise}`: {most.title}"
+        )
     if found.needs_help:
         lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
     if waiting := sum(facts.waiting for facts in found.exercises):
@@ -315,7 +319,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
     """The same as a table with one row per student."""
     names = _names(lab)
     header = ["student", "state", "handed in (UTC)", "hours late", "penalty", "score", "of", *names.values()]
-    rows = [[*header, "known mistakes", "notes"]]
+    rows = [[*header, "misconceptions", "notes"]]
     for result in found.results:
         given = (result.points.get(cell) for cell in names)
         rows.append(

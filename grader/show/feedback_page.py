@@ -123,7 +123,7 @@ def _row(cell: NotebookNode) -> dict[str, Any] | None:
         "points": points,
         "mark": "waiting" if meta.get("waiting") else _mark(score, points),
         "summary": told.get("summary", "").partition(": ")[2],  # its exercise is next to it
-        "mistakes": told.get("mistakes", []),
+        "misconceptions": told.get("misconceptions", []),
         "by_hand": given is not None and abs(score - float(given)) > 0.005,
     }
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.author.catalogue import misconception
+from grader.catalogue import misconception
 
 
 @misconception(

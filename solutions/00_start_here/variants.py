@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 
 @variant("softmax")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils.maths import softmax
-from grader.author.catalogue import misconception, slip
+from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- rnn_forward
 # Each one repeats the whole loop, so that it can be handed in as it is.

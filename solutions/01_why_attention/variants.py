@@ -6,7 +6,7 @@
 import numpy as np
 
 from course_utils.maths import softmax
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- rnn_forward
 

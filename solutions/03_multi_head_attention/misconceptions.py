@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from course_utils.maths import scaled_dot_product_attention
-from grader.author.catalogue import misconception, slip
+from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- multi_head_attention_loop
 

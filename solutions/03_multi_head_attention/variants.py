@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from course_utils.maths import scaled_dot_product_attention, softmax
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- multi_head_attention_loop
 

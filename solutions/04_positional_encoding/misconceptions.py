@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grader.author.catalogue import misconception, slip
+from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- get_angles
 

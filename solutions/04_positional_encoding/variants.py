@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- get_angles
 

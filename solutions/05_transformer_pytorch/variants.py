@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- the exercises above, plainly
 

@@ -18,7 +18,7 @@ import numpy as np
 from keras import ops
 
 from course_utils.models.keras_translator import positional_encoding
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- the masks and the exercises above
 

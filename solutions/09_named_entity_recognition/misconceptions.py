@@ -3,7 +3,7 @@
 import torch
 
 from course_utils.data.entities import Entity
-from grader.author.catalogue import misconception, slip
+from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- clean_entities
 

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.data.entities import Entity
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 
 def token_loss(logits, labels):

@@ -2,7 +2,7 @@
 
 import torch
 
-from grader.author.catalogue import misconception, slip
+from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- answer_token_span
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- the exercises above, plainly
 

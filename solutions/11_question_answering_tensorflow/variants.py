@@ -19,7 +19,7 @@ from keras import ops
 
 from course_utils.data.questions import QuestionExample
 from course_utils.models.reader import features_of, stacked
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 # ---------------------------------------------------------------------------------- what the notebook gives, and the exercises above
 

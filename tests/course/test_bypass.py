@@ -21,7 +21,7 @@ from traitlets.config import Config
 from course_utils import check, report_on
 from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
 from course_utils.checking.check import CheckFailed
-from course_utils.checking.comparison import Expected, KnownMistake, compare
+from course_utils.checking.comparison import Expected, Misconception, compare
 from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, find_exercise
 from course_utils.checking.expected import FILE_NAME, save_expected
 from course_utils.checking.outcome import Outcome, Problem, encode, try_exercise
@@ -383,8 +383,8 @@ USE = Use("torch.double", 3, "return torch.double(`x`) <b>")
 DOUBLE = Exercise("double", ("doubled",), CASES * 3, bypasses=("torch.double", "torch.add"))
 RIGHT = Outcome(({"doubled": np.ones(2)},))
 WRONG = Outcome(({"doubled": np.zeros(2)},))
-MISTAKE = KnownMistake("zero", "It is zero.", "Not zero.", (WRONG,) * 3)
-EXPECTED = Expected(([{"x": 0}],) * 3, (RIGHT,) * 3, (MISTAKE,))
+ZERO = Misconception("zero", "It is zero.", "Not zero.")
+EXPECTED = Expected(([{"x": 0}],) * 3, (RIGHT,) * 3, {ZERO: (WRONG,) * 3})
 
 
 def verdict(*outcomes: Outcome, bypass=(), exercise=DOUBLE):
@@ -396,7 +396,7 @@ def test_the_check_that_it_is_the_learner_s_own_work_comes_last_and_earns_nothin
     for outcomes in [(RIGHT,) * 3, (RIGHT, RIGHT, WRONG), (WRONG,) * 3]:
         plain, own = verdict(*outcomes, exercise=without), verdict(*outcomes)
         assert own.score == plain.score and own.correct == plain.correct
-        assert own.checks[:-1] == plain.checks and own.diagnoses == plain.diagnoses
+        assert own.checks[:-1] == plain.checks and own.recognised == plain.recognised
         assert own.checks[-1].title == "Written by you, without calling `torch.double` or similar."
         assert own.checks[-1].passed
 
@@ -404,7 +404,7 @@ def test_the_check_that_it_is_the_learner_s_own_work_comes_last_and_earns_nothin
 def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():
     bypassed = verdict(RIGHT, RIGHT, RIGHT, bypass=[USE])
     assert bypassed.score == 0 and not bypassed.correct and earned(bypassed, 5) == 0
-    assert bypassed.diagnoses == () and bypassed.next_step == ""
+    assert bypassed.recognised == () and bypassed.next_step == ""
     assert bypassed.summary == (
         "double: everything else is right, but `torch.double` does the work. Build it from its parts here; "
         "compare with the ready-made one in an extra cell."
@@ -417,7 +417,7 @@ def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():
 
 def test_a_known_mistake_is_still_named_where_the_exercise_is_bypassed():
     bypassed = verdict(WRONG, WRONG, WRONG, bypass=[USE])
-    assert [diagnosis.name for diagnosis in bypassed.diagnoses] == ["zero"]
+    assert [each.name for each in bypassed.recognised] == ["zero"]
     assert "1 of 5 checks passed, and `torch.double` does the work." in bypassed.summary
 
 

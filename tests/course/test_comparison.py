@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from course_utils.checking.comparison import Expected, KnownMistake, compare, not_run
+from course_utils.checking.comparison import Expected, Misconception, compare, not_run
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.outcome import Outcome, Problem, decode, encode, try_exercise
 from course_utils.checking.report import Report
@@ -33,8 +33,8 @@ def outcome(array) -> Outcome:
     return Outcome(({"result": np.asarray(array)},))
 
 
-def expected(*references, mistakes=()) -> Expected:
-    return Expected(tuple([{"x": 0}] for _ in references), tuple(map(outcome, references)), tuple(mistakes))
+def expected(*references, known=()) -> Expected:
+    return Expected(tuple([{"x": 0}] for _ in references), tuple(map(outcome, references)), dict(known))
 
 
 def verdict_of(got, wanted, **more):
@@ -234,7 +234,7 @@ def test_an_output_beside_a_problem_is_refused_and_stops_no_comparison():
     both = Outcome(({"result": np.ones(2)},), Problem("exception", "ValueError"))
     with pytest.raises(ValueError, match="both a problem and an output"):
         decode(encode([both]), 1)
-    assert diagnoses([both], [[1.0]], [mistake("known", raises("ValueError"))]) == ["known"]
+    assert recognised([both], [[1.0]], [misconception("known", raises("ValueError"))]) == ["known"]
 
 
 def test_no_output_is_not_right_even_where_the_reference_has_none():
@@ -250,49 +250,51 @@ def test_text_that_no_file_can_hold_is_replaced_on_arrival():
     assert outcomes[1].problem == Problem("exception", "?", "?")
 
 
-def mistake(name: str, *arrays) -> KnownMistake:
+def misconception(name: str, *arrays) -> tuple[Misconception, tuple[Outcome, ...]]:
     outcomes = tuple(array if isinstance(array, Outcome) else outcome(array) for array in arrays)
-    return KnownMistake(name, f"{name} title.", f"{name} hint.", outcomes)
+    return Misconception(name, f"{name} title.", f"{name} hint."), outcomes
 
 
-def diagnoses(got: list, references: list, mistakes: list) -> list[str]:
+def recognised(got: list, references: list, known: list) -> list[str]:
     outcomes = [array if isinstance(array, Outcome) else outcome(array) for array in got]
-    verdict = compare(exercise_of(len(got)), outcomes, expected(*references, mistakes=mistakes))
-    return [diagnosis.name for diagnosis in verdict.diagnoses]
+    verdict = compare(exercise_of(len(got)), outcomes, expected(*references, known=known))
+    return [each.name for each in verdict.recognised]
 
 
 RAISES = Outcome(problem=Problem("exception", "ValueError: not enough values (got 2)"))
 
 
 def test_output_equal_to_a_known_mistake_is_named():
-    assert diagnoses(
-        [[2.0], [3.0]], [[1.0], [3.0]], [mistake("other", [7.0], [3.0]), mistake("doubled", [2.0], [3.0])]
+    assert recognised(
+        [[2.0], [3.0]],
+        [[1.0], [3.0]],
+        [misconception("other", [7.0], [3.0]), misconception("doubled", [2.0], [3.0])],
     ) == ["doubled"]
 
 
-def test_correct_output_is_never_diagnosed():
-    assert diagnoses([[1.0]], [[1.0]], [mistake("doubled", [2.0])]) == []
+def test_correct_output_is_never_given_a_name():
+    assert recognised([[1.0]], [[1.0]], [misconception("doubled", [2.0])]) == []
 
 
 def test_unknown_wrong_output_is_not_given_a_false_name():
-    assert diagnoses([[5.0], [3.0]], [[1.0], [3.0]], [mistake("doubled", [2.0], [6.0])]) == []
+    assert recognised([[5.0], [3.0]], [[1.0], [3.0]], [misconception("doubled", [2.0], [6.0])]) == []
 
 
 def test_two_mistakes_at_once_are_both_named():
-    known = [mistake("first", [2.0], [1.0]), mistake("second", [1.0], [2.0])]
-    assert diagnoses([[2.0], [2.0]], [[1.0], [1.0]], known) == ["first", "second"]
+    known = [misconception("first", [2.0], [1.0]), misconception("second", [1.0], [2.0])]
+    assert recognised([[2.0], [2.0]], [[1.0], [1.0]], known) == ["first", "second"]
 
 
 def test_of_two_nearly_equal_mistakes_the_closer_is_named():
-    known = [mistake("zero", [0.0]), mistake("tiny", [1e-9])]
-    assert diagnoses([[1e-9]], [[1.0]], known) == ["tiny"]
+    known = [misconception("zero", [0.0]), misconception("tiny", [1e-9])]
+    assert recognised([[1e-9]], [[1.0]], known) == ["tiny"]
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("lost", [np.nan, [np.nan, np.nan]])
 def test_mistakes_that_end_in_nan_alone_are_told_apart_without_a_warning(lost):
-    known = [mistake("lost", lost, [1.0]), mistake("lost and near", lost, [1.0 + 1e-9])]
-    assert diagnoses([lost, [1.0 + 1e-9]], [np.ones_like(lost), [2.0]], known) == ["lost and near"]
+    known = [misconception("lost", lost, [1.0]), misconception("lost and near", lost, [1.0 + 1e-9])]
+    assert recognised([lost, [1.0 + 1e-9]], [np.ones_like(lost), [2.0]], known) == ["lost and near"]
 
 
 def raises(message: str) -> Outcome:
@@ -315,9 +317,9 @@ def raises(message: str) -> Outcome:
     ],
 )
 def test_the_same_exception_is_the_same_mistake_whatever_depends_on_the_process_or_the_style(message, same):
-    assert diagnoses([raises(same), [2.0]], [[1.0], [1.0]], [mistake("known", raises(message), [2.0])]) == [
-        "known"
-    ]
+    assert recognised(
+        [raises(same), [2.0]], [[1.0], [1.0]], [misconception("known", raises(message), [2.0])]
+    ) == ["known"]
 
 
 @pytest.mark.parametrize(
@@ -334,26 +336,26 @@ def test_the_same_exception_is_the_same_mistake_whatever_depends_on_the_process_
     ],
 )  # fmt: skip
 def test_an_exception_about_other_shapes_is_another_mistake(message, other):
-    known = [mistake("known", raises(message), [1.0])]
-    assert diagnoses([raises(other), [1.0]], [[1.0], [1.0]], known) == []
+    known = [misconception("known", raises(message), [1.0])]
+    assert recognised([raises(other), [1.0]], [[1.0], [1.0]], known) == []
 
 
 def test_of_two_operands_either_may_come_first_in_an_exception():
-    known = [mistake("known", raises("ValueError: shapes (2,1,7) (2,3,5,7) ()"), [1.0])]
+    known = [misconception("known", raises("ValueError: shapes (2,1,7) (2,3,5,7) ()"), [1.0])]
     other = raises("ValueError: operands could not be broadcast together with shapes (2,3,5,7) (2,1,7) ")
-    assert diagnoses([other, [1.0]], [[1.0], [1.0]], known) == ["known"]
+    assert recognised([other, [1.0]], [[1.0], [1.0]], known) == ["known"]
 
 
 def test_another_exception_in_just_the_same_cases_is_recognised():
     other = Outcome(problem=Problem("exception", "TypeError: only 0-dimensional arrays"))
-    assert diagnoses([[1.0], other], [[1.0], [1.0]], [mistake("one_dimensional", [1.0], RAISES)]) == [
+    assert recognised([[1.0], other], [[1.0], [1.0]], [misconception("one_dimensional", [1.0], RAISES)]) == [
         "one_dimensional"
     ]
 
 
 def test_code_that_raises_everywhere_is_not_given_a_false_name():
     other = Outcome(problem=Problem("exception", "NameError: name 'q' is not defined"))
-    assert diagnoses([other, other], [[1.0], [1.0]], [mistake("known", RAISES, RAISES)]) == []
+    assert recognised([other, other], [[1.0], [1.0]], [misconception("known", RAISES, RAISES)]) == []
 
 
 @pytest.mark.parametrize("kind", ["undefined", "stub", "missing"])
@@ -374,14 +376,14 @@ def test_text_from_learners_is_escaped_in_the_report():
 
 def test_code_in_the_words_of_a_mistake_is_set_as_code_and_markup_is_not_markup():
     exercise = exercise_of(1)
-    known = KnownMistake("m", "It uses `a < b`.", "Look at <b> and `x[0]`.", (outcome([2.0]),))
-    html = Report(compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[known])))._repr_html_()
+    known = {Misconception("m", "It uses `a < b`.", "Look at <b> and `x[0]`."): (outcome([2.0]),)}
+    html = Report(compare(exercise, [outcome([2.0])], expected([1.0], known=known)))._repr_html_()
     assert "<code>a &lt; b</code>" in html and "<code>x[0]</code>" in html and "&lt;b&gt;" in html
 
 
-def test_the_report_leads_with_the_diagnosis_in_html_and_in_text():
+def test_the_report_leads_with_the_misconception_in_html_and_in_text():
     exercise = exercise_of(1)
-    verdict = compare(exercise, [outcome([2.0])], expected([1.0], mistakes=[mistake("doubled", [2.0])]))
+    verdict = compare(exercise, [outcome([2.0])], expected([1.0], known=[misconception("doubled", [2.0])]))
     for shown in (repr(Report(verdict)), Report(verdict)._repr_html_()):
         assert shown.index("doubled title.") < shown.index("doubled hint.") < shown.index("case 0")
 

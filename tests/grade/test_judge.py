@@ -45,10 +45,10 @@ def test_the_reference_earns_every_exercise(lab, expected, notebook):
 
 def test_every_misconception_is_recognised_as_itself_after_the_journey(lab, expected, notebook):
     for key in lab.exercises:
-        for mistake in expected[key].mistakes:
-            verdict = judge(lab, expected, {key: published(mistake.outcomes)}, notebook)[key]
+        for misconception, outcomes in expected[key].misconceptions.items():
+            verdict = judge(lab, expected, {key: published(outcomes)}, notebook)[key]
             assert not verdict.correct
-            assert mistake.name in [diagnosis.name for diagnosis in verdict.diagnoses]
+            assert misconception.name in [each.name for each in verdict.recognised]
 
 
 def test_outcomes_of_another_seed_earn_next_to_nothing(lab, expected, notebook):

@@ -173,7 +173,7 @@ arrays = st.sampled_from([*DTYPES, *(f">{name}" for name in DTYPES)]).flatmap(
 def one_outcome(draw, key: str, index: int) -> Outcome:
     """What the reference or a mistake gives in one case, with some of it replaced."""
     expected = expected_of(key)
-    sources = [expected.reference, *(mistake.outcomes for mistake in expected.mistakes)]
+    sources = [expected.reference, *expected.misconceptions.values()]
     source = draw(st.sampled_from(sources))[index]
     changed = tuple(draw(st.lists(texts, max_size=2)))
     if source.problem or draw(st.integers(0, 4)) == 0:

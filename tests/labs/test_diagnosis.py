@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from course_utils.checking.comparison import KnownMistake, compare
+from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import Outcome
@@ -91,7 +92,7 @@ def diagnosed(labs, key: str, source: str) -> list[str]:
     exec(source, namespace)
     outcomes = lab.outcomes(key, namespace[name], PUBLIC_SEED)
     verdict = compare(lab.exercises[key], outcomes, lab.expected(PUBLIC_SEED)[key])
-    return [diagnosis.name for diagnosis in verdict.diagnoses]
+    return [each.name for each in verdict.recognised]
 
 
 def test_the_code_that_is_mutated_here_is_right_to_begin_with(labs):
@@ -123,7 +124,7 @@ def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):
     assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == []
 
 
-def at_other_shapes(mistake: KnownMistake) -> list[Outcome]:
+def at_other_shapes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """What code would give that raises the same exceptions about arrays of other sizes."""
 
     def larger(found: re.Match) -> str:
@@ -133,7 +134,7 @@ def at_other_shapes(mistake: KnownMistake) -> list[Outcome]:
         replace(
             outcome, problem=replace(outcome.problem, message=re.sub(r"\d+", larger, outcome.problem.message))
         )
-        for outcome in mistake.outcomes
+        for outcome in outcomes
     ]
 
 
@@ -142,13 +143,13 @@ def test_a_mistake_that_raises_in_every_case_is_recognised_at_its_own_shapes_onl
     for lab in labs.values():
         for key, exercise in lab.exercises.items():
             expected = load_expected(lab.release_folder / FILE_NAME, key, exercise)
-            for mistake in expected.mistakes:
-                problems = [outcome.problem for outcome in mistake.outcomes]
+            for misconception, wrongly in expected.misconceptions.items():
+                problems = [outcome.problem for outcome in wrongly]
                 if all(
                     problem and re.search(r"shapes? .*\d|size \d", problem.message) for problem in problems
                 ):
-                    found = compare(exercise, mistake.outcomes, expected).diagnoses
-                    assert [diagnosis.name for diagnosis in found] == [mistake.name]
-                    assert compare(exercise, at_other_shapes(mistake), expected).diagnoses == (), mistake.name
-                    tried.append(mistake.name)
+                    found = compare(exercise, wrongly, expected).recognised
+                    assert [each.name for each in found] == [misconception.name]
+                    assert compare(exercise, at_other_shapes(wrongly), expected).recognised == ()
+                    tried.append(misconception.name)
     assert len(tried) > 5

@@ -458,7 +458,7 @@ def test_a_module_written_in_quite_another_style_earns_everything(verdict):
 @pytest.mark.parametrize("mistake", WRITTEN_DIFFERENTLY)
 def test_a_mistake_in_another_style_is_recognised(verdict, mistake):
     found = verdict(CLASS.format(**RIGHT | WRITTEN_DIFFERENTLY[mistake]))
-    assert [diagnosis.name for diagnosis in found.diagnoses] == [mistake]
+    assert [each.name for each in found.recognised] == [mistake]
 
 
 @pytest.mark.parametrize(

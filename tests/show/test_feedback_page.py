@@ -21,7 +21,7 @@ def graded(grade_id: str, points: float, score: float, **more) -> dict:
 
 
 def check(score: float, auto: float, mistakes=()) -> dict:
-    facts = {"summary": "double: 1 of 2 checks passed.", "mistakes": list(mistakes)}
+    facts = {"summary": "double: 1 of 2 checks passed.", "misconceptions": list(mistakes)}
     data = {"text/html": "<div>the report</div>", "text/plain": repr(auto)}
     output = new_output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
     return new_code_cell('check("small.double")', metadata=graded("check_double", 2, score), outputs=[output])
@@ -36,7 +36,7 @@ def test_it_begins_with_the_score_and_what_came_out_of_each_exercise():
     assert text.count("A small lab</h1>") == 1 and "Prose." in text
     assert re.search(r"4\.5 of 7 points\s+<small>\(0\.5 deducted", text)
     assert '<a href="#check_double">double</a>' in text and 'id="check_double"' in text
-    assert "<td>1 of 2 checks passed. <b>Known mistake:</b> Two is <em>added</em>." in text
+    assert "<td>1 of 2 checks passed. <b>Common misconception:</b> Two is <em>added</em>." in text
     assert "1 / 2" in text and "the report" in text and "by hand" not in text
 
 

@@ -99,7 +99,7 @@ def test_a_misconception_comes_with_its_words_and_who_holds_it(lab):
     entry, exercise = entries[0], key.partition(".")[2]
     held = (f"{exercise}: {entry.name}",)
     class_ = [result(lab, name, {}, recognised=held if name in "ac" else ()) for name in "abc"]
-    (mistake,) = analyse(lab, class_, []).mistakes
+    (mistake,) = analyse(lab, class_, []).misconceptions
     assert (mistake.title, mistake.hint, mistake.students) == (entry.title, entry.hint, ("a", "c"))
     assert entry.title in as_html(lab, analyse(lab, class_, [])) or "<code>" in as_html(
         lab, analyse(lab, class_, [])
@@ -107,7 +107,7 @@ def test_a_misconception_comes_with_its_words_and_who_holds_it(lab):
 
 
 def test_one_that_the_lab_no_longer_knows_is_shown_by_its_name(lab):
-    (mistake,) = analyse(lab, [result(lab, "a", {}, recognised=("softmax: gone",))], []).mistakes
+    (mistake,) = analyse(lab, [result(lab, "a", {}, recognised=("softmax: gone",))], []).misconceptions
     assert (mistake.exercise, mistake.title, mistake.hint) == ("softmax", "gone", "")
 
 
@@ -124,7 +124,7 @@ def test_who_needs_help_and_why(lab):
     reasons = {one.student: " ".join(one.reasons) for one in found.needs_help}
     assert set(reasons) == {"half", "empty", "late-crash", "confused"}
     assert "less than 50 %" in reasons["half"] and "nothing was attempted" in reasons["empty"]
-    assert "crashed" in reasons["late-crash"] and "3 known mistakes" in reasons["confused"]
+    assert "crashed" in reasons["late-crash"] and "3 misconceptions" in reasons["confused"]
     assert found.missing == ("nowhere",)
 
 
@@ -218,7 +218,7 @@ def test_report_of_a_graded_class(graded, monkeypatch):
     with Gradebook.open(graded.course) as gradebook:
         scores = {one.student: one.score for one in gradebook.results(graded)}
     assert {row["student"]: float(row["score"]) for row in rows} == scores
-    assert rows[2]["known mistakes"].startswith("softmax: ")
+    assert rows[2]["misconceptions"].startswith("softmax: ")
 
 
 def test_what_a_human_graded_counts(graded):

@@ -1,6 +1,6 @@
 """Wrong ways to write lab @NUMBER@'s exercises. Each must lose points and be recognised as itself."""
 
-from grader.author.catalogue import slip
+from grader.catalogue import slip
 
 slip(
     "double",

@@ -1,6 +1,6 @@
 """Other correct ways to write lab @NUMBER@'s exercises, written without looking at the reference."""
 
-from grader.author.catalogue import variant
+from grader.catalogue import variant
 
 
 @variant("double")

@@ -85,7 +85,7 @@ def misconception(exercise: str, hint: str) -> Callable:
 
     Args:
         exercise: name of the exercise, e.g. ``"softmax"``.
-        hint: what learners read: explains the mistake, does not give the code.
+        hint: what learners read: explains what is wrong, does not give the code.
     """
     return _marking(inspect.currentframe().f_back, exercise, hint)
 
@@ -102,7 +102,7 @@ def slip(exercise: str, name: str, title: str, hint: str, *replacements: Replace
         exercise: name of the exercise, e.g. ``"softmax"``.
         name: of the misconception, unique in the exercise.
         title: says, in one sentence, what the learner's code does.
-        hint: what learners read: explains the mistake, does not give the code.
+        hint: what learners read: explains what is wrong, does not give the code.
         replacements: ``(old, new)`` or ``(old, new, count)``. ``old`` stands in the exercise's solution cell once, or
             ``count`` times. All are replaced in the text as it is there, so two may change places.
     """

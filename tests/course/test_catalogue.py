@@ -6,10 +6,10 @@ import inspect
 
 import pytest
 
-from grader.author.catalogue import Entry, load_entries
+from grader.catalogue import Entry, load_entries
 from grader.course import CourseError
 
-HEAD = "from grader.author.catalogue import misconception, slip, stand_in\n\n"
+HEAD = "from grader.catalogue import misconception, slip, stand_in\n\n"
 
 DOUBLE = '''def half_of(x):
     return x / 2

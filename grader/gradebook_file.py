@@ -1,0 +1,105 @@
+"""The file of nbgrader's gradebook: made whole or not at all, and opened with errors that say what to do."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nbgrader.api import Gradebook as NbgraderGradebook
+from nbgrader.api import InvalidEntry
+from sqlalchemy.exc import DBAPIError
+
+from grader.course import Course, CourseError, make_private
+
+BUSY_SECONDS = 30
+"""How long to wait for another program (formgrader, mostly) that is writing at the moment."""
+
+
+@contextmanager
+def opened(course: Course) -> Iterator[NbgraderGradebook]:
+    """nbgrader's gradebook of a course, a new one if there is none.
+
+    Raises:
+        CourseError: the file cannot be read or written (also later, while it is open).
+    """
+    try:
+        _make(course)
+        with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
+            yield book
+    except DBAPIError as error:
+        raise unusable(course, str(error.orig)) from error
+    except InvalidEntry as error:  # nbgrader's word for the same
+        raise unusable(course, str(getattr(error.__context__, "orig", error))) from error
+
+
+def url(course: Course) -> str:
+    """By which SQLAlchemy finds it."""
+    return _url(course.gradebook)
+
+
+def _make(course: Course) -> None:
+    """A new gradebook, if there is none: all of it or nothing, for half of one would be taken for whole."""
+    scratch = course.grading / ".new-gradebook"
+    try:
+        make_private(course.grading)
+        if course.gradebook.exists():
+            return
+        shutil.rmtree(scratch, ignore_errors=True)  # of one who was killed here
+        scratch.mkdir()
+        try:
+            with _own_programs_first(), _nbgrader_s(course, scratch / course.gradebook.name):
+                pass
+            (scratch / course.gradebook.name).replace(course.gradebook)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        raise unusable(course, str(error)) from error
+
+
+@contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    """nbgrader logs a traceback when a gradebook cannot be written, and raises the error as well."""
+    log = logging.getLogger("tornado.application")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
+    return NbgraderGradebook(_url(file), course.nbgrader_config().CourseDirectory.course_id)
+
+
+def _url(file: Path) -> str:
+    return f"sqlite:///{file}?timeout={BUSY_SECONDS}"
+
+
+def unusable(course: Course, reason: str) -> CourseError:
+    causes = {
+        "locked": "Another program holds it: close that (formgrader, another grader, a viewer of databases)",
+        "readonly": f"Make the file and the folder {course.grading} writable",
+        "full": "The disk is full: make room",
+    }
+    advice = next((advice for word, advice in causes.items() if word in reason), None)
+    advice = advice or "See that the disk has room, and that the file and its folder can be read and written"
+    return CourseError(
+        f"The gradebook {course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
+        "again. What was entered before is safe."
+    )
