@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,6 +90,21 @@ def timings(request) -> Callable[[str, float], None]:
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    terminalreporter.section("what the time went to, in seconds")
+    reports = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+    ]
+    spent = Counter()
+    for report in reports:
+        spent[report.nodeid.partition("::")[0]] += report.duration
+    shown = [(name, seconds) for name, seconds in spent.most_common() if seconds >= 10]
+    for name, seconds in shown:
+        terminalreporter.line(f"{seconds:6.0f}  {name}")
+    rest = spent.total() - sum(seconds for _, seconds in shown)
+    terminalreporter.line(f"{rest:6.0f}  {len(spent) - len(shown)} other files")
     measured = config.stash.get(_measured, {})
     if not measured:
         return

@@ -12,7 +12,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib.metadata import packages_distributions
+from pathlib import Path
 from typing import Any
+
+from packaging.utils import canonicalize_name
 
 from grader.course import CourseError
 from grader.imports import data_of, imported, reached
@@ -145,7 +149,8 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 
 def fingerprint(lab: Lab) -> str:
     """SHA-256 of all that the training depends on: the code of the solved notebook without its checks, the code and
-    data of the course that it imports, and the locked packages. Comments, docstrings and layout do not count.
+    data of the course that it imports, and the locked versions of the packages that these import. Comments, docstrings
+    and layout do not count.
     """
     cells = [
         cell.source
@@ -163,9 +168,18 @@ def fingerprint(lab: Lab) -> str:
         digest.update(name.encode() + _code(path.read_text("utf-8")))
     for name, path in sorted(data_of(files).items()):
         digest.update(name.encode() + path.read_bytes())
-    lock = (lab.course.root / LOCK).read_text("utf-8")
-    digest.update("\n".join(line for line in lock.splitlines() if not line.startswith("#")).encode())
+    texts = [*cells, *(path.read_text("utf-8") for path in files.values())]
+    packages = {name.partition(".")[0] for text in texts for name in imported(text)}
+    digest.update("\n".join(_locked(lab.course.root / LOCK, packages)).encode())
     return digest.hexdigest()
+
+
+def _locked(lock: Path, packages: set[str]) -> list[str]:
+    """The lines of a lock file for the packages that are imported by these names."""
+    providers = packages_distributions()
+    wanted = {canonicalize_name(each) for name in packages for each in providers.get(name, [])}
+    lines = lock.read_text("utf-8").splitlines()
+    return sorted(line for line in lines if canonicalize_name(line.partition("==")[0]) in wanted)
 
 
 def _code(text: str) -> bytes:

@@ -27,7 +27,7 @@ def lab(tmp_path) -> Lab:
     """A small lab that promises one score, in a course of its own."""
     for name in ("solutions", "notebooks"):
         (tmp_path / name).mkdir()
-    (tmp_path / "requirements.txt").write_text("torch==2.13.0\n")
+    (tmp_path / "requirements.txt").write_text("ruff==0.17.5\ntorch==2.13.0\n")
     folder = new_lab(Course(tmp_path), "00_tiny")
     edit(folder / "lab.toml", "", PROMISE, at_the_end=True)
     edit(
@@ -103,7 +103,7 @@ def test_other_words_need_no_new_training(lab, before):
     edit(
         lab.folder / "00_tiny.py", "from course_utils import check", "from course_utils import check  # here"
     )
-    edit(lab.course.root / "requirements.txt", "torch", "# the lock\ntorch")
+    edit(lab.course.root / "requirements.txt", "ruff==0.17.5", "# the lock\nruff==0.18.0")
     assert training.fingerprint(again(lab)) == before
 
 
