@@ -26,7 +26,7 @@ def executed(lab: Lab, notebook: NotebookNode, folder):
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(folder / "kernel"))
     client = NotebookClient(notebook, km=manager, timeout=900, allow_errors=True)
     client.resources = {"metadata": {"path": str(folder)}}
-    client.execute()
+    client.execute(cleanup_kc=True)  # else its kernel would outlive it, as the manager is ours
     return notebook
 
 
