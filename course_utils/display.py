@@ -1,7 +1,7 @@
 """How the course puts something on the page: one output that carries HTML and the plain text beside it.
 
-Colours come from JupyterLab's theme where there is one (``--jp-...``), so that all of it is readable in
-the dark theme too; nothing is said by colour alone.
+Colours come from JupyterLab's theme if there is one (``--jp-...``), so that everything is readable in
+the dark theme too; nothing is conveyed by colour alone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-GOOD, BAD, OPEN = "#1b7f5c", "#c2410c", "#5b6b7b"  # told apart by colour-blind readers too
+GOOD, BAD, OPEN = "#1b7f5c", "#c2410c", "#5b6b7b"  # colour-blind readers can tell these apart, too
 TEXT = (
     "color:var(--jp-content-font-color1,#1b1b1b);"
     "font-family:var(--jp-content-font-family,system-ui,sans-serif)"
@@ -24,7 +24,7 @@ LINE = "border-top:1px solid var(--jp-border-color2,#ccc)"
 
 
 def publish(bundle: dict[str, Any]) -> None:
-    """Publishes one output with a form for each MIME type; outside a notebook prints its plain text."""
+    """Publishes one output with a form for each MIME type; outside a notebook, prints its plain text."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
@@ -44,7 +44,7 @@ def table(rows: Iterable[Iterable[str]]) -> str:
     return f'<table style="border:none;margin:.2em 0">{body}</table>'
 
 
-# JupyterLab and nbgrader's pages right-align and stripe any table: what is said in each cell wins.
+# JupyterLab and nbgrader's pages right-align and stripe every table, but styles in the cells themselves take precedence.
 _CELL = (
     "text-align:left;vertical-align:top;padding:.15em .9em .15em 0;background:none;border:none;"
     "font-size:inherit;white-space:normal"
@@ -60,7 +60,7 @@ def inline(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The same text without the marks that :func:`inline` reads, for places that can show none."""
+    """The same text without the marks that :func:`inline` understands, for places that cannot show formatting."""
     parts = text.split("`")
     return "".join(part if place % 2 else _EMPHASIS.sub(r"\1", part) for place, part in enumerate(parts))
 

@@ -1,4 +1,4 @@
-"""``check_environment()``: is everything here that the labs need, and if not, which command installs it?
+"""``check_environment()``: is everything installed that the labs need, and if not, which command installs it?
 
 Versions are read from the packages' own metadata, so that nothing heavy is imported, and compared with
 what the course requires in ``pyproject.toml``.

@@ -1,7 +1,7 @@
-"""The labs that lie here: what their folders tell about them, and the exercises in them.
+"""The labs that can be found from here: what their folders say about them, and which exercises they have.
 
-A lab's folder in ``notebooks/`` holds its notebook, ``lab.json`` (what the map of the course shows), ``exercises.py`` (what is
-checked), ``quiz.md`` and ``expected.npz``. ``grader build`` writes them all.
+A lab's folder in ``notebooks/`` contains its notebook, ``lab.json`` (what the map of the course shows), ``exercises.py`` (what
+is checked), ``quiz.md`` and ``expected.npz``. ``grader build`` writes them all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INFO_NAME = "lab.json"
 
 @dataclass(frozen=True)
 class LabInfo:
-    """What the map of the course shows of a lab.
+    """What the map of the course shows about a lab.
 
     Attributes:
         name: its folder's name, ``"02_self_attention"``.
@@ -26,7 +26,7 @@ class LabInfo:
         needs: numbers of the labs that come before it.
         minutes: how long it takes a learner.
         exercises: their names, in order.
-        folder: where it lies; not in the file.
+        folder: where the lab is; this is not in the file.
     """
 
     name: str
@@ -73,7 +73,7 @@ def labs_in(notebooks: Path) -> list[LabInfo]:
 
 
 def find(slug: str) -> LabInfo | None:
-    """The lab of this name: the one in the current folder, a neighbour of it, or one of the course's notebooks."""
+    """The lab with this name: the one in the current folder, a neighbour of it, or one of the course's notebooks."""
     return next((lab for labs in _places() for lab in labs if lab.slug == slug), None)
 
 
@@ -84,9 +84,9 @@ def all_labs() -> list[LabInfo]:
 
 
 def _places() -> list[list[LabInfo]]:
-    """Where labs lie, nearest first.
+    """The places where labs are looked for, nearest first.
 
-    The current folder counts only where Python itself imports from it: in a notebook, and not in what grades.
+    The current folder counts only if Python itself imports from it, as it does in a notebook, but not in the grader.
     """
     course = labs_in(Path(__file__).parents[1] / "notebooks")
     if ("" in sys.path or os.getcwd() in sys.path) and (current := read(Path.cwd())):

@@ -1,4 +1,4 @@
-"""What a learner has solved so far, kept in one small JSON file of their own, without a server."""
+"""What a learner has solved so far, kept in one small JSON file of their own; no server is needed."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _is_entry(entry: object) -> bool:
 
 
 def best_scores() -> dict[str, float]:
-    """Exercise key -> best share of its checks that held at once."""
+    """Exercise key -> the largest share of its checks that held at the same time."""
     return {key: entry.get("best", 0.0) for key, entry in load().items()}
 
 
 def record(key: str, score: float) -> dict:
-    """Notes an attempt and returns the exercise's entry; once it is solved, its attempts are no longer counted.
+    """Records an attempt and returns the exercise's entry. Once an exercise is solved, its attempts are no longer counted.
 
     A check never fails because its progress cannot be written.
     """
@@ -107,7 +107,7 @@ def _time(entry: dict) -> str:
 
 @dataclass(frozen=True)
 class LabProgress:
-    """A lab and how far its exercises are. ``exercises``: name -> its entry in the file, empty if never tried."""
+    """A lab and the progress in its exercises. ``exercises``: name -> its entry in the file, empty if never tried."""
 
     lab: LabInfo
     exercises: dict[str, dict]
@@ -143,7 +143,7 @@ def progress_of(labs: Sequence[LabInfo]) -> list[LabProgress]:
 
 
 def as_text(labs: list[LabProgress]) -> str:
-    """The overview in plain text; of a lab that was not begun, one line."""
+    """The overview in plain text; a lab that was not begun gets only one line."""
     lines = []
     for lab in labs:
         lines.append(_heading(lab))
@@ -155,7 +155,7 @@ def as_text(labs: list[LabProgress]) -> str:
 
 
 def as_html(labs: list[LabProgress]) -> str:
-    """The overview with a bar for each exercise; the number stands beside the bar. Labs in work are unfolded."""
+    """The overview with a bar for each exercise and its number beside the bar. Labs in progress are unfolded."""
     parts = []
     for lab in labs:
         rows = table(
@@ -188,7 +188,7 @@ def _words(entry: dict) -> str:
 
 
 def _bar(share: float) -> str:
-    """Blue is told from grey by everyone, in both themes; the words beside it say the same."""
+    """A bar in blue and grey, which everyone can tell apart in both themes; the words beside it say the same."""
     frame = "width:9em;height:.8em;margin-top:.3em;border:1px solid var(--jp-border-color0,#888)"
     filled = f"width:{100 * share:.0f}%;height:100%;background:#3b8bbd"
     return f'<div aria-hidden="true" style="{frame}"><div style="{filled}"></div></div>'

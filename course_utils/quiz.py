@@ -1,8 +1,8 @@
 """``quiz("self_attention")``: the review questions at the end of a lab, with a reason for every option.
 
-A lab's questions are in ``quiz.md`` beside its notebook. With a kernel behind it a
-quiz is buttons; elsewhere the same output shows the questions with folded answers. Nothing is recorded:
-a quiz is for the learner alone.
+A lab's questions are in ``quiz.md`` beside its notebook. If there is a kernel, a quiz consists of buttons;
+elsewhere the same output shows the questions with folded answers. Nothing is recorded: a quiz is for the
+learner alone.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def read_questions(text: str) -> tuple[Question, ...]:
           Then a query could end up with none.
 
     Raises:
-        ValueError: the text begins with the number of the line that is at fault, and a colon.
+        ValueError: the message begins with the number of the faulty line and a colon.
     """
     questions: list[tuple[int, str, list[list[str]]]] = []  # line, text, answers: mark, text, reason
     for number, line in enumerate(text.splitlines(), 1):
@@ -128,7 +128,7 @@ def read_questions(text: str) -> tuple[Question, ...]:
 
 
 def as_html(questions: Sequence[Question]) -> str:
-    """The quiz as a page shows it without a kernel: the answers wait in a folded part of each question."""
+    """The quiz as a page without a kernel shows it: the answers are in a folded part of each question."""
     items = []
     for question in questions:
         options = "".join(f"<li>{inline(option.text)}</li>" for option in question.options)
@@ -158,7 +158,7 @@ def as_text(questions: Sequence[Question]) -> str:
 
 
 def _mark(option: Option) -> str:
-    """Told apart by its shape; its colour is an addition."""
+    """A mark that can be told apart by its shape; its colour is only an addition."""
     return f'<span style="color:{GOOD}">✓</span>' if option.right else f'<span style="color:{BAD}">✗</span>'
 
 
@@ -178,7 +178,7 @@ _BUTTONS = f"""<style>
 
 
 def _widget(questions: Sequence[Question]) -> VBox:
-    """A button for each option: easy to hit, and Tab, Enter and Space work by themselves."""
+    """A button for each option: buttons are easy to hit, and Tab, Enter and Space work without further code."""
     import ipywidgets
 
     first_tries: dict[int, bool] = {}  # number of a question -> whether the first choice was right
@@ -220,5 +220,5 @@ def _choice(option: Option, chosen: Callable[[Option], None]) -> list[DOMWidget]
 
 
 def _said(html: str, style: str) -> str:
-    """``aria-live``: a screen reader reads what appears after a click."""
+    """Text that a screen reader reads when it appears after a click (``aria-live``)."""
     return f'<div aria-live="polite" style="{TEXT};max-width:50em;line-height:1.45;{style}">{html}</div>'

@@ -52,7 +52,7 @@ def write(notebooks: Path) -> Path:
 
 
 def refresh(notebooks: Path) -> None:
-    """Brings the page up to date where there is one. A check never fails because that cannot be done."""
+    """Brings the page up to date if there is one. A check never fails because this cannot be done."""
     with contextlib.suppress(OSError, ValueError):
         if (notebooks / FILE_NAME).is_file():
             write(notebooks)

@@ -1,4 +1,4 @@
-"""The loop around a training step, and scores for translators; the same for PyTorch and Keras.
+"""The loop around a training step, and scores for translators. Both work with PyTorch and with Keras.
 
 A lab writes the step (forward, loss, backward, update) and an evaluation; :func:`fit` calls them, shows the progress,
 and keeps what the learning curves need.
@@ -61,10 +61,10 @@ def fit(
 
     Args:
         step: ``step(batch, number)`` trains on one batch and returns its loss; ``number`` counts from 1.
-        batches: may be endless; training ends at the latest when they do.
+        batches: may be endless; if they run out, training ends.
         steps: the most steps to take.
         seconds: no step begins after this many seconds of training. Evaluations do not count.
-        evaluate: gives a score from 0 to 1, such as the share of exact matches.
+        evaluate: returns a score from 0 to 1, such as the share of exact matches.
         evaluate_every: number of steps between two evaluations; there is always one at the end.
         name: shown in front of the bar.
 
@@ -164,7 +164,7 @@ def exact_match(predictions: Sequence[str], references: Sequence[str]) -> float:
     """The share of predictions that equal their reference, letter by letter (0 to 1).
 
     Raises:
-        ValueError: there are none, or not as many of one as of the other.
+        ValueError: there are none, or not as many predictions as references.
     """
     _same_number(predictions, references)
     return sum(map(str.__eq__, predictions, references)) / len(references)
@@ -174,7 +174,7 @@ def corpus_bleu(predictions: Sequence[str], references: Sequence[str]) -> float:
     """BLEU of all predictions together (Papineni et al. 2002), from 0 to 100, as sacrebleu computes it.
 
     Raises:
-        ValueError: there are none, or not as many of one as of the other.
+        ValueError: there are none, or not as many predictions as references.
     """
     _same_number(predictions, references)
     from sacrebleu.metrics import BLEU

@@ -2,6 +2,6 @@
 
 import sys
 
-# jsonschema imports it if it is there, to check a format that no notebook uses; parsing its grammar takes longer
+# jsonschema imports it, if it is installed, to check a format that no notebook uses. Parsing its grammar takes longer
 # than all our other imports together, in every process.
 sys.modules.setdefault("rfc3987_syntax", None)

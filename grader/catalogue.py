@@ -1,7 +1,7 @@
 """How misconceptions and correct variants are written down beside a lab's solution.
 
-``solutions/NN_slug/misconceptions.py`` holds what learners get wrong: a :func:`slip` where a few words of the reference
-are others, and a function or class decorated with :func:`misconception` where it is another way altogether.
+``solutions/NN_slug/misconceptions.py`` holds what learners get wrong: a :func:`slip` where only a few words differ from
+the reference, and a function or class decorated with :func:`misconception` where the whole approach is different.
 ``variants.py`` holds correct implementations in other styles, decorated with :func:`variant`.
 """
 
@@ -33,10 +33,10 @@ class Entry:
 
     Attributes:
         exercise: name of the exercise it implements.
-        name: its own name, unique in the exercise: the function's or class's, or the slip's.
-        title: one sentence; the first one of its docstring.
-        source: code text that defines the exercise's name this way, as a learner could hand it in.
-        make: gives ``value``; a slip needs the reference for it, which takes its time.
+        name: its own name (of the function, class or slip), unique in the exercise.
+        title: one sentence; the first line of its docstring.
+        source: code that defines the exercise's name this way, as a learner could hand it in.
+        make: computes ``value``; a slip needs the reference for that, which takes time.
     """
 
     exercise: str
@@ -51,18 +51,18 @@ class Entry:
         """The implementation.
 
         Raises:
-            CourseError: it is a slip that does not compile, or fails when it is defined.
+            CourseError: it is a slip that does not compile, or that fails when it is executed.
         """
         return self.make()
 
 
 Replacement = tuple[str, str] | tuple[str, str, int]
-"""What stands in the reference's text, what stands there instead, and how often that is (once, if it is not said)."""
+"""A piece of the reference's text, what replaces it, and how often it occurs (once, unless stated)."""
 
 
 @dataclass(frozen=True)
 class _Written:
-    """An entry as it stands in its file: with a value, or with what is replaced in the reference."""
+    """An entry as its file states it: with a value, or with what is replaced in the reference."""
 
     line: int
     exercise: str
@@ -74,10 +74,10 @@ class _Written:
 
 
 _WRITTEN = "__transformer_labs_entries__"
-"""In the module of a catalogue: its entries, in the order they are written."""
+"""In the module of a catalogue: its entries, in the order in which they are written."""
 
 _STAND_INS = "__transformer_labs_stand_ins__"
-"""In the module of a catalogue: name of an exercise -> what takes its place for the slips of others."""
+"""In the module of a catalogue: name of an exercise -> what replaces it when slips of other exercises are run."""
 
 
 def misconception(exercise: str, hint: str) -> Callable:
@@ -85,7 +85,7 @@ def misconception(exercise: str, hint: str) -> Callable:
 
     Args:
         exercise: name of the exercise, e.g. ``"softmax"``.
-        hint: what learners read: explains what is wrong, does not give the code.
+        hint: what learners read. It explains what is wrong without giving the code.
     """
     return _marking(inspect.currentframe().f_back, exercise, hint)
 
@@ -96,24 +96,24 @@ def variant(exercise: str) -> Callable:
 
 
 def slip(exercise: str, name: str, title: str, hint: str, *replacements: Replacement) -> None:
-    """Writes down a wrong implementation that is the reference but for a few words.
+    """Declares a wrong implementation that differs from the reference in only a few words.
 
     Args:
         exercise: name of the exercise, e.g. ``"softmax"``.
         name: of the misconception, unique in the exercise.
         title: says, in one sentence, what the learner's code does.
-        hint: what learners read: explains what is wrong, does not give the code.
-        replacements: ``(old, new)`` or ``(old, new, count)``. ``old`` stands in the exercise's solution cell once, or
-            ``count`` times. All are replaced in the text as it is there, so two may change places.
+        hint: what learners read. It explains what is wrong without giving the code.
+        replacements: ``(old, new)`` or ``(old, new, count)``. ``old`` must occur in the exercise's solution cell exactly
+            once, or ``count`` times. All are replaced at the same time, so two pieces may be swapped.
     """
     frame = inspect.currentframe().f_back
     _write_down(frame, _Written(frame.f_lineno, exercise, name, title, hint, replacements=replacements))
 
 
 def stand_in(value: Any) -> Any:
-    """Marks a function or class that takes the place of the exercise of its name, for the slips of other exercises.
+    """Marks a function or class that replaces the exercise of the same name when slips of other exercises are run.
 
-    It must do what the reference does, only faster. Where the reference is fast enough, none is needed.
+    It must do what the reference does, only faster. If the reference is fast enough, no stand-in is needed.
     """
     inspect.currentframe().f_back.f_globals.setdefault(_STAND_INS, {})[value.__name__] = value
     return value
@@ -141,21 +141,21 @@ def _write_down(frame: FrameType, written: _Written) -> None:
 def load_entries(
     path: Path, texts: Callable[[], Mapping[str, str]], namespace: Callable[[], Mapping[str, Any]]
 ) -> dict[str, list[Entry]]:
-    """Exercise name -> entries of ``misconceptions.py`` or ``variants.py``, in the order they are written.
+    """Exercise name -> entries of ``misconceptions.py`` or ``variants.py``, in the order in which they are written.
 
     Args:
-        texts: gives the reference's text of each exercise. It is called only if there are slips.
-        namespace: gives what the reference defines. It is called when a slip's value is asked for.
+        texts: returns the reference's text of each exercise. It is called only if there are slips.
+        namespace: returns what the reference defines. It is called when a slip's value is asked for.
 
     Raises:
-        CourseError: the file cannot be imported, two entries have one name, or a slip does not fit the reference.
+        CourseError: the file cannot be imported, two entries have the same name, or a slip does not fit the reference.
     """
     if not path.is_file():
         return {}
     name = f"_lab_{path.parent.name}_{path.stem}_{zlib.crc32(bytes(path)):08x}"
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # that is where inspect looks for the source of a class
+    sys.modules[name] = module  # where inspect looks for the source of a class
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -169,7 +169,7 @@ def load_entries(
         where = f"{path}:{written.line}"
         others = entries.setdefault(written.exercise, [])
         if any(other.name == written.name for other in others):
-            raise CourseError(f"{where}: {written.exercise} has an entry {written.name} already.")
+            raise CourseError(f"{where}: {written.exercise} already has an entry {written.name}.")
         if written.replacements is not None:
             if written.exercise not in (known := texts()):
                 raise CourseError(
@@ -186,7 +186,9 @@ def load_entries(
 
 
 def _sources(text: str) -> dict[int, str]:
-    """Line of a decorator -> text, without decorators, of what it decorates. (``inspect`` would parse it again for every class.)"""
+    """Line of a decorator -> the text of what it decorates, without decorators. (``inspect`` would parse the file again
+    for every class.)
+    """
     lines = text.splitlines(keepends=True)
     return {
         decorator.lineno: "".join(lines[node.lineno - 1 : node.end_lineno])
@@ -241,7 +243,9 @@ def _executed(
 
 
 def run_cell(source: str, file_name: str, namespace: dict[str, Any]) -> None:
-    """Runs a cell's text, so that ``inspect.getsource`` works on what it defines, as in a notebook; prints nothing."""
+    """Runs a cell's text in such a way that ``inspect.getsource`` works on what it defines, as in a notebook. Nothing
+    is printed.
+    """
     linecache.cache[file_name] = (len(source), None, source.splitlines(True), file_name)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(source, file_name, "exec"), namespace)

@@ -1,4 +1,4 @@
-"""``grader``, the instructor's command-line tool: each command says what it did and where to look."""
+"""``grader``, the instructor's command-line tool: each command says what it did and where the results are."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from grader.show.progress_bar import watched
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:
-    console = Console(width=150)  # a log or a pipe has no width to fold the table to
+    console = Console(width=150)  # a log or a pipe has no width that a table could be wrapped to
 
 
 class _Commands(TyperGroup):
-    """Commands whose users never see a traceback for a problem that they can fix themselves."""
+    """Commands that report a problem which users can fix themselves as one message, without a traceback."""
 
     def invoke(self, ctx):
         try:
@@ -81,7 +81,7 @@ def build(
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its number and name, e.g. 13_my_lab.")],
 ) -> None:
-    """Start a new lab: a small one that builds, in which you replace everything by your own."""
+    """Start a new lab: a small one that already builds, to be replaced piece by piece with your own."""
     folder = new_lab(Course.find(), name)
     typer.echo(
         f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
@@ -197,11 +197,12 @@ def doctor(
     course: Annotated[
         bool,
         typer.Option(
-            "--course", help="Instead: which parts of the course other users of this machine can access."
+            "--course",
+            help="Instead of a notebook: show which parts of the course other users of this machine can access.",
         ),
     ] = False,
 ) -> None:
-    """Say what is wrong with a notebook, and how grading will treat it. Runs and changes nothing."""
+    """Say what is wrong with a notebook, and how grading will treat it. Nothing is run or changed."""
     if course == (file is not None):
         raise GraderError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
     if course:
@@ -218,12 +219,12 @@ def _show_openings(course: Course) -> None:
     if not found:
         typer.echo(f"Nothing private in {course.root} is open to others.")
         return
-    typer.echo("Open to other users of this machine, but should not be:")
+    typer.echo("Other users of this machine can access these, but should not be able to:")
     for opening in found:
         typer.echo(f"  {opening.path}: {opening.what}")
     if closed_above:
-        typer.echo(f"For now, {closed_above} keeps others out of the project.")
-    typer.echo("To close it:")
+        typer.echo(f"For now, the permissions of {closed_above} keep others out of the project.")
+    typer.echo("To close them:")
     for opening in found:
         typer.echo(f"  {opening.fix}")
     raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Where things are in a course folder, for us and for nbgrader."""
+"""The layout of a course folder, for this tool and for nbgrader."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from grader.errors import GraderError
 
 
 class CourseError(GraderError):
-    """A fault of the course: of a lab, its build, its solution, its seeds or its gradebook."""
+    """Something is wrong with the course: with a lab, its build, its solution, its seeds or its gradebook."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """A course's root folder. Nothing is created by asking for a path."""
+    """A course's root folder. Asking for a path creates nothing."""
 
     root: Path
 
     @classmethod
     def find(cls, start: Path | None = None) -> Course:
-        """The course that ``start`` (default: the current folder) lies in. What lies in a course's ``grading/`` was
-        handed in: it is no course, whatever it looks like.
+        """The course that contains ``start`` (default: the current folder). Anything in a course's ``grading/`` was
+        handed in, so it is never taken for a course, whatever it looks like.
 
         Raises:
             CourseError: no folder above it has both ``solutions/`` and ``notebooks/``.
@@ -103,9 +103,9 @@ class Course:
 
 
 def make_private(folder: Path) -> None:
-    """Makes a folder, and those above it that are missing, which nobody but their owner may enter.
+    """Makes a folder, and any missing folders above it, that nobody but their owner may enter.
 
-    Folders that are there stay as they are: ``grader doctor --course`` says which of them are open to others.
+    Existing folders stay as they are: ``grader doctor --course`` says which of them others can access.
 
     Raises:
         OSError: it cannot be made.

@@ -1,7 +1,7 @@
-"""A small made-up class: what a course sees in a term, on one page. Also what tests hand in.
+"""A small made-up class: the kinds of submissions that a course sees in a term. Tests hand them in, too.
 
-:func:`solved` and the functions after it build submissions the way learners (and their mishaps) do: from the
-release, with texts put into its solution cells.
+:func:`solved` and the functions after it build submissions the way learners (and their mishaps) do: they take the
+release and put texts into its solution cells.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def with_texts(notebook: NotebookNode, texts: Mapping[str, str]) -> NotebookNode
 
 
 def noisy(text: str, name: str) -> str:
-    """The same, but it prints, warns, and writes to stderr, when it is defined and, if it is a function, when called."""
+    """The same code, but it prints, warns and writes to stderr when it is defined and, if it is a function, whenever
+    it is called.
+    """
     return f"""import sys
 import warnings
 
@@ -108,7 +110,7 @@ def without_metadata(notebook: NotebookNode) -> NotebookNode:
 
 
 def hand_in(course: Course, lab: Lab, student: str, notebook: NotebookNode | bytes) -> Path:
-    """Puts a submission where nbgrader collects it. Damaged notebooks are written as they are."""
+    """Puts a submission where ``grader collect`` would put it. Damaged notebooks are written as they are."""
     folder = course.submitted / student / lab.name
     make_private(folder)
     data = notebook if isinstance(notebook, bytes) else json.dumps(notebook).encode()
@@ -121,7 +123,7 @@ def hand_in(course: Course, lab: Lab, student: str, notebook: NotebookNode | byt
 
 
 def made_up_class(lab: Lab) -> Iterator[tuple[str, NotebookNode | bytes]]:
-    """Students of the demonstration, and what they hand in."""
+    """The students of the demonstration, and what they hand in."""
     perfect, stubs = solved(lab), lab.release()
     names = [exercise.name for exercise in lab.exercises.values()]
     texts = lab.solution_texts
@@ -163,11 +165,11 @@ def run_demo(
     say: Callable[[str], None],
     show: Callable[[str, list[grading.Record]], None],
 ) -> None:
-    """Releases the labs in ``.demo/``, hands in the class, grades it, makes feedback, shows what came out.
+    """Releases the labs in ``.demo/``, hands in the class's work, grades it, makes feedback, and shows the results.
 
     Args:
-        say: takes a line about what is going on.
-        show: takes a lab's name and its class's records.
+        say: is called with a line about what is going on.
+        show: is called with a lab's name and the records of its class.
     """
     root = course.root / ".demo"
     shutil.rmtree(root, ignore_errors=True)
@@ -180,7 +182,7 @@ def run_demo(
         lab = Lab.load(stage, name)
         folders = [hand_in(stage, lab, student, notebook) for student, notebook in made_up_class(lab)]
         say(f"{name}: grading {len(folders)} submissions ...")
-        runner = replace(any_runner(lab), cell_seconds=8)  # one of this class never ends
+        runner = replace(any_runner(lab), cell_seconds=8)  # one submission of this class never ends
         jobs = grading.usable_cores()
         records = list(grading.autograde(lab, folders, runner, grading.class_seed(lab), jobs=jobs))
         order = {folder.parent.name: place for place, folder in enumerate(folders)}
@@ -192,7 +194,7 @@ def run_demo(
 
 
 def any_runner(lab: Lab) -> SandboxRunner | PlainRunner:
-    """The sandbox if it is there; this class is our own, and harmless without."""
+    """The sandbox if it is available. We wrote this class's code ourselves, so it is harmless without one."""
     try:
         return grading.choose_runner(lab)
     except GraderError:

@@ -1,4 +1,4 @@
-"""The errors that are a message for the person at the keyboard. The command line shows their text and no traceback."""
+"""Errors that are meant for the person at the keyboard: the command line shows their text and no traceback."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 class GraderError(Exception):
-    """What the person who called the tool must know: what, where, and what to do next."""
+    """A message for the person who called the tool: what went wrong, where, and what to do next."""
 
 
 def place_of(error: BaseException, file: Path) -> str:
-    """``file:line`` where an error arose in a file, or was handed on."""
+    """``file:line`` of the line in a file that raised an error, or that the error passed through."""
     if isinstance(error, SyntaxError) and error.filename == str(file):
         return f"{file}:{error.lineno}"
     lines = [

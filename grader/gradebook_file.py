@@ -1,4 +1,4 @@
-"""The file of nbgrader's gradebook: made whole or not at all, and opened with errors that say what to do."""
+"""The file of nbgrader's gradebook: created completely or not at all, and opened with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sqlalchemy.exc import DBAPIError
 from grader.course import Course, CourseError, make_private
 
 BUSY_SECONDS = 30
-"""How long to wait for another program (formgrader, mostly) that is writing at the moment."""
+"""How long to wait for another program (usually formgrader) that is writing to it at the moment."""
 
 
 @contextmanager
 def opened(course: Course) -> Iterator[NbgraderGradebook]:
-    """nbgrader's gradebook of a course, a new one if there is none.
+    """A course's nbgrader gradebook; a new one if there is none.
 
     Raises:
-        CourseError: the file cannot be read or written (also later, while it is open).
+        CourseError: the file cannot be read or written. This can also be raised later, while it is open.
     """
     try:
         _make(course)
@@ -38,18 +38,18 @@ def opened(course: Course) -> Iterator[NbgraderGradebook]:
 
 
 def url(course: Course) -> str:
-    """By which SQLAlchemy finds it."""
+    """The address under which SQLAlchemy finds it."""
     return _url(course.gradebook)
 
 
 def _make(course: Course) -> None:
-    """A new gradebook, if there is none: all of it or nothing, for half of one would be taken for whole."""
+    """Creates a gradebook if there is none: all or nothing, because half of one would be taken for a complete one."""
     scratch = course.grading / ".new-gradebook"
     try:
         make_private(course.grading)
         if course.gradebook.exists():
             return
-        shutil.rmtree(scratch, ignore_errors=True)  # of one who was killed here
+        shutil.rmtree(scratch, ignore_errors=True)  # left by a process that was killed at this point
         scratch.mkdir()
         try:
             with _own_programs_first(), _nbgrader_s(course, scratch / course.gradebook.name):
@@ -63,7 +63,7 @@ def _make(course: Course) -> None:
 
 @contextmanager
 def _own_programs_first() -> Iterator[None]:
-    """To make a new gradebook, nbgrader runs ``alembic``: it is beside this Python, perhaps not on PATH."""
+    """To make a new gradebook, nbgrader runs ``alembic``, which lies beside this Python and may not be on the PATH."""
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
     try:
@@ -74,7 +74,7 @@ def _own_programs_first() -> Iterator[None]:
 
 @contextmanager
 def _in_our_words() -> Iterator[None]:
-    """nbgrader logs a traceback when a gradebook cannot be written, and raises the error as well."""
+    """Silences nbgrader, which logs a traceback when a gradebook cannot be written and raises the error as well."""
     log = logging.getLogger("tornado.application")
     before, log.disabled = log.disabled, True
     try:
@@ -93,12 +93,12 @@ def _url(file: Path) -> str:
 
 def unusable(course: Course, reason: str) -> CourseError:
     causes = {
-        "locked": "Another program holds it: close that (formgrader, another grader, a viewer of databases)",
+        "locked": "Another program holds it: close that program (formgrader, another grader, a database viewer)",
         "readonly": f"Make the file and the folder {course.grading} writable",
-        "full": "The disk is full: make room",
+        "full": "The disk is full: free some space",
     }
     advice = next((advice for word, advice in causes.items() if word in reason), None)
-    advice = advice or "See that the disk has room, and that the file and its folder can be read and written"
+    advice = advice or "Make sure that the disk has room, and the file and its folder can be read and written"
     return CourseError(
         f"The gradebook {course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
         "again. What was entered before is safe."

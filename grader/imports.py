@@ -1,4 +1,4 @@
-"""Which modules and files of this project a piece of code needs: read from its text, nothing is run."""
+"""Which modules and files of this project a piece of code needs. This is read from its text; nothing is run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = {"course_utils": Path(course_utils.__file__).parent, "grader": Path(g
 
 
 def reached(modules: Iterable[str]) -> dict[str, Path]:
-    """Relative name -> file, of modules of this project, the packages that they are in, and all that they import."""
+    """Relative name -> file, for modules of this project, the packages that contain them, and all that they import."""
     found, waiting, seen = {}, [*modules], set()
     while waiting:
         name = waiting.pop()
@@ -24,7 +24,7 @@ def reached(modules: Iterable[str]) -> dict[str, Path]:
         if package not in PACKAGES:
             continue
         if parts:
-            waiting.append(name.rpartition(".")[0])  # Python imports it first
+            waiting.append(name.rpartition(".")[0])  # Python imports the package first
         place = PACKAGES[package].joinpath(*parts)
         if path := next(filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py"))), None):
             found[f"{package}/{path.relative_to(PACKAGES[package]).as_posix()}"] = path
@@ -33,7 +33,7 @@ def reached(modules: Iterable[str]) -> dict[str, Path]:
 
 
 def data_of(files: Mapping[str, Path]) -> dict[str, Path]:
-    """Relative name -> file, of the data files in ``course_utils`` that these modules name."""
+    """Relative name -> file, for the data files in ``course_utils`` whose names occur in these modules."""
     texts = [path.read_text("utf-8") for path in files.values()]
     return {
         name: path
@@ -43,10 +43,10 @@ def data_of(files: Mapping[str, Path]) -> dict[str, Path]:
 
 
 def imported(source: str) -> Iterator[str]:
-    """The modules that a text may import, by their full names; of ``from a import b``, ``a`` and ``a.b``."""
+    """The full names of the modules that a text may import; for ``from a import b``, both ``a`` and ``a.b``."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # whoever runs it will say so
+    except SyntaxError:  # whatever runs it will report that
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -57,7 +57,7 @@ def imported(source: str) -> Iterator[str]:
 
 
 def files_in(folder: Path, pattern: str, prefix: str = "") -> dict[str, Path]:
-    """Relative name -> file; hidden ones and caches are left out."""
+    """Relative name -> file; hidden files and caches are left out."""
     found = {path.relative_to(folder): path for path in folder.glob(pattern) if path.is_file()}
     return {
         f"{prefix}{name.as_posix()}": path

@@ -1,4 +1,4 @@
-"""One lab as the instructor's side knows it: its source, its reference, its catalogue, what is expected."""
+"""One lab as the instructor's side sees it: its source, its reference, its catalogue, its expected outcomes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SETTINGS = "lab.toml"
 """In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
 
 SECONDS = "{measured_seconds}"
-"""On a lab's first page, where the seconds are put that its solved notebook took."""
+"""On a lab's first page: the placeholder for the seconds that its solved notebook takes."""
 
 _KINDS = {"title": str, "part": str, "builds": str, "needs": list, "minutes": int}
 
@@ -42,7 +42,7 @@ _IN_WORDS = {str: "a text", list: "a list of lab numbers", int: "a whole number"
 REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
-"""What a learner writes, in a solution cell of the source: its indentation, and its text."""
+"""The part of a solution cell of the source that learners have to write: its indentation, and its text."""
 
 _MARK = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*(\n|\Z)", re.MULTILINE)
 _CHECK = re.compile(r"""^check\(["']([\w.]+)["']\)$""", re.MULTILINE)
@@ -75,7 +75,7 @@ def runs_in_grading(cell: NotebookNode) -> bool:
 
 
 def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
-    """The code cells that have run when an exercise is checked: what they define is what is called."""
+    """The code cells that have run by the time an exercise is checked: the check calls what they define."""
     sources = []
     for cell in notebook.cells:
         if checked_exercise(cell) == key:
@@ -86,14 +86,14 @@ def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
 
 
 def line_of(file: Path, text: str) -> int:
-    """The number of the first line of a file that holds a text; 1 if none does."""
+    """The number of the first line of a file that contains a text; 1 if none does."""
     lines = file.read_text("utf-8").splitlines()
     return next((number for number, line in enumerate(lines, 1) if text in line), 1)
 
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab folder of ``solutions/``. Everything is read when first asked for, and kept."""
+    """A lab's folder in ``solutions/``. Everything is read when it is first asked for, and then kept."""
 
     course: Course
     name: str
@@ -102,7 +102,7 @@ class Lab:
     def load(cls, course: Course, name: str) -> Lab:
         """
         Raises:
-            CourseError: there is no such lab; the message lists those there are.
+            CourseError: there is no such lab; the message lists the labs that exist.
         """
         if name not in course.labs():
             raise CourseError(
@@ -170,7 +170,7 @@ class Lab:
         """What ``lab.toml`` says.
 
         Raises:
-            CourseError: it is missing, is no TOML, or lacks something.
+            CourseError: it is missing, is not TOML, or lacks something.
         """
         file = self.folder / SETTINGS
         try:
@@ -180,7 +180,7 @@ class Lab:
                 f"{file} is missing: it names the lab. `grader new` writes one to start from."
             ) from None
         except ValueError as error:
-            raise CourseError(f"{file} is no TOML: {error}") from None
+            raise CourseError(f"{file} is not TOML: {error}") from None
         for name, kind in _KINDS.items():
             if not isinstance(values.get(name), kind):
                 raise CourseError(f"{file}: it needs a line `{name} = ...` with {_IN_WORDS[kind]}.")
@@ -197,18 +197,18 @@ class Lab:
 
     @property
     def seconds(self) -> int | None:
-        """How long the whole solved notebook ran on two cores (`make timings` measures it); None if not yet known."""
+        """How long the whole solved notebook takes on two cores (`make timings` measures it); None if not yet known."""
         return self.settings.get("measured_seconds")
 
     def keep_seconds(self, seconds: int) -> None:
-        """Writes down how long the whole solved notebook ran."""
+        """Writes into ``lab.toml`` how long the whole solved notebook took."""
         file = self.folder / SETTINGS
         text = re.sub(r"^measured_seconds = .*\n", "", file.read_text("utf-8"), flags=re.MULTILINE)
         text = re.sub(r"^(minutes = .*\n)", rf"\1measured_seconds = {seconds}\n", text, flags=re.MULTILINE)
         file.write_text(text, "utf-8")
 
     def source(self) -> NotebookNode:
-        """The notebook with solutions, a fresh copy. Cell ids are stable from build to build."""
+        """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
         path = self.folder / f"{self.name}.py"
         notebook = jupytext.read(path)
         notebook.metadata.pop("jupytext", None)
@@ -226,7 +226,7 @@ class Lab:
         return notebook
 
     def release(self) -> NotebookNode:
-        """The notebook that learners get, a fresh copy.
+        """A fresh copy of the notebook that learners get.
 
         Raises:
             CourseError: it has not been built.
@@ -262,7 +262,7 @@ class Lab:
 
     @cached_property
     def reference(self) -> dict[str, Any]:
-        """The namespace of the solved notebook: all cells that are run in grading, check cells left out.
+        """The namespace of the solved notebook after all cells that grading runs, except for check cells.
 
         Raises:
             CourseError: a cell fails; the message names it.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Opens JupyterLab in the course's environment; arguments are passed to JupyterLab.
-# Quiet: the log shows little more than the address to open (encrypted kernel connections avoid their warning
-# too). The PATH is for terminals inside JupyterLab: `grader` and `python` there are the course's.
+# The log is kept quiet: it shows little more than the address to open (encrypted kernel connections are used because
+# others cause a warning). The PATH is for terminals inside JupyterLab: there, `grader` and `python` are the course's.
 set -eu
 bin="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.venv/bin" && pwd -P)"
 if [ "$(id -u)" = 0 ]; then # usually a container; JupyterLab needs to know that this is intended

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests; arguments are passed to pytest. First those that can share the machine, one process per core; then, one
-# by one, those that need it to themselves: they train a network, drive a browser, or keep every core busy.
+# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in up to four processes;
+# then, one by one, those that need it to themselves: they train a network, drive a browser, or keep every core busy.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the two programs that pip does not: Chromium (browser tests) and bubblewrap (sandboxed
-# grading). Never fails: anything that needs a missing program says so or is skipped.
+# Installs the two programs that pip cannot install: Chromium (browser tests) and bubblewrap (sandboxed
+# grading). It never fails: whatever needs a missing program says so or is skipped.
 set -uo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -15,7 +15,7 @@ if [ "$(id -u)" = 0 ] && have apt-get; then
   echo "Installing with apt-get: ${missing[*]}"
   log=$(mktemp)
   apt-get update >"$log" 2>&1
-  for package in "${missing[@]}"; do # one by one: a system that lacks one may have the other
+  for package in "${missing[@]}"; do # one by one: a system's packages may include only one of them
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" >>"$log" 2>&1 || failed+=("$package")
   done
   [ ${#failed[@]} -gt 0 ] || { rm -f "$log"; exit 0; }

@@ -11,7 +11,7 @@ minors="13 12 11" # of Python 3, the newest first
 
 say() { printf '%s\n' "$*"; }
 
-stop() { # every failure ends here: one sentence, what and where and what to do next
+stop() { # every failure ends here, with one sentence: what went wrong, where, and what to do next
   printf 'Set-up stopped: %s\n' "$*" >&2
   exit 1
 }
@@ -38,7 +38,7 @@ find_python() { # sets $python and $version
   for candidate in "${PYTHON:-}" $(printf 'python3.%s ' $minors) python3 python; do
     [ -n "$candidate" ] && version=$(version_of "$candidate") || continue
     python=$(command -v "$candidate")
-    if fits "$version"; then # venv makes no pip without ensurepip, which some systems package separately
+    if fits "$version"; then # venv cannot install pip without ensurepip, which some systems package separately
       if "$python" -c 'import ensurepip, venv' 2>/dev/null; then return; fi
       bare="Python $version ($python)" package="python${version%.*}-venv"
     else
@@ -72,7 +72,7 @@ explain() { # pip failed with status $1 while doing $2
     stop "the disk is full, in $root or in the temporary folder ${TMPDIR:-/tmp}; free about $need_gb GB (or point TMPDIR at a larger disk), then run this again."
   elif said 'CERTIFICATE_VERIFY_FAILED'; then
     stop "the package index was reached, but its certificate is not trusted here; tell pip your network's certificate (pip config set global.cert FILE), then run this again."
-  # Without a network pip finally reports that it finds no version of the package: the retries tell the two apart.
+  # Without a network, pip in the end also reports that it found no version of the package: its retries tell the two apart.
   elif said 'Failed to establish a new connection|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError|Connection(Reset|Refused)?Error|Connection refused|Connection broken|Read timed out|Network is unreachable|Name or service not known' &&
     { [ -z "$missing" ] || said 'from versions: none'; }; then
     stop "the package index cannot be reached; check the network and pip's settings (.venv/bin/python -m pip config list), then run this again."
@@ -99,13 +99,13 @@ progress() {
 run_pip() { # run_pip DOING ARGUMENTS: its output goes to the log, a terminal gets one updating counter
   local doing=$1 watcher="" status=0
   shift
-  # The counter runs in the background, not pip: so Ctrl-C reaches pip, which cleans up its temporary files.
+  # The counter runs in the background, and pip does not, so that Ctrl-C reaches pip and it cleans up its temporary files.
   if [ -t 1 ]; then { trap - ERR; set +e; while sleep 1 && kill -0 $$ 2>/dev/null; do progress; done; } & watcher=$!; fi
-  # The outer 2> is for the shell's own message about a pip that was killed.
+  # The outer 2> hides the shell's own message if pip is killed.
   { .venv/bin/python -m pip install --no-input --progress-bar off "$@" >"$log" 2>&1; } 2>/dev/null || status=$?
   if [ -n "$watcher" ]; then { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true; printf '\r\033[K'; fi
   [ "$status" -eq 0 ] && return
-  # pip changes nothing before it says so: until then .venv is intact, and the next run continues from here.
+  # pip announces when it starts to change .venv: until then .venv is intact, and the next run continues from here.
   grep -q '^Installing collected packages' "$log" || rm -f .venv/.unfinished
   explain "$status" "$doing"
 }
@@ -113,7 +113,7 @@ run_pip() { # run_pip DOING ARGUMENTS: its output goes to the log, a terminal ge
 wanted=$(fingerprint)
 if ready; then say "The environment in .venv is ready."; exit; fi
 
-# One set-up at a time in a folder, where the system has flock (Linux): the others wait for it.
+# Only one set-up at a time in a folder, if the system has flock (Linux): others wait for it.
 if command -v flock >/dev/null; then
   exec 9<"scripts/setup_environment.sh"
   flock -n 9 || { say "Another set-up is running here: waiting for it."; flock 9; }
@@ -129,7 +129,7 @@ else
   making="making .venv"
   if [ -e .venv ]; then
     making="making .venv from scratch (the existing one is unfinished, uses another Python, or comes from another folder)"
-    # pip first: without it, the remains of an interrupted removal are not mistaken for an environment.
+    # pip is removed first: without it, the remains of an interrupted removal are not mistaken for an environment.
     { rm -f .venv/bin/pip && rm -rf .venv; } 2>/dev/null ||
       stop "the unusable $root/.venv cannot be removed; remove it yourself, or make the folder writable, then run this again."
   fi
@@ -149,13 +149,13 @@ say "[3/4] installing $packages packages (the first time about 2 minutes on a fa
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"
-# The locked setuptools does it: nothing more to download. Leftovers of an older one would hide new entry points.
+# The locked setuptools does this, so nothing more is downloaded. Leftovers of an older link would hide new entry points.
 rm -rf -- *.egg-info
 run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
 
-# No question about Jupyter news and no update notice: this is what `jupyter labextension disable` would write, only faster. Nor
-# nbgrader's panel for making assignments: here they are made from text. Markdown files open rendered, not as source. Widgets are
-# saved with their notebook; otherwise reopening it would show only an error in their place.
+# JupyterLab asks no question about Jupyter news and shows no update notice: this is what `jupyter labextension disable` would
+# write, only faster. nbgrader's panel for making assignments is off, too, because here they are made from text. Markdown files
+# open rendered, not as source. Widgets are saved with their notebook; otherwise reopening it would show errors in their place.
 mkdir -p .venv/etc/jupyter/labconfig
 say '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true, "@jupyter/nbgrader:create-assignment": true}}' \
   >.venv/etc/jupyter/labconfig/page_config.json

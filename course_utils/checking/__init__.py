@@ -1,1 +1,3 @@
-"""The check engine: exercises are tried, their outcomes compared with what is expected, and reported. Nothing of any lab."""
+"""The check engine: tries exercises, compares their outcomes with the expected ones, and reports. It contains nothing that
+belongs to a particular lab.
+"""

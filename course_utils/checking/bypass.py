@@ -1,14 +1,14 @@
-"""Finds, in a notebook's source, the ready-made thing that an exercise asks to build.
+"""Finds uses of the ready-made thing that an exercise asks learners to build, in a notebook's source.
 
 Code is read, never run: names are resolved through imports and aliases in the syntax tree, and only what
-the exercise's own definition reaches counts. So a comparison with the ready-made one in another cell, a
-comment or a string is no use of it. The source may be hostile: what cannot be parsed is left out, the work
-grows in proportion to the text, and nothing here follows the nesting of the code by recursion.
+the exercise's own definition reaches counts. So a comparison with the ready-made thing in another cell, or
+its name in a comment or a string, does not count as a use. The source may be hostile: anything that cannot be
+parsed is left out, the work grows in proportion to the text, and nothing here recurses into nested code.
 
-It finds what a learner writes in good faith, and the nearest ways around that (``getattr``, ``vars``,
-``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), not every disguise: names that are put
-together while the code runs (``exec``, ``getattr`` with a computed name) and files that are imported are not
-looked into.
+It finds what a learner writes in good faith, and the most obvious ways around that (``getattr``, ``vars``,
+``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), but not every disguise: it does not
+follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name), or files that
+are imported.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from dataclasses import dataclass, field
 from course_utils.checking.exercise import Exercise
 
 MAX_PARSED = 20_000
-"""Characters of a cell beyond which it is not parsed (Python 3.11 takes 10 GB for 200,000 of `import a.a.a...`)."""
+"""A cell with more characters than this is not parsed (Python 3.11 takes 10 GB for 200,000 of `import a.a.a...`)."""
 
 MAX_TOTAL = 500_000
-"""Characters of all cells together beyond which older ones are not parsed."""
+"""If all cells together have more characters than this, the older ones are not parsed."""
 
 MAX_LINE = 100
-"""Characters of a line that are quoted."""
+"""How many characters of a line are quoted."""
 
-_SAME = (  # what begins like the first is as often written like the second
+_SAME = (  # a name that begins with the first can also be written with the second
     ("keras.", "tensorflow.keras."),
     ("keras.", "keras.src."),
     ("torch.nn.", "torch.nn.modules."),
@@ -49,14 +49,14 @@ _SAME = (  # what begins like the first is as often written like the second
 _IMPORT, _MODULES, _GETTER = "importlib.import_module", "sys.modules", "operator.attrgetter"
 _TABLE = ".__dict__"  # of a module's names
 _BY_NAME = ("import_module", "__import__", "getattr", "attrgetter", "modules", "vars", "__dict__")
-"""Words of the text, one of which is there if something is got by its name in quotes."""
+"""If the text gets something by its name in quotes, it contains one of these words."""
 
 _LONGEST_CHAIN = 40  # steps from an expression to the name it stands for; a dotted name has a few
 
 
 @dataclass(frozen=True)
 class Use:
-    """A use of something ready-made: its full ``name``, and the line of its cell (from 1) where it stands."""
+    """A use of something ready-made: its full ``name``, and the line of its cell (from 1) where it is."""
 
     name: str
     line: int
@@ -66,15 +66,15 @@ class Use:
 def uses_of(
     exercise: Exercise, others: Iterable[Exercise], sources: Sequence[str], name: str | None = None
 ) -> tuple[Use, ...]:
-    """What :func:`find_bypass` finds for an exercise of a lab; nothing if it declares nothing.
+    """What :func:`find_bypass` finds for an exercise of a lab; nothing if it declares no bypasses.
 
-    An earlier exercise that this one ``uses`` and that declares the same is not looked into: it answers for
-    itself, and one ready-made call costs one exercise.
+    An earlier exercise that this one ``uses`` and that declares the same bypasses is not searched: it is judged on its
+    own, so that one ready-made call costs the points of one exercise only.
 
     Args:
         others: the exercises of the lab.
         sources: the code cells that ran, oldest first.
-        name: what the definition is called, if not like the exercise.
+        name: the name of the definition, if it differs from the exercise's.
     """
     if not exercise.bypasses:
         return ()
@@ -91,14 +91,14 @@ def find_bypass(
 ) -> tuple[Use, ...]:
     """The first use of each ready-made thing that the last definition of ``name`` reaches. Never raises.
 
-    Reached are its own lines, and those of every function, class and variable of the notebook that it
-    mentions, and of those that they mention in turn. Annotations and ``isinstance`` are no use.
+    It reaches its own lines, those of every function, class and variable of the notebook that it mentions, and
+    those that these mention in turn. Annotations and ``isinstance`` do not count as uses.
 
     Args:
         sources: the notebook's code cells, oldest first; with or without IPython's magics.
-        bypasses: full dotted names, such as ``torch.nn.MultiheadAttention``; the places that libraries
-            offer the same thing at count as well.
-        judged: names of the notebook that are not looked into.
+        bypasses: full dotted names, such as ``torch.nn.MultiheadAttention``; other names under which the
+            libraries offer the same thing count as well.
+        judged: names of the notebook that are not searched.
     """
     spellings = {same for full in bypasses for same in _spellings(full)}
     cells, others = _newest(sources)
@@ -111,10 +111,10 @@ def find_bypass(
 
 
 def _mentioned(spellings: Collection[str], cells: Sequence[str]) -> bool:
-    """Whether a use is possible at all: saves the analysis of almost every honest notebook.
+    """Whether a use is possible at all. For almost every honest notebook this makes the full analysis unnecessary.
 
-    A library's name and the ready-made thing's own stand in the text as Python reads names (NFKC), unless they
-    are in a string, where they may be written with escapes.
+    The names of the library and of the ready-made thing must occur in the text, normalised as Python does it
+    (NFKC), unless they are in a string, where they may be written with escapes.
     """
     text = unicodedata.normalize("NFKC", "\n".join(cells))
     if any(word in text for word in _BY_NAME):
@@ -131,7 +131,7 @@ def _spellings(full: str) -> Iterator[str]:
 
 
 def _newest(sources: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The last cells as far as they may be parsed, and the others; both oldest first."""
+    """The latest cells, up to the limits for parsing, and the others; both oldest first."""
     kept, others, total = [], [], 0
     for source in reversed(sources):
         total += len(source)
@@ -140,7 +140,7 @@ def _newest(sources: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _mentions(bypasses: Sequence[str], cells: Sequence[str]) -> Iterator[Use]:
-    """Lines that name something ready-made, in cells too long to be parsed: padding is no hiding place."""
+    """Lines that name something ready-made, in cells too long to be parsed, so that padding a cell hides nothing."""
     for full in bypasses:
         for cell in cells:
             lines = enumerate(cell.split("\n"), start=1)
@@ -152,9 +152,9 @@ def _mentions(bypasses: Sequence[str], cells: Sequence[str]) -> Iterator[Use]:
 
 
 def _parsed(source: str) -> tuple[Sequence[ast.stmt], list[str]]:
-    """A cell's statements, with the line numbers of the cell, and its lines. Of what is not Python: none.
+    """A cell's statements, with the line numbers of the cell, and its lines. Text that is not Python has no statements.
 
-    IPython runs nothing of a cell that has a syntax error, so such a cell has none either.
+    Neither has a cell with a syntax error, because IPython runs nothing of it.
     """
     tree = _tree(source)
     if tree and (body := _body_of_cell_magic(tree)) is not None:
@@ -184,7 +184,7 @@ _MAGIC_LINE = r"(?:[%!?].*|[\w.%]+\?\??[ \t]*|\w[\w, \t]*+=[ \t]*+[%!].*)"
 
 
 def _plain(source: str, indent: str = r"[ \t]*+") -> str:
-    """A cell without its magics, which are whole lines. With another ``indent``, fewer lines are taken for one."""
+    """A cell without its magics, which are whole lines. A stricter ``indent`` takes fewer lines for magics."""
     lines = textwrap.dedent(source).split("\n")
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     if found := _CELL_MAGIC.fullmatch(lines[first]):
@@ -218,10 +218,10 @@ class _Node:
     """What a name stands for, or a piece of code.
 
     Attributes:
-        paths: dotted names of libraries that it may be, as far as they can lead to a bypass.
+        paths: dotted names of libraries that it may stand for, as far as they can lead to a bypass.
         uses: uses in the code itself.
         links: what the code mentions.
-        later: a function whose body is looked at once it is reached, and the scope it is defined in.
+        later: a function whose body is read only if it is reached, and the scope in which it is defined.
     """
 
     paths: frozenset[str] = frozenset()
@@ -314,7 +314,7 @@ class _Notebook:
         while work:
             statement, scope, whole, maybe = work.pop()
             node = whole or _Node()
-            blocks: list[Sequence[ast.stmt]] = []  # that run perhaps
+            blocks: list[Sequence[ast.stmt]] = []  # blocks that may or may not run
             match statement:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     made = _Node(later=(statement, scope))
@@ -390,7 +390,7 @@ class _Notebook:
         maybe: bool,
         each: bool = False,
     ) -> None:
-        """Binds what an assignment binds; with ``each`` (a loop's target), to what comes out of the value."""
+        """Binds the targets of an assignment; with ``each`` (the target of a loop), to the elements of the value."""
         pairs, bound = [(target, value) for target in targets], []
         read: dict[tuple[int, bool], _Node] = {}  # several targets may share a value
         while pairs:
@@ -436,7 +436,7 @@ class _Notebook:
         function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         around: _Scope,
     ) -> None:
-        """Reads the body of a function that is reached, with the names around it as they are in the end."""
+        """Reads the body of a function that is reached, with the final values of the names around it."""
         node.later = None
         parameters = function.args
         names = [*parameters.posonlyargs, *parameters.args]
@@ -546,7 +546,7 @@ class _Notebook:
         return frozenset()
 
     def _item(self, table: ast.expr, name: str, scope: _Scope, steps: int) -> frozenset[str]:
-        """What a module's table of names, or Python's table of modules, has under a name."""
+        """What a module's table of names, or Python's table of modules, contains under a name."""
         tables = self._resolve(table, scope, steps - 1)
         found = {path.removesuffix(_TABLE) + f".{name}" for path in tables if path.endswith(_TABLE)}
         return self._relevant(found | ({name} if _MODULES in tables else set()))
@@ -558,7 +558,7 @@ class _Notebook:
         return frozenset(path for path in paths if path.removesuffix(_TABLE) in self.on_the_way)
 
     def _note(self, paths: frozenset[str], place: ast.expr | ast.stmt, scope: _Scope, node: _Node) -> bool:
-        """Notes a use if one of the paths is a bypass, and says whether."""
+        """Notes a use if one of the paths is a bypass. Returns whether one is."""
         found = sorted(paths & self.spellings)
         for path in found:
             if path not in (use.name for use in node.uses):
@@ -588,7 +588,7 @@ def _calls(expression: ast.expr, builtin: str, scope: _Scope) -> bool:
 
 
 def _matching(target: ast.expr, value: ast.expr) -> list[ast.expr]:
-    """The values of ``a, b = value, value``, one a target; none for other assignments."""
+    """The values of ``a, b = value, value``, one per target; none for other assignments."""
     if not isinstance(target, ast.Tuple | ast.List) or not isinstance(value, ast.Tuple | ast.List):
         return []
     starred = any(isinstance(element, ast.Starred) for element in (*target.elts, *value.elts))
@@ -596,7 +596,7 @@ def _matching(target: ast.expr, value: ast.expr) -> list[ast.expr]:
 
 
 def _owner(target: ast.expr) -> list[str]:
-    """The variable that an assignment to an attribute or item changes, if it is one."""
+    """The variable that is changed by an assignment to an attribute or item; none for other assignments."""
     while isinstance(target, ast.Attribute | ast.Subscript):
         target = target.value
     return [target.id] if isinstance(target, ast.Name) else []
@@ -606,7 +606,7 @@ _CODE_OF_ITS_OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lam
 
 
 def _local(body: Sequence[ast.stmt]) -> set[str]:
-    """The names that a function's body binds, and so are local to it."""
+    """The names that a function's body binds, and that are therefore local to it."""
     elsewhere = {
         name for part in _flat(body) if isinstance(part, ast.Global | ast.Nonlocal) for name in part.names
     }

@@ -1,8 +1,8 @@
-"""Random numbers that a seed decides, wherever code forgets to ask for that.
+"""Makes random numbers depend on a seed, even if the code that draws them forgot to set one.
 
-Two runs of the same code must give the same arrays, so whatever draws without a seed of its own is given one: Python's
-``random``, NumPy (its old functions and its new generators), PyTorch, TensorFlow and Keras, as far as they are loaded.
-What stays out of reach: the addresses of objects, the time, and whoever asks the operating system for random bytes.
+Two runs of the same code must give the same arrays, so everything that draws without a seed of its own is given one:
+Python's ``random``, NumPy (its old functions and its new generators), PyTorch, TensorFlow and Keras, if they are loaded.
+Out of reach are the addresses of objects, the time, and random bytes from the operating system.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 
 def fix(*seed: int | str) -> None:
-    """From here on, what is drawn without a seed depends on ``seed`` alone."""
+    """From now on, all numbers drawn without a seed depend on ``seed`` alone."""
     number = zlib.crc32(repr(seed).encode())
-    with contextlib.suppress(Exception):  # of a library that a learner has taken apart
+    with contextlib.suppress(Exception):  # in a library that a learner has tampered with
         random.seed(number)
         np.random.seed(number)
-        # where NumPy gets the seeds of generators that are made without one
+        # where NumPy gets the seeds for generators that are made without one
         np.random.bit_generator.randbits = random.Random(number).getrandbits
     with contextlib.suppress(Exception):
         if torch := sys.modules.get("torch"):
@@ -38,8 +38,8 @@ def fix(*seed: int | str) -> None:
 def fixed(*seed: int | str) -> Iterator[None]:
     """Like :func:`fix`, inside a ``with`` block.
 
-    Afterwards the generators of Python, NumPy and PyTorch go on as if nothing had been drawn. TensorFlow cannot be turned back: it
-    goes on from the seed.
+    Afterwards the generators of Python, NumPy and PyTorch go on as if nothing had been drawn. TensorFlow's cannot be turned back:
+    it goes on from the seed.
     """
     torch = sys.modules.get("torch")
     with contextlib.ExitStack() as stack:

@@ -1,9 +1,9 @@
 """``check("module.name")``: the one call in every check cell.
 
 In a learner's notebook it tries the object called ``name`` on the exercise's cases, compares with
-``expected.npz``, shows a report with the hints that are open by now, and raises :class:`CheckFailed` if something
-is not right yet (so that nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is set) it publishes
-the outcomes at that seed and judges nothing.
+``expected.npz``, shows a report with the hints that have been opened so far, and raises :class:`CheckFailed` if
+something is not right yet (so that nbgrader's *Validate* sees it). When a notebook is graded (``TRANSFORMER_LABS_SEED`` is
+set), it publishes the outcomes at that seed and judges nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
 
 
 class CheckFailed(Exception):
-    """Raised after the report; shows as one line, because the report has said the rest."""
+    """Raised after the report; displayed as one line, because the report has already said the rest."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]
@@ -57,7 +57,7 @@ def check(key: str) -> None:
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
     verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass)
     entry, tally = progress.load().get(key), ""
-    if not verdict.problem:  # an untouched stub is no attempt
+    if not verdict.problem:  # an untouched stub does not count as an attempt
         entry = progress.record(key, verdict.score)
         start_page.refresh(Path.cwd().parent)
         if verdict.correct or not entry["solved"]:
@@ -78,7 +78,7 @@ _AFTER_A_RESTART = (
 
 
 def _open_hints(hints: Sequence[Hint], entry: Mapping[str, Any] | None) -> str:
-    """The hints that are open by now, folded: the first one at once, another after every attempt."""
+    """The hints that have been opened so far, folded: the first one at once, another after every attempt."""
     tried = entry["attempts"] if entry else 0
     count = len(hints) if entry and entry["solved"] else max(1, min(tried, len(hints)))
     parts = [
@@ -122,20 +122,20 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
 
 
 def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> tuple[Use, ...]:
-    """What ready-made things an attempt uses, by the cells that ran so far, else by its own source."""
+    """The ready-made things that an attempt uses, according to the cells that have run, or else to its own source."""
     history = namespace.get("In")  # IPython's: every cell that ran, magics already turned into Python
     if isinstance(history, list) and all(isinstance(cell, str) for cell in history):
         sources = history
     else:
         try:
             sources = [inspect.getsource(attempt)]
-        except (OSError, TypeError):  # defined where no source is kept; a value
+        except (OSError, TypeError):  # it has no source, or is a value
             sources = []
     return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
 
 
 def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:
-    """What to mend first, by what this learner has solved so far."""
+    """What to fix first, judging by what this learner has solved so far."""
     module = key.partition(".")[0]
     done = progress.best_scores()
     return earlier_first(

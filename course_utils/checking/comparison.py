@@ -19,7 +19,7 @@ from course_utils.checking.outcome import Outcome, Problem
 
 @dataclass(frozen=True)
 class Misconception:
-    """A wrong answer that is known: what the code does, and a hint for whoever wrote it."""
+    """A known wrong answer: what the code does, and a hint for the learner who wrote it."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Everything there is to say about one exercise.
+    """Everything that there is to say about a submitted exercise.
 
     ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses.
     """
@@ -117,7 +117,7 @@ def compare(
     """Judges a learner's outcomes, one per case, against the reference's. It never raises, whatever the arrays hold.
 
     Args:
-        outcomes: one for each case of the exercise, as ensured by :func:`course_utils.checking.outcome.decode`.
+        outcomes: one for each case of the exercise, which is ensured by :func:`course_utils.checking.outcome.decode`.
         bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source.
     """
     checks = [
@@ -194,7 +194,7 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
             different = ~np.isclose(got, wanted, rtol=exercise.rtol, atol=exercise.atol, equal_nan=True)
         else:
             different = got != wanted
-        # as floats: unsigned numbers cannot be subtracted from smaller ones, nor booleans from each other
+        # as floats: larger unsigned numbers cannot be subtracted from smaller ones, nor booleans from each other
         distance = np.nan_to_num(np.abs(got.astype(float) - wanted.astype(float)), nan=np.inf)
     if not different.any():
         return ""
@@ -210,10 +210,10 @@ NOT_REACHED = "Not tested: there is no output of the right form."
 
 
 def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndarray]]:
-    """The runs of an outcome for properties to test; none if names, shapes or kinds of numbers do not fit.
+    """The runs of an outcome, for properties to test; none if names, shapes or kinds of numbers do not fit.
 
-    Properties see native booleans, int64 and float64, as the reference promises them: the only overflows are the
-    learner's own, and an index is an index even if it came as 3.0.
+    Properties see native booleans, int64 and float64, just as the reference has them: so any overflow is the
+    learner's own, and an index is an index even if it was returned as 3.0.
     """
     if outcome.problem or len(outcome.runs) != len(reference.runs):
         return []
@@ -229,10 +229,10 @@ def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndar
 
 
 def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """``got`` as the kind of number that ``wanted`` holds, if it has that shape and loses nothing.
+    """``got`` converted to the kind of number that ``wanted`` has, if it has that shape and nothing is lost.
 
-    Whole numbers pass for floats, and floats without a fraction for whole numbers, as in the comparison of
-    values. Booleans pass only for booleans.
+    Whole numbers are accepted as floats, and floats without a fraction as whole numbers, as in the comparison of
+    values. Booleans are accepted only as booleans.
     """
     if got.shape != wanted.shape or (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
         return None
@@ -240,7 +240,7 @@ def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
         return got
     if wanted.dtype.kind == "f":
         return got.astype(np.float64)
-    with np.errstate(invalid="ignore"):  # NaN, infinity and numbers that are too large come back changed
+    with np.errstate(invalid="ignore"):  # this changes NaN, infinity and numbers that are too large
         whole = got.astype(np.int64)
     return whole if (whole == got).all() else None
 
@@ -249,7 +249,7 @@ def _property_checks(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
 ) -> list[CheckResult]:
     pairs = zip(outcomes, expected.reference, strict=True)
-    runs = [  # (inputs, outputs) of each case's runs; none where the form does not fit
+    runs = [  # (inputs, outputs) of each case's runs; none if the form does not fit
         list(zip(inputs, outputs, strict=True)) if (outputs := _as_promised(*pair)) else []
         for inputs, pair in zip(expected.inputs, pairs, strict=True)
     ]
@@ -287,9 +287,9 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
 
 
 def _objection(function: Callable, *arguments) -> str | None:
-    """Why a property or relation does not hold: empty if it does, None if it does not apply.
+    """Why a property or relation does not hold: empty if it holds, None if it does not apply.
 
-    One that raises expects sensible outputs: not an invalid index, say, or a score of NaN.
+    If it raises an exception, the output is one that it cannot handle: it contains, say, an invalid index or NaN.
     """
     try:
         with np.errstate(all="ignore"):
@@ -351,9 +351,9 @@ def recognise(
 def _fails_in_the_same_cases(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, wrong: set[int]
 ) -> list[Misconception]:
-    """The one misconception that raises an exception exactly where this code does, and is right elsewhere.
+    """The one misconception that raises an exception exactly where this code does, and is right everywhere else.
 
-    The wording of an exception depends on how the code is written; the cases in which it happens do not, nor do
+    The wording of an exception depends on how the code is written; the cases in which it is raised do not, nor do
     the shapes that it mentions.
     """
     raising = {i for i in wrong if outcomes[i].problem and outcomes[i].problem.kind == "exception"}
@@ -402,7 +402,7 @@ _SHAPE = re.compile(r"[(\[](?:\d+(?:, ?\d+)*,?)?[)\]]|\b\d+(?:x\d+)+\b|(?<![\w./
 
 
 def _gist(problem: Problem | None) -> tuple | None:
-    """A problem's kind, its words without any numbers, and the shapes that it mentions, in order.
+    """A problem's kind, the words of its message without any numbers, and the shapes that it mentions, in order.
 
     Code and misconceptions run on the same inputs, so the same mistake mentions the same shapes. Any other
     number in a message depends on the process or on how the code is written: an address, the line of a cell,
@@ -426,7 +426,7 @@ def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
 
 
 def _may_be_of_one_shape(problem: Problem, other: Problem) -> bool:
-    """Whether the shapes do not contradict it: either operand may come first, and not every message mentions shapes."""
+    """Whether two problems may mention the same shapes: either operand may come first, and some messages have no shapes."""
     shapes, others = set(_shapes(problem)), set(_shapes(other))
     return not shapes or not others or shapes == others
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 PUBLIC_SEED = 2017
-"""The seed of the cases that learners see. Grading uses a secret one."""
+"""The seed of the cases that learners see. Grading uses a secret seed."""
 
 Inputs = Mapping[str, Any]
 Outputs = Mapping[str, np.ndarray]
@@ -34,7 +34,7 @@ Relation = Callable[[Sequence[Run]], "np.ndarray | bool"]
 
 @dataclass(frozen=True)
 class Case:
-    """One thing an exercise is tried on.
+    """One case that an exercise is tried on.
 
     Args:
         title: what is special about it, as learners read it.
@@ -48,7 +48,7 @@ class Case:
     relation: Relation | None = None
 
     def runs(self, exercise: str, seed: int) -> list[Inputs]:
-        """The inputs of each run at ``seed``; every case has a random stream of its own."""
+        """The inputs of each run at ``seed``. Every case has a random stream of its own."""
         stream = zlib.crc32(f"{exercise}/{self.title}".encode())
         inputs = self.inputs(np.random.default_rng([seed, stream]))
         return inputs if isinstance(inputs, list) else [inputs]
@@ -82,7 +82,7 @@ class Exercise:
             constructs it here and sets its weights, so that no check depends on a framework's seed.
         uses: names of earlier exercises of the lab that this one calls.
         bypasses: full dotted names of ready-made things that would do the work, such as
-            ``torch.nn.MultiheadAttention`` where it is to be built. Code that uses one earns nothing, whatever
+            ``torch.nn.MultiheadAttention`` if learners are to build it. Code that uses one earns nothing, whatever
             it computes; see :mod:`course_utils.checking.bypass` for what counts as a use.
         seconds: CPU time that one case may take, all its runs together. Imports do not count.
         rtol, atol: how close a float must come to the reference (wide enough for float32).
@@ -103,7 +103,7 @@ class Exercise:
         for full in self.bypasses:
             if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)+", full):
                 raise ValueError(
-                    f"{self.name}: {full!r} is no full dotted name. Declare bypasses as a tuple of names such "
+                    f"{self.name}: {full!r} is not a full dotted name. Declare bypasses as a tuple of names such "
                     "as 'torch.nn.MultiheadAttention', from the package on."
                 )
 
@@ -117,7 +117,7 @@ def exercises_of(module: str) -> dict[str, Exercise]:
     """All exercises of a lab by name, in the order they are written.
 
     Raises:
-        LookupError: no such lab lies in the places where labs lie (:func:`course_utils.labs.find`).
+        LookupError: there is no such lab in the places where labs are looked for (:func:`course_utils.labs.find`).
     """
     try:
         found = importlib.import_module(f"course_utils.exercises.{module}")
@@ -135,7 +135,7 @@ def find_exercise(key: str) -> Exercise:
     """The exercise ``"module.name"``, for example ``"self_attention.causal_mask"``.
 
     Raises:
-        LookupError: no such lab module, or no such exercise in it; the message lists what there is.
+        LookupError: there is no such lab, or no such exercise in it; the message lists the exercises that exist.
     """
     module, _, name = key.partition(".")
     exercises = exercises_of(module)

@@ -48,7 +48,7 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
     """The expected outcomes of one exercise.
 
     Raises:
-        LookupError: the file is missing, damaged, or of another version of the lab; the message says so.
+        LookupError: the file is missing, damaged, or from another version of the lab; the message says which.
     """
     index, arrays = _load(path)
     entry = index.get(key)

@@ -1,8 +1,8 @@
-"""What a learner's code did on one case, as plain arrays, and how that is obtained and sent.
+"""What a learner's code did on one case, as plain arrays, and how these are obtained and sent.
 
 :func:`try_case` is the only place where learner code is called. It runs in the learner's process, which
-produces arrays and never judges. :func:`encode` and :func:`decode` carry them to whoever does judge:
-bytes, dtype and shape, never pickle, so that decoding cannot run anything.
+produces arrays and never judges them. :func:`encode` and :func:`decode` carry them to the process that judges:
+as bytes, dtype and shape, never as a pickle, so that decoding cannot run anything.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def try_case(
 def try_exercise(
     exercise: Exercise, key: str, learner: Any, seed: int, namespace: Any = None
 ) -> list[Outcome]:
-    """One outcome a case; stops early where nothing can change (stub untouched, too slow)."""
+    """One outcome per case. Stops early if no further case can do better (untouched stub, too slow)."""
     outcomes: list[Outcome] = []
     for case in exercise.cases:
         if outcomes and (problem := outcomes[-1].problem) and problem.kind in ("stub", "slow"):
@@ -146,7 +146,7 @@ def _array(value: Any, name: str) -> np.ndarray:
         value = value.numpy()
     if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
         raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
-    array = np.array(value)  # a copy of the base class: later changes by the learner do not reach it
+    array = np.array(value)  # a copy, of the base class: later changes by the learner do not affect it
     if array.dtype.str[1:] not in _DTYPES:
         raise _WrongType(f"`{name}` is an array of {array.dtype}; expected numbers or booleans.")
     if array.nbytes > MAX_ARRAY_BYTES:
@@ -155,12 +155,12 @@ def _array(value: Any, name: str) -> np.ndarray:
 
 
 def _same(before: Any, after: Any) -> bool:
-    """Whether learner code has left ``after``, its copy of an input, as ``before`` still is. Never raises.
+    """Whether learner code has left ``after``, its copy of an input, equal to ``before``. Never raises.
 
-    Lists, tuples, dicts and sets are looked into, to any depth; arrays and tensors are the same if dtype, shape and
-    values are, numbers if type and value are, and NaN is NaN. The order in a dict does not matter. Of any other
-    object (a tokenizer, a scripted model, a generator) only the type counts: to use such a thing may change
-    what it counts or keeps, and that is no mistake.
+    Lists, tuples, dicts and sets are compared to any depth; arrays and tensors are the same if dtype, shape and
+    values are, numbers if type and value are, and NaN equals NaN. The order in a dict does not matter. For any other
+    object (a tokenizer, a scripted model, a generator) only the type counts: using such an object may change
+    its internal state, and that is not a mistake.
     """
     try:
         return _unchanged(before, after)
@@ -169,8 +169,10 @@ def _same(before: Any, after: Any) -> bool:
 
 
 def _unchanged(before: Any, after: Any) -> bool:
-    """Asks ``after`` nothing before its type is known to be that of ``before``, which is the check's own: no
-    object of a learner's that claims to be equal to everything is ever asked. It goes no deeper than ``before`` does.
+    """Like :func:`_same`, but may raise.
+
+    ``after`` is not asked anything until its type is known to be that of ``before``, which belongs to the check. So an
+    object of a learner's that claims to be equal to everything is never asked. It goes no deeper than ``before`` does.
     """
     if type(after) is not type(before):
         return False
@@ -190,7 +192,7 @@ def _unchanged(before: Any, after: Any) -> bool:
 
 
 def _unchanged_in_any_order(before: Collection, after: Collection) -> bool:
-    """Nothing is looked up by a key of the learner's: that would run its ``__eq__``."""
+    """The same for a collection without an order. Nothing is looked up by a learner's key: that would run its ``__eq__``."""
     return len(before) == len(after) and (
         all(map(_unchanged, before, after))
         or all(any(_unchanged(one, other) for other in after) for one in before)
@@ -207,7 +209,7 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
         return Problem("stub", "A part is still to be written.", where)
     try:
         text = str(error)[:MAX_TEXT]
-    except Exception:  # its text is the learner's code as well
+    except Exception:  # even its text may come from the learner's code
         text = ""
     return Problem("exception", f"{type(error).__name__}: {text}" if text else type(error).__name__, where)
 
@@ -217,7 +219,7 @@ def _problem_of(error: BaseException, namespace: Any) -> Problem:
 
 @contextlib.contextmanager
 def _quiet(printed: io.StringIO) -> Iterator[None]:
-    """Prints are kept for the report, warnings dropped: neither may ever cost a point."""
+    """Keeps printed text for the report, and drops warnings: neither may ever cost a point."""
     with (
         warnings.catch_warnings(),
         contextlib.redirect_stdout(printed),
@@ -244,10 +246,10 @@ def encode(outcomes: list[Outcome]) -> list[dict]:
 
 
 def decode(payload: Any, n_cases: int) -> list[Outcome]:
-    """Reads what :func:`encode` wrote; everything about it is suspect.
+    """Reads what :func:`encode` wrote. Nothing about it is trusted.
 
     Raises:
-        ValueError: anything is not exactly of the form that ``encode`` writes.
+        ValueError: something is not exactly in the form that ``encode`` writes.
     """
     if not isinstance(payload, list) or len(payload) != n_cases:
         raise ValueError("not one outcome a case")
@@ -285,7 +287,7 @@ def _decode_one(entry: Any) -> Outcome:
 
 
 def _text(text: str, size: int) -> str:
-    """At most ``size`` characters that can be written to a file: JSON may hold half a surrogate pair, UTF-8 cannot."""
+    """At most ``size`` characters that can be written to a file: JSON may contain half a surrogate pair, UTF-8 may not."""
     return text[:size].encode("utf-8", "replace").decode("utf-8")
 
 

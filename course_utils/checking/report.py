@@ -1,7 +1,7 @@
 """A verdict as learners see it: rich HTML in JupyterLab and on feedback pages, plain text elsewhere.
 
-Every text that could come from learner code is escaped. Colours come from JupyterLab's theme where there
-is one, so that the card is readable in the dark theme too; marks differ by shape, not by colour alone.
+Every text that could come from learner code is escaped. Colours come from JupyterLab's theme if there
+is one, so that the card is readable in the dark theme too; marks differ in shape, not only in colour.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STYLE = (
 class Report:
     """Shows a verdict in a notebook.
 
-    ``points`` (earned, of) is given only in grading, ``tally`` (attempts and time) only in a check.
+    ``points`` (earned, possible) is given only in grading, ``tally`` (attempts and time) only in a check.
     """
 
     def __init__(

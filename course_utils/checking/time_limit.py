@@ -1,4 +1,4 @@
-"""A time limit that a busy machine cannot move: it counts computing, not waiting for a turn."""
+"""A time limit that does not depend on how busy the machine is: it counts computing, not waiting for a processor."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from types import FrameType
 
 IDLE_FACTOR = 3
-"""How many times longer than it may compute code may do nothing at all: sleep, say, or wait for a file."""
+"""Code may do nothing at all (sleep, say, or wait for a file) for this many times as long as it may compute."""
 
 _TICK_SECONDS = 0.2
 _BUSY_SECONDS = 0.001
-"""CPU time between two looks that more than looking takes. A process that waits for its turn is not idle: it is looked at only
-when it runs, and then it computes."""
+"""CPU time between two looks that cannot be due to the looking alone. A process that waits for a processor does not count as
+idle: it is looked at only when it runs, and then it computes."""
 
 
 class TooSlow(BaseException):
@@ -29,8 +29,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Interrupts Python code that has computed for ``seconds`` (CPU time of the process, all its threads), or has been idle
     for :data:`IDLE_FACTOR` times as long.
 
-    Never inside an import: a package that is imported only in part is broken until Python is started anew. An import
-    may take its time, and after it the count begins anew.
+    It never interrupts an import, because a package that is only partly imported is broken until Python is restarted. An
+    import may take as long as it needs, and after it the count starts again from zero.
 
     Needs the main thread and POSIX signals; elsewhere there is no limit.
 
@@ -46,7 +46,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        while True:  # until it is off: it may strike once more while it is being turned off
+        while True:  # until it is off: the signal may arrive once more while it is being turned off
             with contextlib.suppress(TooSlow):
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.signal(signal.SIGALRM, previous)

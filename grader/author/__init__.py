@@ -1,1 +1,1 @@
-"""What an author of labs calls: the build, and how misconceptions and correct variants are written down."""
+"""Tools for authors of labs: starting a new lab, building it, and checking that it has everything that a lab needs."""

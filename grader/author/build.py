@@ -1,9 +1,9 @@
-"""From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is let out.
+"""From ``solutions/`` to ``notebooks/``: nbgrader's release of each lab, checked before it is published.
 
-A lab is refused when its text would leak, when a stub is not its solution minus the blanks, when the
-reference or a correct variant does not earn everything or uses what its exercise asks to build, when a misconception
-is not caught or is taken for another, or when an answer without any work earns points. The checks run at the public
-seed and at others, as grading does.
+A lab is refused if a solution would leak, if a stub is not its solution minus the blanks, if the reference or a
+correct variant does not earn full points or uses what its exercise asks learners to build, if a misconception is not
+caught or is taken for another one, or if an answer without any work earns points. The checks are run at the public
+seed and at others, as in grading.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from grader.course import STUB, Course, CourseError, make_private
 from grader.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
-"""Seeds that the reference, the variants and the misconceptions are tried at."""
+"""The seeds at which the reference, the variants and the misconceptions are tried."""
 
 FOR_NOTHING = 0.1
 """The largest share of an exercise's points that an answer without any work may earn."""
 
 _ROUNDING = 1e-5
-"""By how much numbers in 32 bits may differ from one processor to another, of their size and where they cancel out."""
+"""How much 32-bit numbers may differ from one processor to another: relative to their size, and absolutely near zero."""
 
 _HINT = re.compile(r"<details>\s*<summary>Hint\b[ \d]*:?(.*?)</summary>(.*?)</details>\n*", re.DOTALL)
 
@@ -60,7 +60,7 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
     """Builds the labs (all, if none is named) into ``notebooks/``; with ``check``, only compares.
 
     Raises:
-        BuildError: a lab is refused, or (``check``) the committed notebooks are not what the sources give.
+        BuildError: a lab is refused, or (``check``) the committed notebooks differ from what the sources produce.
     """
     faults: list[str] = []
     for name in labs or course.labs():
@@ -89,7 +89,7 @@ _LIST = re.compile(r"(<!-- labs: grader build writes this list -->\n).*?(<!-- en
 
 
 def bring_readme_up_to_date(course: Course, check: bool = False) -> str:
-    """Writes the list of labs into README.md, between its two marks. With ``check``, only says if it is another one."""
+    """Writes the list of labs into README.md, between its two marks. With ``check``, only says whether the list differs."""
     file = course.root / "README.md"
     if not file.is_file():
         return ""
@@ -145,10 +145,10 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
 
 
 def take_hints(source: NotebookNode) -> dict[str, list[Hint]]:
-    """Takes the folded hints out of a notebook: exercise -> those that stood before its check cell, in order.
+    """Takes the folded hints out of a notebook: exercise -> the hints that were before its check cell, in order.
 
-    Learners get them from the check, one after another, so the release must not show them. A cell that held
-    nothing else goes.
+    Learners get them from the check, one after another, so the release must not show them. A cell that contained
+    nothing else is removed.
     """
     hints: dict[str, list[Hint]] = {}
     waiting: list[Hint] = []
@@ -163,7 +163,7 @@ def take_hints(source: NotebookNode) -> dict[str, list[Hint]]:
 
 
 def generate_assignment(config: Config, assignment: str) -> None:
-    """nbgrader's own release step without its gradebook: a build grades nobody.
+    """nbgrader's own release step without its gradebook, because a build grades nobody.
 
     Raises:
         BuildError: nbgrader refuses the lab; its log is the message.
@@ -208,15 +208,15 @@ def _source_faults(lab: Lab, source: NotebookNode) -> list[str]:
         if exercise.name not in defined:
             faults.append(f"{key} has no solution cell with grade_id {exercise.name!r}.")
     faults += [
-        f"a check cell names {key}, which is no exercise." for key in set(checked) - set(lab.exercises)
+        f"a check cell names {key}, which is not an exercise." for key in set(checked) - set(lab.exercises)
     ]
     if any(cell.get("outputs") for cell in source.cells):
-        faults.append("the source carries outputs.")
+        faults.append("the source contains outputs.")
     return faults
 
 
 def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> list[str]:
-    """What is wrong with reference, variants and misconceptions: each must be judged as what it is.
+    """What is wrong with the reference, the variants and the misconceptions: each must be judged as what it is.
 
     Args:
         expected_at: seed -> exercise -> what is expected; the first seed is the public one.
@@ -269,7 +269,7 @@ def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:
 
 
 def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> list[str]:
-    """Where an answer without any work earns points: one that is copied from another seed, a constant, an input.
+    """Where an answer without any work earns points: one copied from another seed, a constant, or an input.
 
     Args:
         expected_at: seed -> exercise -> what is expected; the first seed is the public one.
@@ -285,7 +285,7 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
             faults += [
                 f"{key}: the case {check.title!r} has the same answer at seed {seed} as at the public one, so an "
                 "answer that is copied from the notebook would be right in grading. Draw its inputs (numbers, sizes, "
-                "rates) from the generator, in ranges wide enough."
+                "rates) from the generator, in wide enough ranges."
                 for check in copied.checks
                 if check.passed and check.case is not None
             ]
@@ -300,7 +300,7 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
                     earned.setdefault(
                         answer,
                         f"{key}: {answer} earns {verdict.score:.0%} at seed {seed}, because it is right in: "
-                        f"{'; '.join(right)}. Let such a case return a list of inputs, of which one has another answer.",
+                        f"{'; '.join(right)}. Let such a case return a list of inputs, one of which has a different answer.",
                     )
         faults += earned.values()
     return faults
@@ -309,10 +309,10 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
 def _answers_for_nothing(
     lab: Lab, key: str, seed: int, expected: Expected, elsewhere: Expected
 ) -> Iterator[tuple[str, tuple[Outcome, ...]]]:
-    """Answers that nobody worked for, in words, and their outcomes: of the reference's shapes and kinds.
+    """Answers that take no work, described in words, and their outcomes, which have the reference's shapes and kinds.
 
     Args:
-        elsewhere: what is expected at another seed. What is one number there throughout a case may be one here.
+        elsewhere: what is expected at another seed. A case whose answer is a single number there may have one here, too.
     """
     exercise = lab.exercises[key]
     constants: list[dict[str, Any]] = [dict.fromkeys(exercise.returns, number) for number in (0, 1, -1)]
@@ -345,7 +345,7 @@ def _returning(number: int) -> Callable[..., Any]:
 
 
 def _made(expected: Expected, make: Callable[[str, np.ndarray, Inputs], np.ndarray]) -> tuple[Outcome, ...]:
-    """Outcomes in which each array of the reference is replaced by another, made from it and the inputs."""
+    """Outcomes in which each array of the reference is replaced by one made from it and the inputs."""
     return tuple(
         Outcome(
             tuple(
@@ -358,7 +358,7 @@ def _made(expected: Expected, make: Callable[[str, np.ndarray, Inputs], np.ndarr
 
 
 def _arrays(inputs: Inputs) -> dict[str, np.ndarray]:
-    """The arrays among inputs, and in dicts among them, by the last part of their name."""
+    """The arrays among the inputs, including those inside dicts, by the last part of their name."""
     found: dict[str, np.ndarray] = {}
     for name, value in inputs.items():
         if isinstance(value, Mapping):
@@ -406,7 +406,7 @@ def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
 
 
 def _telling_lines(text: str) -> list[str]:
-    """Lines of code long enough to give something away; comments, strings alone, signatures and the like do not."""
+    """Lines of code that are long enough to give something away, without comments, bare strings, signatures and the like."""
     lines = (re.sub(r"\s+", " ", line.split("#")[0]).strip() for line in text.splitlines())
     return [
         line
@@ -438,7 +438,7 @@ def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
 
 
 def differences(built: Path, committed: Path) -> list[str]:
-    """How the committed lab differs from what its source gives. Numbers may differ by rounding."""
+    """How the committed lab differs from what its source produces. Numbers may differ by rounding."""
     names = {path.name for folder in (built, committed) if folder.is_dir() for path in folder.iterdir()}
     faults = []
     for name in sorted(names - {".ipynb_checkpoints"}):
@@ -464,14 +464,14 @@ def _same_file(new: Path, old: Path) -> bool:
 
 
 def _keep_work(lab: Lab) -> Path | None:
-    """Copies a notebook that somebody has run in ``notebooks/`` aside, before the build replaces it."""
+    """Sets aside a copy of a notebook in ``notebooks/`` that somebody has worked in, before the build replaces it."""
     path = lab.release_folder / lab.notebook_name
     try:
         cells = nbformat.read(path, as_version=4).cells
         worked_in = any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
     except FileNotFoundError:
         return None
-    except Exception:  # not a notebook any more: whatever it is, it is somebody's
+    except Exception:  # no longer a notebook; whatever it is, it is somebody's work
         worked_in = True
     if not worked_in:
         return None
@@ -501,7 +501,7 @@ def _stray_folders(course: Course) -> list[str]:
 
 
 def _tidy(cell: NotebookNode) -> None:
-    """Drops what nbgrader adds to cells that it does not manage."""
+    """Removes what nbgrader adds to cells that it does not manage."""
     cell.metadata.pop("lines_to_next_cell", None)
 
 

@@ -1,4 +1,4 @@
-"""``grader new``: a small lab that builds, from which an author only has to replace."""
+"""``grader new``: a small lab that already builds, whose parts an author only has to replace."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def new_lab(course: Course, name: str) -> Path:
     """Writes the source folder of a new lab and returns it.
 
     Args:
-        name: two digits, an underscore, and words of small letters: ``"13_my_lab"``.
+        name: two digits, an underscore, and words in small letters: ``"13_my_lab"``.
 
     Raises:
         CourseError: the name cannot be used, or the folder cannot be written; nothing was changed.
     """
     if not (parts := re.fullmatch(r"(\d\d)_([a-z][a-z0-9]*(?:_[a-z0-9]+)*)", name)):
         raise CourseError(
-            f"{name!r} is no name for a lab: give it a number of two digits and a few words in small letters, as in 13_my_lab."
+            f"{name!r} is not a name for a lab: give it a number of two digits and a few words in small letters, as in 13_my_lab."
         )
     number, slug = parts.groups()
     for other in course.labs():
         if number == other.partition("_")[0] or slug == other.partition("_")[2]:
-            raise CourseError(f"There is a lab {other} already. Choose another number and another name.")
+            raise CourseError(f"There is already a lab {other}. Choose another number and another name.")
     folder = course.solutions / name
     if folder.exists():
-        raise CourseError(f"{folder} exists already. Choose another name, or remove it.")
+        raise CourseError(f"{folder} already exists. Choose another name, or remove it.")
     words = slug.replace("_", " ")
     labs = course.labs()
     values = {

@@ -1,4 +1,6 @@
-"""What every lab must have, apart from being judged rightly: each missing thing in one sentence, with file and line."""
+"""What every lab must have, besides being judged correctly. Whatever is missing is reported in one sentence, with file and
+line.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,16 @@ MAX_SECONDS = 240
 MAX_LINES = 30
 MIN_VARIANTS = 3
 MIN_HINT = 20
-"""Characters of a hint."""
+"""A hint with no more characters than this is too short."""
 MIN_MISCONCEPTION_HINT = 40
 MIN_SECRET = 12
-"""Characters of a piece of a solution that a hint must not have."""
+"""A piece of a solution with this many characters or more must not occur in a hint."""
 
 _ROW = re.compile(r"^\| *\d+ *\| *`(\w+)` *\|(?:[^|\n]*\|){2} *(\d+) *\| *(\d+) *\|$", re.MULTILINE)
 
 
 def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) -> list[str]:
-    """What is missing in a lab, or not as in every other one.
+    """What is missing in a lab, or not as it is in every other lab.
 
     Args:
         source: from :meth:`grader.lab.Lab.source`.
@@ -129,7 +131,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         )
     elif lab.seconds is None or f"needs {lab.seconds} seconds" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'the computer needs {SECONDS} seconds'."
-    promises(lab)  # an entry that is not as it should be is a sentence with its line
+    promises(lab)  # reports an entry that is not as it should be, with its line
     if (lab.seconds or 0) >= MAX_SECONDS:
         yield f"{_at(lab, SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
@@ -201,12 +203,12 @@ def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
         try:
             tree = ast.parse(re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.MULTILINE))
         except SyntaxError as error:
-            yield f"{_in_notebook(lab, first)}: this cell is no Python: {error.msg}."
+            yield f"{_in_notebook(lab, first)}: this cell is not valid Python: {error.msg}."
             continue
         prose = sum(len((ast.get_docstring(node, clean=False) or "").splitlines()) for node in ast.walk(tree)
                     if isinstance(node, ast.FunctionDef | ast.ClassDef))  # fmt: skip
         if (lines := len(cell.source.splitlines()) - prose) > MAX_LINES:
-            yield f"{_in_notebook(lab, first)}: a cell of {lines} lines of code is more than a learner reads; {MAX_LINES} are the limit."
+            yield f"{_in_notebook(lab, first)}: a cell of {lines} lines of code is more than a learner reads; the limit is {MAX_LINES}."
 
 
 def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:

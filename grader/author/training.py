@@ -1,7 +1,7 @@
-"""What a lab promises of the network that its notebook trains, and the record that it kept its promise.
+"""What a lab promises about the network that its notebook trains, and the record that it kept its promise.
 
-A solved notebook that trains for minutes is not run in every proof. It is run once for each version of what its training
-depends on; the figures that it printed stand in the lab's folder, with a fingerprint of that version.
+A solved notebook that trains for minutes is not run in every full run of the tests. It is run once for each version of
+whatever its training depends on; the figures that it printed are kept in the lab's folder, with a fingerprint of that version.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_PART_IN_TRAINING = tuple(
         "start_page.py",
     )
 )
-"""What checks, draws, or counts a learner's progress: a change there needs no new training."""
+"""Code that checks, draws, or counts a learner's progress: after a change there, nothing has to be trained again."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Promise:
     """A score that the solved notebook prints.
 
     Attributes:
-        of: what the score is of, in a few words.
+        of: what the score measures, in a few words.
         line: a regular expression with one group, which finds the score in what the notebook prints.
-        least: the least value that keeps the promise.
+        least: the lowest value that keeps the promise.
     """
 
     of: str
@@ -63,8 +63,8 @@ class Record:
     """What a solved notebook printed when it was last run in full.
 
     Attributes:
-        fingerprint: of all that its training depended on, see :func:`fingerprint`.
-        figures: what each promise is of -> the score.
+        fingerprint: of everything that its training depended on, see :func:`fingerprint`.
+        figures: ``of`` of each promise -> the score.
     """
 
     fingerprint: str
@@ -72,7 +72,7 @@ class Record:
 
 
 def promises(lab: Lab) -> list[Promise]:
-    """What ``lab.toml`` promises under ``[[promises]]``: nothing, if the notebook does not train for long.
+    """What ``lab.toml`` promises under ``[[promises]]``. This is nothing if the notebook does not train for long.
 
     Raises:
         CourseError: an entry is not as it should be.
@@ -114,7 +114,7 @@ def figures(lab: Lab, printed: str) -> dict[str, float]:
 
 
 def broken(lab: Lab, scores: dict[str, float]) -> list[str]:
-    """The promises that these scores do not keep, a sentence each."""
+    """One sentence for each promise that these scores do not keep."""
     return [
         f"{lab.name}: {promise.of}: {scores[promise.of]:g}, and {promise.least:g} is promised."
         for promise in promises(lab)
@@ -148,9 +148,9 @@ def keep_record(lab: Lab, scores: dict[str, float]) -> None:
 
 
 def fingerprint(lab: Lab) -> str:
-    """SHA-256 of all that the training depends on: the code of the solved notebook without its checks, the code and
-    data of the course that it imports, and the locked versions of the packages that these import. Comments, docstrings
-    and layout do not count.
+    """SHA-256 of everything that the training depends on: the code of the solved notebook without its checks, the code
+    and data of the course that it imports, and the locked versions of the packages that these import. Comments,
+    docstrings and layout do not count.
     """
     cells = [
         cell.source
@@ -183,7 +183,7 @@ def _locked(lock: Path, packages: set[str]) -> list[str]:
 
 
 def _code(text: str) -> bytes:
-    """A text of Python by its syntax tree alone; the same in all versions of Python that the course runs on."""
+    """A Python text reduced to its syntax tree, in a form that is the same in all versions of Python that the course supports."""
     return "\n".join(_parts(ast.parse(text))).encode()
 
 
@@ -192,7 +192,7 @@ def _parts(node: Any) -> Iterator[str]:
         case ast.AST():
             yield type(node).__name__
             for name, value in ast.iter_fields(node):
-                if value not in (None, []):  # newer versions have more fields, empty in older code
+                if value not in (None, []):  # newer versions have more fields, which are empty for older code
                     yield name
                     yield from _parts(_without_docstring(node, value) if name == "body" else value)
         case list():

@@ -1,1 +1,1 @@
-"""From submissions to the gradebook: judging, many at once, and what need not be done again."""
+"""From submissions to the gradebook: judging them, many at once, and skipping what need not be done again."""

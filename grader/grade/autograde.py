@@ -1,10 +1,10 @@
-"""A class's submissions of one lab -> gradebook, graded notebooks, and a record each.
+"""A class's submissions of one lab -> the gradebook, graded notebooks, and a record of each submission.
 
 Every submission ends in exactly one state: graded, incomplete (cells were missing and have been restored),
-timed out, crashed, out of memory, or unreadable. None can affect another, or stop the run.
+timed out, crashed, out of memory, or unreadable. No submission can affect another, or stop the run.
 
-Workers grade (:mod:`grader.grade.work`); the process that runs this is the only one that writes. A run may be killed
-at any point: what has been entered is whole, and the next run goes on from there.
+Workers grade (:mod:`grader.grade.work`); the process that runs this module is the only one that writes. A run may be
+killed at any point: whatever has been entered is complete, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _SEEDS = 256**_SEED_BYTES
 
 
 def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False) -> Runner:
-    """Who runs a lab's notebooks: the sandbox, unless it has been turned down explicitly.
+    """The runner for a lab's notebooks: the sandbox, unless the instructor explicitly asked for none.
 
     Args:
-        elsewhere: they are run on other machines, and this one need not be able to.
+        elsewhere: the notebooks are run on other machines, so this one need not be able to run them.
 
     Raises:
         GraderError: there is no such sandbox, or bubblewrap, which makes it, is missing.
@@ -55,18 +55,18 @@ def choose_runner(lab: Lab, sandbox: str | None = None, elsewhere: bool = False)
             "trust the code of every submission, --sandbox none runs it unprotected, as you, on this machine."
         )
     if not elsewhere:
-        bubblewrap()  # said now, not after the workers have started
+        bubblewrap()  # if it is missing, say so now and not after the workers have started
     return SandboxRunner.for_lab(lab)
 
 
 def class_seed(lab: Lab) -> int:
-    """The seed that a lab is graded with: drawn once for this course, so that nobody can know it, and kept.
+    """The seed that a lab is graded with: drawn once per course, so that nobody can know it, and then kept.
 
-    It is kept because code that is wrong may be right by luck at one seed and not at another: grading the
-    same work again must give the same grade.
+    It is kept because wrong code may be right by luck at one seed and not at another, and grading the same work
+    again must give the same grade.
 
     Raises:
-        CourseError: the file of seeds is not what was written there, or cannot be read or written.
+        CourseError: the file of seeds is damaged, or cannot be read or written.
     """
     file = lab.course.grading / "seeds.json"
     try:
@@ -79,13 +79,13 @@ def class_seed(lab: Lab) -> int:
             _put(file, json.dumps(seeds, indent=1).encode(), mode=0o600)
         seed = seeds[lab.name]
         if type(seed) is not int or not 0 <= seed < _SEEDS:  # True is an int as well
-            raise ValueError(f"the seed of {lab.name} is no whole number from 0 to {_SEEDS - 1}")
+            raise ValueError(f"the seed of {lab.name} is not a whole number from 0 to {_SEEDS - 1}")
         return seed
     except (ValueError, RecursionError) as error:
         raise CourseError(
             f"{file}, which holds the seed of each lab's checks, is damaged ({error}). If you have a backup of it, put "
             "that back. If not, delete the file: each lab then gets a new seed, and work that is graded again may get "
-            "another grade than before, where wrong code was right by luck."
+            "a different grade if wrong code was right by luck."
         ) from None
     except OSError as error:
         raise CourseError(
@@ -95,10 +95,10 @@ def class_seed(lab: Lab) -> int:
 
 
 def submissions(lab: Lab, student: str | None = None) -> list[Path]:
-    """The folders ``submitted/<student>/<lab>``, by student.
+    """The folders ``submitted/<student>/<lab>``, sorted by student.
 
     Raises:
-        GraderError: there is none.
+        GraderError: there are none.
     """
     submitted = lab.course.submitted
     names = [student] if student else sorted(folder.name for folder in submitted.glob("*") if folder.is_dir())
@@ -107,7 +107,7 @@ def submissions(lab: Lab, student: str | None = None) -> list[Path]:
     if not folders:
         raise GraderError(
             f"There is no submission in {submitted / (student or '<student>') / lab.name}. "
-            f"Put {lab.notebook_name} there, or collect submissions with nbgrader."
+            f"Collect submissions with `grader collect`, or put {lab.notebook_name} there."
         )
     return folders
 
@@ -129,16 +129,16 @@ def autograde(
     cluster: str | None = None,
     again: Again = Again.ALL,
 ) -> Iterator[Record]:
-    """Grades submissions and enters them. Gives out a record each: first of those that are left as they are,
-    then of the others as they are entered, in the order in which they get ready.
+    """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
+    then of the others as they are entered, in the order in which they are finished.
 
     Args:
-        jobs: how many worker processes; None grades in this process, one submission after the other.
+        jobs: how many worker processes to use; None grades in this process, one submission after the other.
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
-        again: which of those that were graded before are graded again.
+        again: which of the submissions that were graded before are graded again.
 
     Raises:
-        GraderError: nothing can be graded or entered (any more). Never for what a submission holds.
+        GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.
     """
     if jobs and not cluster:
         pool.prepare(_PRELOADED)  # they are imported while we go on
@@ -154,7 +154,7 @@ def autograde(
                 expected = grading.expected()
                 for folder, answer in _answers(workforce, expected, todo):
                     yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
-        gradebook.enter_lateness(lab)  # of those that are kept as well: the deadline may have changed
+        gradebook.enter_lateness(lab)  # for submissions that are kept, too: the deadline may have changed
 
 
 _Answer = Graded | Record | GraderError | pool.Lost
@@ -163,7 +163,7 @@ _Answer = Graded | Record | GraderError | pool.Lost
 def _answers(
     workforce: _Workforce, expected: Mapping[str, Expected], todo: Sequence[Path]
 ) -> Iterator[tuple[Path, _Answer]]:
-    """Pairs of a submission's folder and its answer. Those in which time ran out come last: each has been run once more, alone."""
+    """Pairs of a submission's folder and its answer. Those that are in doubt come last: each has been run once more, alone."""
     in_doubt = []
     for folder, answer in workforce.map(expected, todo):
         if isinstance(answer, Graded) and answer.in_doubt:
@@ -175,7 +175,7 @@ def _answers(
 
 
 class _Workforce(Protocol):
-    """Whoever grades: this process, others on this machine, or others elsewhere."""
+    """The processes that grade: this one, others on this machine, or others elsewhere."""
 
     def map(
         self, shared: Mapping[str, Expected], tasks: Iterable[Path]
@@ -204,7 +204,7 @@ def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractCont
 
         return Cluster(cluster, grading)
     if jobs:
-        # the runner's own limit is of running; starting, judging and a machine under load come on top
+        # the runner's own limit covers running only; starting, judging and a busy machine add to that
         return pool.Pool(grading, jobs, seconds=2 * grading.runner.notebook_seconds + 600)
     return _ThisProcess(grading)
 
@@ -221,19 +221,19 @@ def _entered(
     folder: Path,
     answer: _Answer,
 ) -> Record:
-    """Writes down what a worker gave for a submission, and says how it ended."""
+    """Enters a worker's answer for a submission, and returns the record of how it ended."""
     if isinstance(answer, GraderError):
         raise answer
     if isinstance(answer, Record):
         return answer
     try:
         graded = grading.lost(folder, answer.why, expected) if isinstance(answer, pool.Lost) else answer
-        # the notebook first: without its marker in the gradebook it is simply written again
+        # the notebook first: if its marker does not reach the gradebook, the next run simply writes it again
         _write_notebook(lab, graded)
         gradebook.write(lab, graded.record.student, graded.points, _marker_of(graded, fingerprint))
     except GraderError:
         raise
-    except Exception as error:  # a fault of ours again
+    except Exception as error:  # again a fault in the grader itself
         return grading.failed(folder, error)
     return graded.record
 
@@ -267,7 +267,7 @@ def _record_of(student: str, marker: Marker) -> Record:
 
 
 def _write_notebook(lab: Lab, graded: Graded) -> None:
-    """Puts a graded notebook where nbgrader's feedback and formgrader look for it, all or nothing."""
+    """Puts a graded notebook where nbgrader's feedback and formgrader look for it, completely or not at all."""
     target = lab.course.autograded / graded.record.student / lab.name
     beside = {TIMESTAMP: graded.timestamp, SECRET: graded.secret}
     try:
@@ -276,27 +276,27 @@ def _write_notebook(lab: Lab, graded: Graded) -> None:
         for name, text in beside.items():
             if text:
                 _put(target / name, text.encode())
-            else:  # of a submission that was graded before
+            else:  # left by an earlier submission
                 (target / name).unlink(missing_ok=True)
     except OSError as error:
         raise GraderError(
             f"The graded notebook of {graded.record.student} cannot be written into {target}: {error.strerror}. "
-            f"See that the disk has room and that the folder can be written. {_GO_ON}"
+            f"Make sure that the disk has room and that the folder can be written to. {_GO_ON}"
         ) from None
 
 
 def _put(file: Path, data: bytes, mode: int = 0o666) -> None:
-    """Writes a file, all or nothing, also if the power fails.
+    """Writes a file completely or not at all, even if the power fails.
 
     Args:
-        mode: what it permits to whom, less what the umask takes away.
+        mode: its permissions, before the umask is applied.
 
     Raises:
-        OSError: it was not written; what was there before is still there.
+        OSError: it was not written; the previous version, if any, is still there.
     """
     scratch = file.with_name(f".{file.name}.new")
     try:
-        scratch.unlink(missing_ok=True)  # of a run that was killed: it may have another mode
+        scratch.unlink(missing_ok=True)  # left by a run that was killed: it may have another mode
         with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
             opened.write(data)
             opened.flush()
@@ -309,7 +309,7 @@ def _put(file: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def _remove_scratch(lab: Lab) -> None:
-    """Files of a run that was killed while it wrote them."""
+    """Removes files that a run was writing when it was killed."""
     for scratch in lab.course.autograded.glob(f"*/{lab.name}/.*.new"):
         with contextlib.suppress(OSError):
             scratch.unlink()
@@ -317,7 +317,8 @@ def _remove_scratch(lab: Lab) -> None:
 
 @contextlib.contextmanager
 def _alone(course: Course) -> Iterator[None]:
-    """Only one may grade a course at a time. The system gives the lock back when a process ends, however.
+    """Makes sure that only one process grades a course at a time. The system releases the lock when the process ends,
+    in whatever way.
 
     Raises:
         GraderError: somebody else is grading, or nothing can be written there.
@@ -335,10 +336,10 @@ def _lock(course: Course, stack: contextlib.ExitStack) -> None:
     except BlockingIOError:
         raise GraderError(
             f"Another `grader autograde` is at work in {course.grading}. Wait until it has finished, or stop it; "
-            "what it has entered by then stays."
+            "what it has entered by then is kept."
         ) from None
     except OSError as error:
         raise GraderError(
-            f"{course.grading} cannot be written: {error.strerror}. Make the folder writable and see that the "
+            f"{course.grading} cannot be written to: {error.strerror}. Make the folder writable and make sure that the "
             f"disk has room. {_GO_ON}"
         ) from None

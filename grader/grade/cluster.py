@@ -1,11 +1,11 @@
-"""The notebooks of a class, run by the workers of a Dask cluster; all else of grading stays here.
+"""A class's notebooks, run by the workers of a Dask cluster; everything else in grading stays on this machine.
 
-What travels to a worker: a rebuilt notebook as text, the seed, the runner, and the lab's data files. Nothing of
-``solutions/``, of other submissions or of the gradebook does. What comes back is text (JSON).
+What is sent to a worker: a rebuilt notebook as text, the seed, the runner, and the lab's data files. Nothing from
+``solutions/``, from other submissions or from the gradebook is sent. What comes back is text (JSON).
 
 What is trusted: Dask unpickles what its workers send, so the workers' own processes, the scheduler, and whoever
-can reach their ports are trusted like the machine at home. Learners' code is not: on a worker it runs in the
-runner's sandbox, as it does here, and what it gives is text until it is judged here.
+can reach their ports are trusted as much as this machine. Learners' code is not trusted: on a worker it runs in the
+runner's sandbox, as it does here, and its results remain text until they are judged here.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from grader.run.states import Executed, Runner
 
 CONNECT_SECONDS = 15
 NO_WORKER_SECONDS = 60
-"""How long to wait for a worker while there is none."""
+"""How long to wait for a worker if there is none."""
 
-_PER_THREAD = 2  # one runs, one is already there when it ends
+_PER_THREAD = 2  # one runs, and the next one is already there when it ends
 _LOOK_SECONDS = 2
 
 
@@ -60,7 +60,7 @@ class Cluster:
         Raises:
             GraderError: there is no scheduler; the message says how to start one.
         """
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said in our own words
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report what matters in our own words
         try:
             self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ class Cluster:
         try:
             self._client.cancel(list(self._running))
         except (OSError, CancelledError, RuntimeError):
-            pass  # there is no scheduler any more
+            pass  # the scheduler is gone
         finally:
             self._client.close(timeout=5)
 
@@ -82,16 +82,16 @@ class Cluster:
         return f"PYTHONSAFEPATH=1 dask worker {self.address} --nthreads 1 --nworkers N"
 
     def map(self, shared: Any, tasks: Iterable[Path]) -> Iterator[tuple[Path, Graded | Record | Lost]]:
-        """Pairs of a submission's folder and its answer, as they come in. Few are on their way at any time.
+        """Pairs of a submission's folder and its answer, as they come in. Only a few are on their way at any time.
 
-        When a worker dies, Dask cannot say which of the submissions that it had is to blame. Those that were on
-        too many dead workers are therefore run once more at the end, one at a time.
+        When a worker dies, Dask cannot say which of its submissions is to blame. Submissions that were on too many
+        dead workers are therefore run once more at the end, one at a time.
 
         Args:
-            shared: what is expected; it stays here.
+            shared: what is expected; it stays on this machine.
 
         Raises:
-            GraderError: the cluster is of no use (any more); the message says why.
+            GraderError: the cluster cannot be used (any more); the message says why.
         """
         fresh = iter(tasks)
         suspects: deque[Prepared] = deque()
@@ -117,10 +117,10 @@ class Cluster:
                 "entered before is safe. Start the scheduler and its workers, then run the same command again."
             ) from None
 
-    # -- what goes there
+    # -- what is sent
 
     def _begin(self, folder: Path, expected: Any) -> Graded | Record | None:
-        """Sends a submission off, or says at once how it ended."""
+        """Sends a submission to the cluster, or, if it need not be run, returns at once how it ended."""
         try:
             prepared = self.grading.prepare(folder)
             if prepared.problem:
@@ -132,16 +132,16 @@ class Cluster:
 
     def _send(self, prepared: Prepared, alone: bool = False) -> None:
         grading = self.grading
-        runner = pickle.dumps(grading.runner)  # as bytes: of all this, the scheduler can read builtins only
+        runner = pickle.dumps(grading.runner)  # as bytes, because the scheduler can read nothing but builtins
         home = (self._modules, version(self._modules))
         arguments = (*home, nbformat.writes(prepared.notebook), grading.seed, runner, self._files)
         future = self._client.submit(_on_a_worker(), *arguments, key=f"submission-{uuid.uuid4()}")
-        # the runner's own limit is of running; starting, and the one before it, come on top
+        # the runner's own limit covers running only; starting, and the submission before it, add to that
         seconds = _PER_THREAD * (2 * grading.runner.notebook_seconds + 600)
         self._running[future] = _Sent(prepared, alone, time.monotonic() + seconds)
 
     def _send_files(self) -> Future:
-        """A task and no scattered data, because Dask makes it anew when the worker that holds it dies."""
+        """Sends the data files as a task, not as scattered data: Dask repeats a task if the worker that holds it dies."""
         files = data_files(self.grading.lab.release_folder)
         name = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()
         return self._client.submit(dict, {name: files}, key=f"lab-files-{uuid.uuid4()}")
@@ -162,7 +162,7 @@ class Cluster:
     # -- what comes back
 
     def _finished(self) -> list[tuple[_Sent, Any]]:
-        """What has ended, with the text that came back or the exception that came instead."""
+        """The submissions that have ended, with the text that came back or the exception that came instead."""
         try:
             with self._client.as_current():
                 wait(list(self._running), timeout=_LOOK_SECONDS, return_when="FIRST_COMPLETED")
@@ -179,7 +179,7 @@ class Cluster:
                 future.cancel()
             else:
                 continue
-            del self._running[future]  # and Dask forgets it
+            del self._running[future]  # so that Dask forgets it
         return found
 
     def _answer(self, prepared: Prepared, outcome: Any, expected: Any) -> Graded | Record | Lost:
@@ -215,7 +215,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class _Sent:
-    """A submission on its way. ``alone``: with no other, so that a worker's death is its fault."""
+    """A submission that was sent. ``alone``: without any others, so that a worker's death must be its fault."""
 
     prepared: Prepared
     alone: bool
@@ -226,7 +226,7 @@ class _Sent:
 
 
 def _on_a_worker() -> Callable[..., str]:
-    """:func:`run_there`, but a nested function travels as code: who has no grader can still say so."""
+    """:func:`run_there` inside a nested function, which is sent as code: a worker without the grader can still say so."""
 
     def imported_there(*arguments: Any) -> str:
         from grader.grade.cluster import run_there
@@ -237,7 +237,7 @@ def _on_a_worker() -> Callable[..., str]:
 
 
 def data_files(release: Path) -> dict[str, bytes]:
-    """What a notebook may read of a release: not the notebooks, what is expected, or what is hidden."""
+    """The files of a release that a notebook may read: no notebooks, no expected outcomes, no hidden files."""
     found = {path.relative_to(release): path for path in sorted(release.rglob("*")) if path.is_file()}
     return {
         name.as_posix(): path.read_bytes()
@@ -258,14 +258,14 @@ def run_there(
     """Runs a notebook on a worker, one at a time in each process.
 
     Args:
-        modules: what grading this lab begins with.
-        home: version of these modules where the notebook will be judged.
+        modules: the modules that grading this lab starts from.
+        home: the version of these modules on the machine that will judge the notebook.
         notebook: as text.
         runner: pickled.
         files: a name that stands for the lab's data files -> relative name -> content.
 
     Returns:
-        Plain JSON of an :class:`~grader.run.states.Executed`, or of the fact that the version here is another one.
+        An :class:`~grader.run.states.Executed` as plain JSON, or a note that the version on this worker is different.
     """
     if (here := version(modules)) != home:
         return json.dumps({"other_version": [f"The worker {get_worker().address}", here]})
@@ -285,9 +285,9 @@ def run_there(
 
 
 def _folder_of(name: str, files: Mapping[str, bytes], runner: Runner) -> Path:
-    """A folder of this process with a lab's data files, made when it is first asked for, and then kept."""
+    """A folder of this process with a lab's data files, made when it is first needed, and then kept."""
     if name not in _folders:
-        folder = Path(tempfile.mkdtemp(prefix="lab-", dir=get_worker().local_directory))  # Dask removes that
+        folder = Path(tempfile.mkdtemp(prefix="lab-", dir=get_worker().local_directory))  # Dask removes it
         for file, data in files.items():
             (folder / file).parent.mkdir(parents=True, exist_ok=True)
             (folder / file).write_bytes(data)

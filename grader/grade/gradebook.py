@@ -1,7 +1,7 @@
-"""nbgrader's gradebook.db, of which this is the only writer.
+"""nbgrader's gradebook.db. When ``grader autograde`` grades, nothing else writes to it.
 
-A submission is written in one transaction, its marker (:mod:`grader.grade.resume`) included, so that a run that is
-killed leaves whole submissions only. The marker lies in a table of our own, which nbgrader does not look at.
+A submission is written in one transaction together with its marker (:mod:`grader.grade.resume`), so that a run that is
+killed leaves only complete submissions behind. The marker is in a table of our own, which nbgrader ignores.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MARKERS = Table(
     MetaData(),
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
-    Column("submission_id", String(32), nullable=False),  # of which there is a new one if it is entered anew
+    Column("submission_id", String(32), nullable=False),  # a submission that is entered anew gets a new id
     Column("handed_in", String(64), nullable=False),
     Column("lab", String(64), nullable=False),
     Column("notebook", String(100), nullable=False),
@@ -67,7 +67,7 @@ _MARKERS = Table(
     Column("recognised", JSON, nullable=False),
     Column("notes", JSON, nullable=False),
 )
-_EXTENSIONS = Table(  # nbgrader keeps them with submissions, so not before there is one
+_EXTENSIONS = Table(  # nbgrader keeps extensions with submissions, so it needs a submission to store one
     "transformer_labs_extension",
     _MARKERS.metadata,
     Column("student", String(128), primary_key=True),
@@ -78,14 +78,15 @@ _EXTENSIONS = Table(  # nbgrader keeps them with submissions, so not before ther
 
 @dataclass(frozen=True)
 class Result:
-    """What the gradebook holds of one student and one lab.
+    """What the gradebook says about one student in one lab.
 
     Attributes:
-        points: graded cell -> points, those that a human gave before the automatic ones; None where they are still to be given.
+        points: graded cell -> points. Those that a human gave take precedence over automatic ones; None where a human still
+            has to give them.
         untouched: solution cells and written answers that are as they were handed out.
-        submitted: when it was handed in (UTC), None if that is not known.
+        submitted: when it was handed in (UTC); None if that is not known.
         late: how long after the student's own deadline that was.
-        penalty: points off because of that.
+        penalty: points deducted because of that.
     """
 
     student: str
@@ -98,12 +99,12 @@ class Result:
 
     @property
     def earned(self) -> float:
-        """All points, lateness left out."""
+        """All points, without regard to lateness."""
         return sum(filter(None, self.points.values()))
 
     @property
     def score(self) -> float:
-        """All points, the penalty taken off, as nbgrader exports it."""
+        """All points less the penalty, as nbgrader exports it."""
         return max(0.0, self.earned - self.penalty)
 
 
@@ -119,17 +120,17 @@ class Gradebook:
     def open(cls, course: Course) -> Iterator[Gradebook]:
         """
         Raises:
-            CourseError: the file cannot be read or written (also later, while it is open).
+            CourseError: the file cannot be read or written. This can also be raised later, while it is open.
         """
         with gradebook_file.opened(course) as book:
             _MARKERS.metadata.create_all(book.engine)
             yield cls(course, book)
 
     def register(self, lab: Lab) -> None:
-        """Enters a lab's cells, or brings them up to date, by nbgrader's own step.
+        """Enters a lab's cells, or brings them up to date, with nbgrader's own step.
 
         Raises:
-            CourseError: cells came or went since submissions were graded, which nbgrader cannot follow.
+            CourseError: cells were added or removed since submissions were graded, which nbgrader cannot handle.
         """
         self._book.update_or_create_assignment(lab.name)
         names = {"notebook": lab.slug, "assignment": lab.name, "db_url": gradebook_file.url(self.course)}
@@ -140,10 +141,10 @@ class Gradebook:
                 f"{lab.name} has other cells than when its first submission was graded ({error}). Undo that, "
                 f"or move {self.course.gradebook} away to start a new gradebook and grade everything again."
             ) from None
-        self._book.db.expire_all()  # the step had a connection of its own
+        self._book.db.expire_all()  # the step used a connection of its own
 
     def markers(self, lab: Lab) -> dict[str, Marker]:
-        """Student -> marker, of those submissions whose scores are still what was entered with it."""
+        """Student -> marker, for submissions whose scores are still those that were entered with the marker."""
         entered = (
             select(_PAGE.c.assignment_id.label("id"), func.sum(_GRADE.c.auto_score).label("score"))
             .join(_GRADE, _GRADE.c.notebook_id == _PAGE.c.id)
@@ -166,9 +167,9 @@ class Gradebook:
         """Enters one graded submission. Automatic scores are replaced; manual ones and comments stay.
 
         Raises:
-            CourseError: the gradebook cannot be written now; nothing has been.
+            CourseError: the gradebook cannot be written to now; nothing was written.
         """
-        # with tables, not with nbgrader's objects: those load a dozen relations a submission, a query each
+        # with tables and not with nbgrader's objects, which load a dozen relations per submission with a query each
         with self._transaction() as db:
             page = _page(db, lab, student, points.submitted)
             cells = db.execute(
@@ -193,17 +194,17 @@ class Gradebook:
             if type(error) in (
                 DatabaseError,
                 OperationalError,
-            ):  # others are faults of what was to be entered
+            ):  # other errors are faults in what was to be entered
                 raise gradebook_file.unusable(self.course, str(error.orig)) from error
             raise
 
     def students(self) -> list[str]:
-        """Everybody that the gradebook knows, by id."""
+        """The ids of all students in the gradebook, sorted."""
         with self._book.engine.connect() as connection:
             return sorted(connection.execute(select(_STUDENT.c.id)).scalars())
 
     def results(self, lab: Lab) -> list[Result]:
-        """What has been graded of a lab, by student."""
+        """The results of all graded submissions of a lab, sorted by student."""
         of_lab = (
             select(
                 _SUBMISSION.c.student_id.label("student"),
@@ -251,17 +252,17 @@ class Gradebook:
         )
 
     def set_deadline(self, lab: Lab, deadline: datetime | None) -> None:
-        """When a lab has to be handed in (UTC); None: at any time."""
+        """Sets when a lab has to be handed in (UTC); None: at any time."""
         self._book.update_or_create_assignment(lab.name, duedate=deadline)
 
     def deadline(self, lab: Lab) -> datetime | None:
-        """When a lab has to be handed in (UTC)."""
+        """When a lab has to be handed in (UTC); None: at any time."""
         query = select(_ASSIGNMENT.c.duedate).where(_ASSIGNMENT.c.name == lab.name)
         with self._book.engine.connect() as connection:
             return connection.execute(query).scalar_one_or_none()
 
     def extend(self, lab: Lab, student: str, extension: timedelta) -> None:
-        """Gives a student more time for a lab than the others have; no time takes it back."""
+        """Gives a student more time for a lab than the others have; an extension of zero withdraws it."""
         key = {"student": student, "assignment": lab.name}
         with self._transaction() as db:
             db.execute(delete(_EXTENSIONS).filter_by(**key))
@@ -271,9 +272,10 @@ class Gradebook:
         self._book.db.expire_all()
 
     def enter_lateness(self, lab: Lab) -> None:
-        """Brings extensions and late penalties of what has been graded up to date, by the course's rule for them.
+        """Brings extensions and late penalties of all graded submissions up to date, by the course's rule for lateness.
 
-        The rule is nbgrader's plugin, as ``nbgrader_config.py`` names and configures it; without one, nothing is taken off.
+        The rule is a plugin of nbgrader's, as ``nbgrader_config.py`` names and configures it; without one, nothing is
+        deducted.
         """
         self._enter_extensions(lab)
         rule = AssignLatePenalties(config=_configured(self.course))
@@ -305,7 +307,7 @@ class Gradebook:
             self._book.db.expire_all()
 
     def _enter_extensions(self, lab: Lab) -> None:
-        """Those that were given before the submission was there."""
+        """Enters extensions that were given before the submission existed."""
         given = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
             _EXTENSIONS.c.assignment == lab.name
         )
@@ -315,9 +317,10 @@ class Gradebook:
         self._book.db.expire_all()
 
     def table(self) -> list[list[str]]:
-        """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row a lab and student.
+        """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row per lab and student.
 
-        That exporter itself puts texts between commas as they are, be they names with commas in them or formulas.
+        That exporter itself is not used, because it puts texts between commas as they are, even names with commas in them
+        and formulas.
         """
         header = "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty"
         rows: list[list[Any]] = [[*header.split(), "score", "max_score"]]
@@ -338,7 +341,7 @@ class Gradebook:
 _STUDENT, _SUBMISSION = Student.__table__, SubmittedAssignment.__table__
 _PAGE, _NOTEBOOK, _CELL = SubmittedNotebook.__table__, Notebook.__table__, BaseCell.__table__
 _GRADE, _COMMENT, _ASSIGNMENT = Grade.__table__, Comment.__table__, Assignment.__table__
-_NO_RESPONSE = "No response."  # nbgrader's words for what is as it was handed out
+_NO_RESPONSE = "No response."  # nbgrader's comment on a cell that is as it was handed out
 
 
 def _points(row: Mapping[str, Any]) -> float | None:
@@ -362,7 +365,7 @@ def _late(row: Mapping[str, Any]) -> timedelta:
 
 
 def _configured(course: Course) -> Config:
-    """nbgrader's configuration with what the instructor has added to it."""
+    """nbgrader's configuration, including what the instructor has added to it."""
     file = course.root / "nbgrader_config.py"
     if not file.is_file():
         return course.nbgrader_config()
@@ -370,12 +373,12 @@ def _configured(course: Course) -> Config:
         return PyFileConfigLoader(file.name, path=str(course.root)).load_config()
     except Exception as error:
         raise CourseError(
-            f"{file} cannot be used: {type(error).__name__}: {error}. Mend it, then run the same command again."
+            f"{file} cannot be used: {type(error).__name__}: {error}. Fix it, then run the same command again."
         ) from error
 
 
 class _Page(NamedTuple):
-    """A submitted notebook's id, its submission's, and that of the lab's notebook."""
+    """The ids of a submitted notebook, of its submission, and of the lab's notebook."""
 
     id: str
     submission: str
@@ -383,7 +386,7 @@ class _Page(NamedTuple):
 
 
 def _page(db: Connection, lab: Lab, student: str, submitted: datetime | None) -> _Page:
-    """The rows of a student's submission, entered if they are not there yet. Everything else of them stays."""
+    """The rows of a student's submission, which are entered if they do not exist yet. Everything else in them stays."""
     master, assignment = db.execute(
         select(_NOTEBOOK.c.id, _NOTEBOOK.c.assignment_id)
         .join(Assignment, Assignment.id == _NOTEBOOK.c.assignment_id)
@@ -403,7 +406,7 @@ def _page(db: Connection, lab: Lab, student: str, submitted: datetime | None) ->
 
 
 def _enter_scores(db: Connection, page: str, scores: Mapping[str, float | None]) -> None:
-    """Cell id -> automatic points. A score that a human gave stays, and is to be looked at again."""
+    """Enters scores (cell id -> automatic points). A score that a human gave stays, but is marked to be looked at again."""
     add = insert(_GRADE)
     needed = _GRADE.c.manual_score.is_not(None) | add.excluded.auto_score.is_(None)
     changes = {"auto_score": add.excluded.auto_score, "needs_manual_grade": needed}
@@ -417,7 +420,7 @@ def _enter_scores(db: Connection, page: str, scores: Mapping[str, float | None])
 
 
 def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) -> None:
-    """Cell id -> whether it is as it was handed out, which nbgrader says in a comment of its own."""
+    """Enters whether each cell (by id) is as it was handed out, which nbgrader says in a comment of its own."""
     add = insert(_COMMENT)
     changes = {"auto_comment": add.excluded.auto_comment}
     add = add.on_conflict_do_update(index_elements=["cell_id", "notebook_id"], set_=changes)

@@ -1,7 +1,7 @@
 """What check cells published -> verdicts. The only place where a grade is decided.
 
-It reads arrays, and the syntax of the cells for what an exercise must not call. It never imports, unpickles,
-evaluates or formats with anything that a submission wrote, and the process it runs in never runs learner code.
+It reads arrays, and it parses the cells to find what an exercise must not call. It never imports, unpickles,
+evaluates or formats with anything that a submission wrote, and learner code never runs in this process.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def judge(
 
     Args:
         expected: from ``lab.expected(seed)``, at the seed that the payloads were made with.
-        payloads: from :class:`grader.run.states.Executed`. Missing or malformed: the exercise was not checked.
-        notebook: the rebuilt one that was run. Its text is only parsed.
+        payloads: from :class:`grader.run.states.Executed`. If one is missing or malformed, the exercise was not checked.
+        notebook: the rebuilt notebook that was run. Its text is only parsed.
     """
     return {
         key: compare(
@@ -40,7 +40,7 @@ def judge(
 
 
 def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:
-    """Outcomes from an untrusted payload; of an unreadable one, that the check did not run to its end."""
+    """Outcomes from an untrusted payload; if it is unreadable, outcomes saying that the check did not run to its end."""
     try:
         return decode(payload, len(exercise.cases))
     except ValueError:
@@ -48,6 +48,6 @@ def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:
 
 
 def advice(lab: Lab, key: str, verdicts: Mapping[str, Verdict]) -> str:
-    """Points to an earlier exercise of the lab that has to be mended first, or is empty."""
+    """Points to an earlier exercise of the lab that has to be fixed first; empty if there is none."""
     correct = [other.partition(".")[2] for other, verdict in verdicts.items() if verdict.correct]
     return earlier_first(lab.exercises[key], verdicts[key], correct)

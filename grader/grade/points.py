@@ -1,4 +1,4 @@
-"""A graded notebook -> the points of its cells: the step between what is shown and what is entered."""
+"""A graded notebook -> the points of its cells: the step from what is shown to what is entered in the gradebook."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Points:
 
 
 def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Points:
-    """The points of a notebook with results: nbgrader's own rules give the points.
+    """The points of a notebook with results, by nbgrader's own rules.
 
     Args:
-        read: False for a submission that could not be read: everything is 0 and nothing left to grade.
+        read: False for a submission that could not be read: it gets 0 points everywhere and nothing is left to grade.
     """
     of_cells, untouched = {}, set()
     for cell in notebook.cells:

@@ -1,11 +1,11 @@
-"""Worker processes, each with one task at a time, whose death costs nobody but its task.
+"""Worker processes with one task each at a time: if one dies, only its task is affected.
 
-Not ``concurrent.futures``: one dead process breaks its whole pool, and does not say which task it had. Here
-each worker has a pipe of its own, so that a death belongs to one task. The task is tried once more on a fresh
-worker and then given up; the others never notice.
+This does not use ``concurrent.futures``, where one dead process breaks the whole pool and it is not known which task it
+had. Here each worker has a pipe of its own, so a death can be traced to one task. That task is tried once more on a
+fresh worker and then given up; the others never notice.
 
-Workers are forked from multiprocessing's fork server, which has imported what they need and nothing else: no
-thread, no open database and none of the main program's state gets into them.
+Workers are forked from multiprocessing's fork server, which has imported what they need and nothing else: they inherit
+no thread, no open database and no state of the main program.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _context = multiprocessing.get_context("forkserver")
 
 
 class Work(Protocol):
-    """What workers do; picklable. It is copied into each worker."""
+    """What workers do. It must be picklable, because it is copied into each worker."""
 
     def open(self) -> None:
         """Called once in each worker, before there is anything to do."""
         ...
 
     def __call__(self, shared: Any, task: Any) -> Any:
-        """The answer to a task. An exception counts as the worker's death, so expected ones are answers."""
+        """The answer to a task. An exception counts as the worker's death, so expected exceptions must be answers."""
         ...
 
     def close(self) -> None:
@@ -61,13 +61,13 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Lost:
-    """In place of an answer: the workers that had the task did not survive it. ``why`` is a sentence's end."""
+    """Takes the place of an answer if the workers that had the task did not survive it. ``why`` ends a sentence."""
 
     why: str
 
 
 class _Failed(str):
-    """A worker's message that it cannot start, and why."""
+    """A worker's message saying why it cannot start."""
 
 
 _READY = "ready"
@@ -75,7 +75,7 @@ _READY = "ready"
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker as the main process sees it. ``deadline``: when it has to have answered (monotonic clock)."""
+    """A worker as the main process sees it. ``deadline``: when it must have answered (monotonic clock)."""
 
     process: Any
     connection: Connection
@@ -92,7 +92,9 @@ class _Task:
 
 
 def prepare(modules: Iterable[str]) -> None:
-    """To be called before there is a pool. Starts the fork server, which imports ``modules`` while the caller goes on. Later calls do nothing."""
+    """Starts the fork server, which imports ``modules`` while the caller goes on. To be called before the first pool is
+    made; later calls do nothing.
+    """
     _context.set_forkserver_preload(list(modules))
     _see_to_the_fork_server()
 
@@ -113,7 +115,7 @@ def _spawned(pickled: bytes, folder: Path) -> tuple[Any, Connection]:
             ours.close()
             if time.monotonic() > end:
                 raise GraderError(
-                    f"No worker process can be started ({type(error).__name__}: {error}). See that there is memory "
+                    f"No worker process can be started ({type(error).__name__}: {error}). Make sure that there is memory "
                     "left and that more processes are allowed, or use fewer with --jobs."
                 ) from None
             time.sleep(0.1)  # the fork server has just died; once that has been noticed, there is a new one
@@ -130,7 +132,7 @@ class Pool:
 
     Args:
         processes: how many; each runs one task at a time.
-        seconds: a worker that has not answered for so long is killed, and counts as dead.
+        seconds: a worker that has not answered for this long is killed, and counts as dead.
     """
 
     work: Work
@@ -146,7 +148,7 @@ class Pool:
             self._folder = Path(tempfile.mkdtemp(prefix="grader-"))
         except OSError as error:
             raise GraderError(
-                f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
+                f"No temporary folder can be made: {error}. Free some disk space, or set TMPDIR to another folder."
             ) from None
         try:
             for _ in range(self.processes):
@@ -162,8 +164,8 @@ class Pool:
     def map(self, shared: Any, tasks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Pairs of task and answer (or :class:`Lost`), as they come in.
 
-        A task is taken from ``tasks`` only when a worker is free, and an answer kept only until it is given
-        out, so that any number of tasks needs the same memory.
+        A task is taken from ``tasks`` only when a worker is free, and an answer is kept only until it is yielded,
+        so that the memory needed does not grow with the number of tasks.
 
         Raises:
             GraderError: workers cannot start; the message says why.
@@ -173,7 +175,7 @@ class Pool:
         again: deque[_Task] = deque()
         finished: list[tuple[Any, Any]] = []
         while True:
-            none_left = self._employ(fresh, again)  # first, so that nobody waits while answers are seen to
+            none_left = self._employ(fresh, again)  # first, so that no worker waits while answers are handled
             yield from finished
             if none_left and not any(worker.task for worker in self._workers):
                 return
@@ -182,7 +184,7 @@ class Pool:
             ]
 
     def _employ(self, fresh: Iterator[_Task], again: deque[_Task]) -> bool:
-        """Gives tasks to those who are free. Whether there were too few."""
+        """Gives tasks to the workers that are free. Returns whether the tasks ran out."""
         for worker in list(self._workers):
             if not worker.ready or worker.task:
                 continue
@@ -196,13 +198,13 @@ class Pool:
     # -- one worker
 
     def _start(self) -> None:
-        folder = self._folder / f"w{self._started}"  # short: sockets lie in it
+        folder = self._folder / f"w{self._started}"  # a short path, because sockets lie in it
         self._started += 1
         process, connection = _spawned(self._pickled, folder)
         self._workers.append(_Worker(process, connection, folder, time.monotonic() + START_SECONDS))
 
     def _give(self, worker: _Worker, task: _Task) -> bool:
-        """Whether the worker was there to take it."""
+        """Sends a worker a task. Returns whether it was still there to take it."""
         try:
             worker.connection.send(task.what)
         except OSError:
@@ -262,14 +264,14 @@ class Pool:
         _end(worker, time.monotonic() + _GRACE_SECONDS)
         if self._failed_starts > 2 * self.processes:
             raise GraderError(
-                "The grader's worker processes end before they are ready. What they say is above. See that there "
+                "The grader's worker processes end before they are ready. Their messages are above. Make sure that there "
                 "is memory left, or use fewer of them with --jobs."
             )
         self._start()
 
     def _stop(self) -> None:
         for worker in self._workers:
-            worker.connection.close()  # those with nothing to do end by themselves
+            worker.connection.close()  # idle workers then end by themselves
             if worker.task or not worker.ready:
                 worker.process.terminate()
         deadline = time.monotonic() + _GRACE_SECONDS
@@ -280,7 +282,7 @@ class Pool:
 
 
 def _end(worker: _Worker, deadline: float) -> None:
-    """Ends a worker with everything that it has started: asked until the deadline, then forced."""
+    """Ends a worker and everything that it has started: it is given until the deadline, and then killed."""
     process = worker.process
     if process.exitcode is None and not worker.connection.closed:
         process.terminate()
@@ -298,7 +300,7 @@ def _end(worker: _Worker, deadline: float) -> None:
 
 @contextlib.contextmanager
 def _ignoring_interrupts() -> Iterator[None]:
-    """Processes started here do not end by Ctrl-C, which the terminal sends to all: the main one ends them."""
+    """Processes started here ignore Ctrl-C, which the terminal sends to all of them: the main process ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -311,8 +313,8 @@ def _ignoring_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _environment_of_the_fork_server() -> Iterator[None]:
-    """Its NumPy starts no threads, which a fork would tear. And neither it nor multiprocessing's resource tracker
-    imports from the current folder, which may be a submission's.
+    """Makes its NumPy start no threads, which would not survive a fork. And neither it nor multiprocessing's resource
+    tracker imports from the current folder, which may be a submission's.
     """
     values = {"OPENBLAS_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
     before = {name: os.environ.get(name) for name in values}
@@ -329,7 +331,7 @@ def _environment_of_the_fork_server() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _no_main_module() -> Iterator[None]:
-    """multiprocessing imports the main program again in each process: JupyterLab, say. Workers need none."""
+    """Hides the main program, for example JupyterLab. Otherwise multiprocessing would import it in each process."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -353,7 +355,7 @@ def _run_worker(connection: Connection, pickled: bytes, environment: dict[str, s
         work = pickle.loads(pickled)
         _serve(connection, work)
     except (EOFError, OSError):
-        pass  # the main process has closed the pipe, or is no more
+        pass  # the main process has closed the pipe, or has ended
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if work:
@@ -385,7 +387,7 @@ def _leave(*_: object) -> None:
 
 
 def _die_with_parents() -> None:
-    """Ends this process, orderly if it can, when the main process or the fork server ends in whatever way."""
+    """Ends this process, cleanly if possible, when the main process or the fork server ends in any way."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     main = multiprocessing.parent_process().sentinel

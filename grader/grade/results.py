@@ -1,7 +1,7 @@
 """An executed notebook and its verdicts -> the graded notebook that instructors and learners get to see.
 
-What learner code put out is shown as text and pictures only: no markup, script or widget of a submission
-ever reaches the browser of whoever opens the feedback or formgrader.
+The output of learner code is shown as text and pictures only: no markup, script or widget from a submission
+ever reaches the browser of anybody who opens the feedback or formgrader.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from grader.grade.judge import advice
 from grader.lab import Lab, checked_exercise, nbgrader_of
 
 RESULT_CELL = "grading-result"
-"""Id of the cell at the top of a graded notebook that says how grading went."""
+"""The id of the cell at the top of a graded notebook that says how grading went."""
 FACTS = "course"
-"""Name under which a check cell's output carries what the feedback page's overview says of it."""
+"""The name under which a check cell's output carries what the feedback page's overview says about it."""
 
 MAX_TEXT = 10_000
 MAX_OUTPUT_TEXT = 200_000
@@ -39,7 +39,7 @@ def points_of(cell: NotebookNode) -> float:
 
 
 def earned(verdict: Verdict, points: float) -> float:
-    """Points for a verdict, in hundredths; all of them only if every check holds."""
+    """The points for a verdict, rounded to hundredths; full points only if every check holds."""
     return points if verdict.correct else min(round(points * verdict.score, 2), points)
 
 
@@ -54,7 +54,7 @@ def with_results(
     """A copy of an executed notebook as instructors and learners get to see it.
 
     Each check cell shows its report. Its plain text is the number of points, because that is where nbgrader
-    reads them from: so its formgrader and its own autograding steps agree with ours.
+    reads them from, so that its formgrader and its own autograding steps agree with ours.
     """
     notebook = copy.deepcopy(executed)
     released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
@@ -86,7 +86,7 @@ def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) 
 
 
 def inert_markdown(text: str) -> str:
-    """Markdown without live HTML and links: an invisible character keeps them from being recognised.
+    """Markdown without working HTML and links: an invisible character keeps them from being recognised.
 
     nbgrader renders markdown with raw HTML and with links of any kind, ``javascript:`` included.
     """
@@ -108,7 +108,7 @@ class _Bounds:
         self.sources = MAX_SOURCES
 
     def readable(self, source: str) -> str:
-        """A learner's own text as far as a page can show it: highlighting takes time that grows faster than text."""
+        """A learner's own text, cut to what a page can show: the time for highlighting grows faster than the text."""
         source = _MANY_BLANK_LINES.sub("\n" * 20, source)
         limit = min(MAX_SOURCE, max(self.sources, 0))
         self.sources -= min(len(source), limit)

@@ -1,8 +1,8 @@
-"""What has been graded already: fingerprints of what a grade depends on, and what is left to do.
+"""What has already been graded: fingerprints of everything that a grade depends on, and what is left to do.
 
-A submission's *marker* lies in the gradebook and is written in the same transaction as its scores. A run
-that is killed, at any point, therefore leaves some submissions with scores and marker and the others without,
-and the next run goes on with the others.
+A submission's *marker* is in the gradebook and is written in the same transaction as its scores. If a run is killed,
+at whatever point, some submissions therefore have both scores and marker and the others have neither, and the next
+run continues with those.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from grader.lab import SETTINGS, Lab, runs_in_grading
 from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.run.states import Runner
 
-_FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab that no grade depends on
-_ENGINE = ("grader.grade.work", "grader.run.notebook")  # all of grading but writing it down
+_FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab on which no grade depends
+_ENGINE = ("grader.grade.work", "grader.run.notebook")  # everything in grading except entering the results
 _READ = MAX_BYTES + 1
 
 
@@ -43,7 +43,7 @@ class Marker:
 
     Attributes:
         handed_in: fingerprint of the submission, see :func:`fingerprint_of_submission`.
-        lab: fingerprint of all else that the grade depends on, see :func:`fingerprint_of_lab`.
+        lab: fingerprint of everything else that the grade depends on, see :func:`fingerprint_of_lab`.
         notebook: SHA-256 of the graded notebook's file.
     """
 
@@ -61,7 +61,7 @@ class Marker:
 def sort_out(
     lab: Lab, folders: Sequence[Path], markers: Mapping[str, Marker], fingerprint: str, again: Again
 ) -> tuple[list[Path], dict[str, Marker]]:
-    """What is left to grade, and the markers of what is not, by student.
+    """The submissions that are left to grade, and the markers of those that are not, by student.
 
     Args:
         markers: of submissions whose scores are in the gradebook, by student.
@@ -90,8 +90,8 @@ def _still_holds(lab: Lab, folder: Path, marker: Marker, fingerprint: str, again
 
 
 def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
-    """SHA-256 of all that grading takes from a submission's folder: the notebook that it finds there, and what
-    the exchange says about it. What cannot be read counts by the reason.
+    """SHA-256 of everything that grading takes from a submission's folder: the notebook that it finds there, and what
+    the exchange says about it. For a file that cannot be read, the reason counts.
     """
     path, notes = find_notebook(folder, lab.notebook_name)
     link = str(folder.is_symlink() or folder.parent.is_symlink())
@@ -101,8 +101,8 @@ def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
-    """SHA-256 of all else that a grade depends on: release, solution, misconceptions, checks, seed, limits,
-    and the code that has a part in it. A limit that must not count is a field of the runner with ``repr=False``.
+    """SHA-256 of everything else that a grade depends on: release, solution, misconceptions, checks, seed, limits, and
+    the code involved. A field of the runner that must not count is declared with ``repr=False``.
     """
     release = {
         name: path for name, path in files_in(lab.release_folder, "*").items() if name not in _FOR_LEARNERS
@@ -128,15 +128,15 @@ def _sources(lab: Lab) -> dict[str, Path]:
 
 
 def modules_of(lab: Lab) -> tuple[str, ...]:
-    """The modules of this project that grading a lab begins with: the engine, and what the lab's notebooks, exercises
-    and misconceptions import. :func:`version` follows them further.
+    """The modules of this project that grading a lab starts from: the engine, and what the lab's notebooks, exercises and
+    misconceptions import. :func:`version` follows their imports further.
 
     Raises:
         CourseError: the lab has not been built.
     """
     cells = (*lab.release().cells, *lab.source().cells)
     texts = [cell.source for cell in cells if runs_in_grading(cell)]
-    notebook = f"{lab.name}.py"  # its cells are there already, without those that grading leaves out
+    notebook = f"{lab.name}.py"  # its cells are already in ``texts``, without those that grading leaves out
     files = (path for name, path in _sources(lab).items() if name.endswith(".py") and name != notebook)
     texts += [path.read_text("utf-8") for path in files]
     found = {name for text in texts for name in imported(text) if name.partition(".")[0] in PACKAGES}
@@ -145,15 +145,15 @@ def modules_of(lab: Lab) -> tuple[str, ...]:
 
 @cache
 def version(modules: tuple[str, ...]) -> str:
-    """The project's version and a fingerprint of these modules and of all that they import, as one text.
+    """The project's version and a fingerprint of these modules and of everything that they import, as one text.
 
-    Imports inside functions count. Those by a computed name do not: so a lab's grades depend on no other lab's
-    exercises, unless its own import them. A module's data files are those in ``course_utils`` that it names.
+    Imports inside functions count. Imports by a computed name do not, so a lab's grades do not depend on another lab's
+    exercises unless its own exercises import them. A module's data files are those in ``course_utils`` that it names.
     """
     inside = files_in(PACKAGES["grader"] / "sandbox/inside", "*.py", prefix="grader/sandbox/inside/")
     texts = [
         path.read_text("utf-8") for path in inside.values()
-    ]  # the sandbox starts them by their path, not by an import
+    ]  # the sandbox starts them by path, not by import
     files = inside | reached([*modules, *(name for text in texts for name in imported(text))])
     parts = [(name, _digest(path)) for name, path in sorted((files | data_of(files)).items())]
     return f"{metadata.version('transformer-labs')}+{_combined(parts)[:12]}"
@@ -164,15 +164,15 @@ def _combined(parts: Iterable[tuple[str, str]]) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """What a file with this content has as its fingerprint."""
+    """The fingerprint of a file with this content."""
     return f"{hashlib.sha256(data[:_READ]).hexdigest()} {len(data)}"
 
 
 def _digest(path: Path) -> str:
-    """SHA-256 of a file's first bytes (of a submission, no more are read) and its size, or why it has none."""
+    """SHA-256 of a file's first bytes (grading reads no more of a submission) and its size, or why it has no fingerprint."""
     try:
         kind = path.lstat().st_mode
-        if not stat.S_ISREG(kind):  # opening it might follow a link, or wait for ever
+        if not stat.S_ISREG(kind):  # opening it might follow a link, or block for ever
             return f"no file: {stat.S_IFMT(kind):o}"
         with path.open("rb") as file:
             return f"{hashlib.sha256(file.read(_READ)).hexdigest()} {os.fstat(file.fileno()).st_size}"

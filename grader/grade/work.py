@@ -1,6 +1,6 @@
-"""One submission -> a graded notebook and what is to be entered: all of grading but writing it down.
+"""One submission -> a graded notebook and what has to be entered: all of grading except entering the results.
 
-This is what worker processes do. They get paths and give back plain data; they write nothing.
+This is what worker processes do. They get paths and return plain data; they write nothing.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Record:
     """How one submission ended.
 
     Attributes:
-        score: points given by the autograder, of ``max_score``. None: nothing was entered.
-        by_hand: how many written answers wait for a human.
+        score: points given by the autograder, out of ``max_score``. None if nothing was entered.
+        by_hand: how many written answers are waiting for a human.
         recognised: misconceptions in this submission, as ``exercise: misconception``.
         notes: sentences about what was wrong with the submission, and what was done about it.
-        kept: it was graded before and is unchanged, so nothing was done this time.
+        kept: whether it was graded before and is unchanged, so that nothing was done this time.
     """
 
     student: str
@@ -57,10 +57,10 @@ class Graded:
     """One graded submission, before anything is written anywhere.
 
     Attributes:
-        handed_in: fingerprint of what was graded; empty if it is to be graded again by the next run.
-        notebook: the graded notebook's file.
-        in_doubt: time ran out in it, so it should be run once more, alone, before it is entered.
-        timestamp, secret: texts of the files of :data:`grader.receive.files.TIMESTAMP` and ``SECRET``; None where there is none.
+        handed_in: fingerprint of what was graded; empty if the next run has to grade it again.
+        notebook: the content of the graded notebook's file.
+        in_doubt: whether time or memory ran out, so that it should be run once more, alone, before it is entered.
+        timestamp, secret: texts of the files named :data:`grader.receive.files.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
     record: Record
@@ -74,7 +74,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class Prepared:
-    """One submission, read. ``notebook`` is rebuilt; the release if there was nothing to read.
+    """One submission after it was read. ``notebook`` is the rebuilt one, or the release if it could not be read.
 
     Attributes:
         problem: why it could not be read, as sentences; empty if it could.
@@ -91,7 +91,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Grading:
-    """How the submissions of one lab are graded. A worker process's :class:`grader.grade.pool.Work`."""
+    """How the submissions of one lab are graded. This is the :class:`grader.grade.pool.Work` of worker processes."""
 
     course: Course
     lab_name: str
@@ -110,17 +110,17 @@ class Grading:
         return self.lab.release()
 
     def expected(self) -> dict[str, Expected]:
-        """What submissions are compared with.
+        """The outcomes that submissions are compared with.
 
         Raises:
-            CourseError: the solution itself fails, so that nobody could be right.
+            CourseError: the solution itself fails, so that no submission could be right.
         """
         found = self.lab.expected(self.seed)
         for key, expected in found.items():
             if problem := next((outcome.problem for outcome in expected.reference if outcome.problem), None):
                 raise CourseError(
                     f"{self.lab_name}: the solution of {key} fails with the numbers that grading uses: {problem.message} "
-                    "Nothing was graded. See what `grader build --check` says of the lab."
+                    "Nothing was graded. See what `grader build --check` says about the lab."
                 )
         return found
 
@@ -132,8 +132,8 @@ class Grading:
             close()
 
     def __call__(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
-        """A submission, graded. A record without a score if the grader itself fails on it; a GraderError if
-        it can grade no other one either.
+        """Grades a submission. Returns a record without a score if the grader itself fails on it, and a GraderError if it
+        could not grade any other submission either.
         """
         try:
             prepared = self.prepare(folder)
@@ -143,12 +143,12 @@ class Grading:
             return self.finish(prepared, executed, expected)
         except GraderError as error:
             return error
-        except Exception as error:  # a fault of ours: this submission waits, the class goes on
+        except Exception as error:  # a fault in the grader: only this submission has to wait
             return self.failed(folder, error)
 
     def prepare(self, folder: Path) -> Prepared:
         """Reads a submission."""
-        handed_in = fingerprint_of_submission(self.lab, folder)  # first: what changes later is found changed
+        handed_in = fingerprint_of_submission(self.lab, folder)  # first, so that a later change is noticed
         path, found_notes = find_notebook(folder, self.lab.notebook_name)
         read = read_submission(path)
         if read.problem:
@@ -158,7 +158,7 @@ class Grading:
         return Prepared(folder, handed_in, rebuilt.notebook, missing=bool(rebuilt.missing), notes=notes)
 
     def finish(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Graded:
-        """Judges what a submission's run gave."""
+        """Judges the results of running a submission."""
         if executed.lost:
             prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
@@ -168,21 +168,21 @@ class Grading:
         return replace(graded, in_doubt=executed.in_doubt)
 
     def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
-        """A submission, graded where no other is at the same time. If time ran out, it gets a second chance."""
+        """Grades a submission when no other is being graded. If it is in doubt, it gets a second chance."""
         graded = self(expected, folder)
         return self(expected, folder) if isinstance(graded, Graded) and graded.in_doubt else graded
 
     def unread(self, prepared: Prepared, expected: Mapping[str, Expected]) -> Graded:
-        """Grades what cannot be read."""
+        """Grades a submission that cannot be read."""
         notes = (*prepared.notes, f"{prepared.problem} It could not be graded and counts 0 points.")
         verdicts = judge(self.lab, expected, {}, self.release)
         return self._graded(prepared, self.release, verdicts, UNREADABLE, notes, read=False)
 
     def lost(self, folder: Path, why: str, expected: Mapping[str, Expected]) -> Graded:
-        """Grades what no worker survives: it costs all points, but the next run tries it again."""
+        """Grades a submission that no worker survives: it gets no points, but the next run tries it again."""
         note = (
             f"The grader's own process {why} twice on this submission. It counts 0 points until it is graded "
-            "again, which the next `grader autograde` tries."
+            "again, which the next `grader autograde` tries to do."
         )
         prepared = Prepared(folder, handed_in="", notebook=self.release)  # nothing has this fingerprint
         verdicts = judge(self.lab, expected, {}, self.release)
@@ -226,7 +226,7 @@ class Grading:
 
 
 def _handed_in_at(folder: Path) -> tuple[str | None, datetime | None]:
-    """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and UTC."""
+    """When a submission was handed in, from the file that nbgrader's exchange leaves: its text, and the time in UTC."""
     text = _text_of(folder / TIMESTAMP, 100)
     time = time_of(text) if text else None
     return (text, time) if time else (None, None)

@@ -1,1 +1,1 @@
-"""What is handed out: the zip for learners and the zip for Gradescope."""
+"""What instructors hand out: the zip for learners, and the zip for Gradescope."""

@@ -1,6 +1,6 @@
 """A lab as a Gradescope autograder: the zip that configures it, and the code that runs there for each submission.
 
-Gradescope (its autograder specifications) unpacks the zip to ``/autograder/source``, runs ``setup.sh`` once as root, and
+According to its autograder specifications, Gradescope unpacks the zip to ``/autograder/source``, runs ``setup.sh`` once as root, and
 ``run_autograder`` for every submission, which reads ``/autograder/submission`` and writes ``/autograder/results/results.json``.
 
 There, learners' code runs in the sandbox if the container permits one, otherwise as a user without rights who cannot read
@@ -155,8 +155,8 @@ def _runner(lab: Lab) -> Runner:
 
 
 def main(name: str, submission: Path, results: Path) -> None:
-    """What ``run_autograder`` calls. If the grader itself fails, it writes no results: Gradescope then says that the autograder
-    failed, gives no score, and can run it again.
+    """Called by ``run_autograder``. If the grader itself fails, no results are written: Gradescope then says that the
+    autograder failed, gives no score, and can run it again.
     """
     course = Course.find()
     for folder in (course.solutions, course.grading, results.parent):

@@ -1,4 +1,4 @@
-"""What a lab needs of the course: which of its packages, and which files of ``course_utils``."""
+"""What a lab needs from the course: which of its packages, and which files of ``course_utils``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROJECT = "transformer-labs"
 
 
 def lock_for_learners(lock: str) -> str:
-    """The lines of a lock file that learners need: the course's packages without its extras, and what these need in turn."""
+    """The lines of a lock file that learners need: the course's packages without its extras, and their own dependencies."""
     needed, waiting = {"setuptools"}, [Requirement(PROJECT)]  # setuptools links the course's own code
     seen = set()
     while waiting:
@@ -33,7 +33,7 @@ def lock_for_learners(lock: str) -> str:
 def _required(name: str, extra: str) -> list[Requirement]:
     try:
         found = map(Requirement, metadata.requires(name) or [])
-    except metadata.PackageNotFoundError:  # of another system
+    except metadata.PackageNotFoundError:  # a package for another system
         return []
     return [each for each in found if not each.marker or each.marker.evaluate({"extra": extra})]
 

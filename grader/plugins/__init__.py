@@ -1,1 +1,1 @@
-"""What nbgrader loads: its steps in our way, feedback through its exchange, late work."""
+"""What nbgrader loads: its grading steps done our way, feedback through its exchange, penalties for late work."""

@@ -1,4 +1,4 @@
-"""Feedback back through nbgrader's exchange."""
+"""Returning feedback through nbgrader's exchange."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.receive.files import SECRET, TIMESTAMP
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """nbgrader's own, except that work which came another way, from an LMS say, does not stop it."""
+    """nbgrader's own step, except that work that came another way, such as from an LMS, does not stop it."""
 
     def copy_files(self) -> None:
         pages, others = self.src_path, []

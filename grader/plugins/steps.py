@@ -1,7 +1,7 @@
-"""What nbgrader's own ``autograde`` (and formgrader's button) does on this course: the same as ours, slower.
+"""What nbgrader's own ``autograde`` (and formgrader's button) does in this course: the same as ours, only slower.
 
-:class:`RunAndJudge` stands in the place of nbgrader's steps that sanitise and execute. So learner code never runs
-outside the sandbox, whoever starts the grading, and the grades are the same.
+:class:`RunAndJudge` replaces nbgrader's steps that sanitise and execute a notebook. So learner code never runs
+outside the sandbox, however the grading is started, and the grades are the same.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from grader.lab import Lab
 from grader.sandbox.preloaded import close_all
 
 _IDLE_SECONDS = 120
-"""How long a preloaded process waits for another notebook: a server that once graded does not keep it for ever."""
+"""How long a preloaded process waits for another notebook, so that a server that has graded once does not keep it for ever."""
 
 
 class RunAndJudge(NbGraderPreprocessor):
-    """From a submission to a notebook with results, the way ``grader autograde`` goes.
+    """Turns a submission into a notebook with results, in the same way as ``grader autograde``.
 
-    nbgrader's :class:`SaveAutoGrades`, which comes next, reads the scores from there.
+    nbgrader's :class:`SaveAutoGrades`, which runs next, reads the scores from that notebook.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """Grades what was handed in; ``nb`` is nbgrader's reading of it, and not needed.
+        """Grades what was handed in; ``nb`` is the notebook as nbgrader read it, and is not needed.
 
         Raises:
             GraderError: the sandbox cannot be set up, or the lab is not built; the message says what to do.

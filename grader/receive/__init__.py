@@ -1,1 +1,1 @@
-"""What comes in: whose it is, what can be read of it, and the notebook rebuilt from it."""
+"""Incoming work: whose it is, what can be read of it, and the notebook that is rebuilt from it."""

@@ -1,6 +1,6 @@
-"""What came back, from nbgrader's exchange, a folder or an LMS's zip -> ``grading/submitted``.
+"""Submissions from nbgrader's exchange, a folder or an LMS's zip -> ``grading/submitted``.
 
-One notebook a student is taken, and nothing else of what was handed in.
+One notebook per student is taken, and nothing else of what was handed in.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
 
 @dataclass(frozen=True)
 class Collected:
-    """What happened to one student's work, or to one file whose student is not known (``student`` is empty).
+    """What happened to one student's work, or to one file (``student`` is then empty) of which it is not known whose it is.
 
     Attributes:
         file: its path in the source, safe to show.
         outcome: ``NEW``, ``REPLACED`` (what was there is kept in ``grading/earlier``), ``UNCHANGED`` or ``REFUSED``.
-        why: why it was refused, or what else to know.
+        why: why it was refused, or anything else to know about it.
     """
 
     student: str
@@ -51,17 +51,17 @@ class Collected:
 
 
 def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) -> list[Collected]:
-    """Puts submissions where they are graded, one notebook a student.
+    """Puts submissions where grading looks for them, one notebook per student.
 
-    A student whose work is refused gets a folder with the reason, which grading then reports as unreadable;
-    what was collected of them before stays.
+    A student whose work is refused gets a folder with the reason, and grading then reports the submission as
+    unreadable; anything collected from them before stays.
 
     Args:
         source: a folder, or a zip as Canvas and Moodle make it. None: nbgrader's exchange.
         shared_account: all submissions in the exchange belong to one user of the system, so that their owner says
-            nothing about who handed in.
+            nothing about who handed them in.
 
-    Returns: a row for each student, by id, then files that belong to nobody.
+    Returns: a row for each student, sorted by id, followed by files that belong to nobody.
 
     Raises:
         GraderError: the source cannot be used at all, or there is nothing in it.
@@ -91,10 +91,10 @@ def _opened(lab: Lab, source: Path | None, shared_account: bool) -> Iterator[lis
 
 
 def _without_wrapper(lab: Lab, offers: list[Offer], stem: str) -> list[Offer]:
-    """The same without the folder that packing a folder puts around everything.
+    """The same files without the folder that is put around everything when a whole folder is packed.
 
     Raises:
-        GraderError: it may be that, or one student's folder with names of an LMS's in it.
+        GraderError: it could be that folder, or one student's folder that contains names like an LMS's.
     """
     tops = {offer.parts[0] if len(offer.parts) > 1 else "" for offer in offers}
     if len(tops) != 1 or tops == {""}:
@@ -106,14 +106,16 @@ def _without_wrapper(lab: Lab, offers: list[Offer], stem: str) -> list[Offer]:
     if layout(inside) is not PLAIN:
         raise GraderError(
             f"Everything lies in one folder, {printable(top)!r}, with names in it as an LMS gives them. If that folder is "
-            f"what the LMS packed, collect it itself: unpack the zip if it is one, and grader collect {lab.name} "
+            f"what the LMS packed, collect that folder: unpack the zip if it is one, and run grader collect {lab.name} "
             f"<path of that folder>. If it is one student's, name the notebook in it {lab.notebook_name}."
         )
     return offers
 
 
 def _files(lab: Lab, offers: Sequence[Offer]) -> Iterator[File | Collected]:
-    """Whose each file is, and rows for those that should be somebody's. What is no submission of this lab is left out."""
+    """Whose each file is, and rows for files that should be somebody's but are not. Anything that is not a submission of
+    this lab is left out.
+    """
     packed = [offer for offer in offers if not (offer.student or offer.forged)]
     whose = name_reader(lab, packed)
     for offer in offers:
@@ -143,7 +145,7 @@ def _collect(lab: Lab, offers: Sequence[Offer]) -> Iterator[Collected]:
             by_student.setdefault(found.student, []).append(found)
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,)}
-    seen: dict[str, str] = {}  # ids as file systems that ignore case see them
+    seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
     for student in sorted(by_student):
         files = by_student[student]
         if (other := seen.setdefault(folded(student), student)) != student:
@@ -155,7 +157,7 @@ def _collect(lab: Lab, offers: Sequence[Offer]) -> Iterator[Collected]:
 
 
 def _rivals(files: Iterable[File]) -> dict[str, str]:
-    """Students whose work comes from two places of a source, or with a number that another's has too -> what to say."""
+    """Students whose work is in two places of a source, or has the same number as somebody else's -> what to say."""
     claims: dict[str, dict[tuple[str, ...], set[str]]] = {}  # what is claimed -> source -> students
     for file in files:
         if file.source and file.sure:
@@ -166,7 +168,7 @@ def _rivals(files: Iterable[File]) -> dict[str, str]:
     for what, sources in claims.items():
         if len(sources) > 1:
             listed = " and ".join(repr(printable("/".join(source))) for source in list(sources)[:5])
-            why = f"Two claim to be {what}: {listed}. Find out whose they are, and take out or rename what is not right."
+            why = f"Two claim to be {what}: {listed}. Find out whose they are, and remove or rename the wrong one."
             found |= dict.fromkeys(itertools.chain.from_iterable(sources.values()), why)
     return found
 
@@ -176,7 +178,7 @@ def _collect_one(
 ) -> Collected:
     """
     Args:
-        rival: why it is not clear that the files are the student's; empty if it is.
+        rival: why it is not clear that the files are the student's; empty if it is clear.
     """
     known = files[0]
     try:
@@ -232,7 +234,7 @@ def _why_no_notebook(files: Sequence[File]) -> str:
 
 
 def _receipt(offer: Offer, stamps: dict[tuple[str, ...], Offer]) -> dict[str, bytes]:
-    """The files that say when a submission was handed in, and by which secret its feedback is found."""
+    """The files that say when a submission was handed in, and under which secret its feedback is found."""
     stamp = offer.stamp or _stamp_beside(offer, stamps)
     receipt = {
         TIMESTAMP: f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC".encode() if stamp else b"",
@@ -242,7 +244,7 @@ def _receipt(offer: Offer, stamps: dict[tuple[str, ...], Offer]) -> dict[str, by
 
 
 def _stamp_beside(offer: Offer, stamps: dict[tuple[str, ...], Offer]) -> datetime | None:
-    """When it was handed in, by nbgrader's file in the same folder. None if that does not say."""
+    """When it was handed in, according to nbgrader's file in the same folder. None if that does not say."""
     try:
         beside = stamps[(*offer.parts[:-1], TIMESTAMP)]
         return time_of(beside.read()[:100].decode("utf-8").strip())
@@ -251,14 +253,14 @@ def _stamp_beside(offer: Offer, stamps: dict[tuple[str, ...], Offer]) -> datetim
 
 
 def _folders(lab: Lab, student: str) -> tuple[Path, Path]:
-    """Where a student's submission is, and where earlier ones of it are kept."""
+    """Where a student's submission is, and where its earlier versions are kept."""
     return lab.course.submitted / student / lab.name, lab.course.grading / "earlier" / student / lab.name
 
 
 def _see_that_folders_are_ours(lab: Lab, student: str) -> None:
     """
     Raises:
-        Unreadable: to write there would write elsewhere, or is not possible.
+        Unreadable: writing there would write somewhere else, or is not possible.
     """
     for folder in _folders(lab, student):
         for place in (folder.parent, folder):
@@ -280,7 +282,7 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
     unchanged = there and _same(present, data)
     try:
         if unchanged:
-            # of equal submissions the first time counts; feedback is found beside the last
+            # of equal submissions, the time of the first one counts; feedback is found under the secret of the last one
             if SECRET in receipt:
                 _scratch(folder, SECRET, receipt[SECRET]).replace(folder / SECRET)
             return UNCHANGED
@@ -293,13 +295,13 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
         (folder / REASON_FILE).unlink(missing_ok=True)
     except OSError as error:
         raise GraderError(
-            f"{target} cannot be written: {error.strerror}. See that the disk has room."
+            f"{target} cannot be written: {error.strerror}. Make sure that the disk has room."
         ) from None
     return REPLACED if there else NEW
 
 
 def _keep_number(lab: Lab, file: File) -> None:
-    """Keeps Moodle's number of a student in this lab, for the way back, also when later versions come another way.
+    """Keeps Moodle's number for a student in this lab: exports need it, even if later versions arrive another way.
 
     Raises:
         GraderError: it cannot be written.
@@ -318,7 +320,7 @@ def _write_receipt(folder: Path, receipt: Mapping[str, bytes]) -> None:
     for name in (TIMESTAMP, SECRET):
         if name in receipt:
             _scratch(folder, name, receipt[name]).replace(folder / name)
-        else:  # of a submission that was refused before
+        else:  # left by a submission that was refused before
             (folder / name).unlink(missing_ok=True)
 
 
@@ -333,13 +335,13 @@ def _scratch(folder: Path, name: str, data: bytes) -> Path:
     """A new file beside the one that it is going to replace."""
     scratch = folder / f".{name}.new"
     scratch.unlink(missing_ok=True)
-    with scratch.open("xb") as file:  # x: not through a link that stands in its place
+    with scratch.open("xb") as file:  # x: does not follow a link that somebody has put there
         file.write(data)
     return scratch
 
 
 def _keep(earlier: Path, files: Iterable[Path]) -> None:
-    """Moves a submission's files to a folder of their own: the next number."""
+    """Moves a submission's files to a folder of their own, named with the next free number."""
     make_private(earlier)
     number = 1
     while (place := earlier / str(number)).exists():
@@ -351,10 +353,10 @@ def _keep(earlier: Path, files: Iterable[Path]) -> None:
 
 
 def _leave_reason(lab: Lab, student: str, why: str, receipt: Mapping[str, bytes] | None) -> str:
-    """Sees to it that grading reports a submission that was refused. Returns what to say about it.
+    """Makes sure that grading reports a submission that was refused. Returns what to say about it.
 
     Args:
-        receipt: None: it is not sure that there is such a student.
+        receipt: None if it is not certain that there is such a student.
 
     Raises:
         GraderError: it cannot be written.

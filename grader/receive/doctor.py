@@ -1,4 +1,4 @@
-"""What is wrong with one notebook, and what grading will make of it: nothing of it is run."""
+"""What is wrong with one notebook, and how grading will treat it. None of its code is run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BY_NAME = "answered, recognised only by its name"
 RESTORED = "missing, restored as handed out"
 
 MAX_MAGICS = 50
-"""Lines of IPython's own syntax in a cell beyond which its syntax is not looked at: each costs a pass."""
+"""A cell with more lines of IPython's own syntax than this is not checked for syntax errors: each line costs a pass."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Part:
 
     Attributes:
         state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
-        fault: where its code is no Python, or what ready-made thing it uses that is to be built; empty if nothing
-            was seen.
+        fault: where its code is not valid Python, or which ready-made thing it uses that has to be built; empty if
+            neither was found.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True)
 class OwnCell:
-    """A code cell that is not the lab's and will run: its first line, and the lab's cell that it comes after."""
+    """A code cell that does not belong to the lab and will run: its first line, and the lab's cell that it follows."""
 
     first_line: str
     after: str
@@ -66,9 +66,9 @@ class Examination:
     """What was found out about a notebook.
 
     Attributes:
-        lab: the lab it was examined as; None if that is not known.
+        lab: the lab whose notebook it was taken for; None if that is not known.
         problem: why it cannot be graded; empty if it can.
-        notes: what is odd, and what grading will do about it.
+        notes: what is odd about it, and what grading will do about that.
     """
 
     lab: str | None
@@ -79,7 +79,7 @@ class Examination:
 
     @property
     def fine(self) -> bool:
-        """Whether grading takes it as it is. Exercises that are not solved yet are no fault."""
+        """Whether grading accepts it as it is. Exercises that are not solved yet are not a fault."""
         faults = [part.fault for part in self.parts] + [cell.fault for cell in self.own]
         return not (self.problem or self.notes or any(faults))
 
@@ -96,7 +96,7 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     if not file.exists() and not file.is_symlink():
         raise GraderError(f"There is no file {file}.")
     asked = Lab.load(course, lab_name) if lab_name else None
-    # one's own folder may well lie behind a link; the file itself is judged as in grading
+    # the user's own folder may well be behind a link; the file itself is judged as in grading
     read = read_submission(file.parent.resolve() / file.name)
     if read.problem:
         return Examination(lab_name, read.problem)
@@ -104,7 +104,7 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     lab = asked or likely
     if not lab:
         return Examination(
-            None, "It is a notebook, but of none of the labs here. Name the lab with --lab.", read.notes
+            None, "It is a notebook, but not from any of the labs here. Name the lab with --lab.", read.notes
         )
     notes = read.notes
     if likely and likely != lab:
@@ -166,7 +166,7 @@ def _parts(release: NotebookNode, rebuilt: Rebuilt, faults: dict[str, str]) -> I
 
 
 def _bypasses(lab: Lab, notebook: NotebookNode) -> dict[str, str]:
-    """Cell id -> the ready-made thing that stands in for the exercise."""
+    """Cell id -> the ready-made thing that it uses instead of building it."""
     found = {}
     for key, exercise in lab.exercises.items():
         for use in uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key))[:1]:
@@ -189,7 +189,7 @@ def _own(release: NotebookNode, notebook: NotebookNode, faults: dict[str, str]) 
 
 
 def _faults(release: NotebookNode, notebook: NotebookNode) -> dict[str, str]:
-    """Cell id -> its syntax error, of the cells that are the learner's and run."""
+    """Cell id -> its syntax error, for the learner's own cells that will run."""
     released = {cell.id: cell for cell in release.cells}
     faults, left = {}, MAX_PARSED_ALL
     for cell in notebook.cells:
@@ -205,9 +205,9 @@ _MAGIC = re.compile(r"^[ \t]*[%!?]|\?[ \t]*$|=[ \t]*[%!]", re.MULTILINE)
 
 
 def syntax_fault(code: str) -> str:
-    """Where and why code is no Python, for a notebook: magics and shell commands are allowed.
+    """Where and why code is not valid in a notebook, where magics and shell commands are allowed.
 
-    Empty if it is, or if it is too long to be looked at.
+    Empty if it is valid, or too long to be checked.
     """
     if len(code) > MAX_PARSED:
         return ""

@@ -1,4 +1,4 @@
-"""What lies in nbgrader's exchange, which everybody may write into: so the owner of a folder says whose work it is."""
+"""Submissions in nbgrader's exchange. Everybody may write there, so the owner of a folder tells whose work it is."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from grader.receive.students import student_id
 
 
 def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
-    """The submissions of a lab that nbgrader would collect, and those that claim to be another's.
+    """The submissions of a lab that nbgrader would collect, and those that claim to be somebody else's.
 
     Raises:
         GraderError: the exchange is not set up.
     """
     app = _nbgrader_app(lab.course)
-    # nbgrader looks up the due date there, and would make the file otherwise
+    # nbgrader looks up the due date in the gradebook, and would otherwise create its file
     with gradebook_file.opened(lab.course):
         pass
     inbound = _Inbound(
@@ -60,7 +60,9 @@ def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
 
 
 def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> Iterator[Offer]:
-    """The files of one submission in the exchange. nbgrader lets everybody write into its folder, so each has an owner."""
+    """The files of one submission in the exchange. nbgrader lets everybody write into its folder, so the owner of each
+    file is checked.
+    """
     who, name = student_id(record["username"]), record["filename"]
     stamp = record["timestamp"] if record["timestamp"] > datetime.min else None
     owner = None if shared_account else record["owner"]
@@ -78,7 +80,7 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
     for offer in found:
         if offer.parts == (name, SECRET):
             with suppress(Unreadable):
-                secret = offer.read()[:1000]  # nbgrader's own have 128 bytes
+                secret = offer.read()[:1000]  # nbgrader's own secrets have 128 bytes
     for offer in found:
         yield replace(offer, student=who, stamp=stamp, secret=secret)
     if not found:
@@ -86,10 +88,10 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
 
 
 class _Inbound(ExchangeCollect):
-    """nbgrader's own choice of what counts (the last, or the last before the due date), without its copying:
-    that follows links, stops for one bad submission, and deletes what was collected before.
+    """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying,
+    which follows links, stops at one bad submission, and deletes what was collected before.
 
-    What is forged has no part in that choice.
+    Forged submissions are left out of that choice.
     """
 
     def __init__(self, shared_account: bool, **settings) -> None:
@@ -103,11 +105,11 @@ class _Inbound(ExchangeCollect):
     def _path_to_record(self, path):
         name = Path(path).name
         username, _, stamp = name.rsplit("+", 3)[:3]
-        # a name without a time would stop the class
+        # a name without a time would stop the collection of the whole class
         return {"username": username, "filename": name, "timestamp": time_of(stamp) or datetime.min}
 
     def _sort_by_timestamp(self, records):
-        """nbgrader's, which it calls with what has one user's name, to choose from."""
+        """nbgrader calls this with all submissions under one user's name, to choose from."""
         real = [record for record in records if not self._is_forged(record)]
         return super()._sort_by_timestamp(real or records)
 
@@ -115,7 +117,7 @@ class _Inbound(ExchangeCollect):
         name, username = record["filename"], record["username"]
         try:
             record["owner"] = os.lstat(Path(self.inbound_path) / name).st_uid
-        except OSError:  # gone in the meantime
+        except OSError:  # it has disappeared in the meantime
             record["owner"] = None
             return False
         if self.shared_account or user_name(record["owner"]) == username:
@@ -126,19 +128,19 @@ class _Inbound(ExchangeCollect):
 
 def _why_forged(username: str, owner: int) -> str:
     return (
-        f"It claims to be {printable(username)}'s, and belongs to {printable(user_name(owner))} on this machine: who handed it in? "
-        "Where all submissions belong to one user of the machine, collect with --shared-account."
+        f"It claims to be {printable(username)}'s, but belongs to {printable(user_name(owner))} on this machine: who handed it in? "
+        "If all submissions belong to one user of the machine, collect with --shared-account."
     )
 
 
 def exchange_of(course: Course) -> Path:
-    """The folder of nbgrader's exchange, as this computer and this course configure it; it need not be there."""
+    """The folder of nbgrader's exchange, as this computer and this course configure it. It may not exist."""
     app = _nbgrader_app(course)
     return Path(Exchange(coursedir=CourseDirectory(parent=app), parent=app).root)
 
 
 def _nbgrader_app(course: Course) -> NbGrader:
-    """nbgrader with the configuration of this computer and this course, and without a voice of its own."""
+    """nbgrader with the configuration of this computer and this course, and with its own log messages silenced."""
     app = NbGrader()
     app.log.setLevel(logging.CRITICAL + 1)
     app.load_cwd_config = False

@@ -1,4 +1,4 @@
-"""The files of a submission, looked for and opened so that no link is followed and nothing is read without a bound."""
+"""Finding and opening the files of a submission, without following links and without reading more than a limit."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from nbgrader.utils import parse_utc
 
 MAX_BYTES = 50 * 2**20
-"""Bytes of a file that is handed in."""
+"""The most bytes that a file that is handed in may have."""
 MAX_FILES = 1_000
-"""Files of a submission's folder beyond which no notebook of another name is looked for."""
+"""In a submission's folder with more files than this, notebooks of other names are not looked for."""
 
 TIMESTAMP = "timestamp.txt"
 """When a submission was handed in, as nbgrader's exchange writes it."""
 SECRET = "submission_secret.txt"
-"""What nbgrader's exchange names the feedback of a submission by, so that only who handed it in finds it."""
+"""What nbgrader's exchange names a submission's feedback after, so that only the person who handed it in can find it."""
 REASON_FILE = "not-collected.txt"
 """In a submission's folder without a notebook: why ``grader collect`` could not take what was handed in."""
 
@@ -31,7 +31,7 @@ class Unreadable(Exception):
 
 
 def printable(text: str, limit: int = 100) -> str:
-    """Text of a submission, safe to show: no controls, no marks that turn its direction, and not long."""
+    """Text from a submission made safe to show: without control characters or marks that change its direction, and short."""
     shown = "".join(char if char.isprintable() else "\ufffd" for char in text[: limit + 1])
     return shown if len(text) <= limit else f"{shown[: limit - 1]}…"
 
@@ -57,7 +57,7 @@ def find_notebook(folder: Path, name: str) -> tuple[Path, tuple[str, ...]]:
 
 
 def _notebooks_in(folder: Path) -> list[str]:
-    """Names of the notebooks in a folder, links too (reading one says that it is one)."""
+    """Names of the notebooks in a folder, including links (reading one then reports that it is a link)."""
     try:
         with os.scandir(folder) as entries:
             first = list(itertools.islice(entries, MAX_FILES + 1))
@@ -76,7 +76,8 @@ def _behind_link(path: Path) -> bool:
 
 @contextmanager
 def opened_folder(path: str | Path, within: int | None = None) -> Iterator[int]:
-    """A descriptor of a folder. With ``within``, another folder's descriptor, ``path`` is a name in there and no link.
+    """A descriptor of a folder. If ``within`` (another folder's descriptor) is given, ``path`` is a name in that folder and
+    must not be a link.
 
     Raises:
         OSError: there is no such folder, or it cannot be read.
@@ -90,17 +91,18 @@ def opened_folder(path: str | Path, within: int | None = None) -> Iterator[int]:
 
 
 def file_bytes(path: Path, root: Path | None = None, seen: tuple[int, int] | None = None) -> bytes:
-    """A file's content, of which one byte more than ``MAX_BYTES`` at most.
+    """A file's content, up to one byte more than ``MAX_BYTES``.
 
-    Every folder on the way is opened within the one before, so a link that somebody puts in the place of one at the
+    Every folder on the way is opened from within the one before, so a link that somebody puts in a folder's place at the
     last moment is not followed either.
 
     Args:
-        root: the folder above it that may lie behind links; default: three levels up (see :func:`read_submission`).
-        seen: device and inode that the file had when it was looked at.
+        root: the folder above it that may be behind links; default: three levels up (see
+            :func:`grader.receive.read.read_submission`).
+        seen: device and inode that the file had when it was found.
 
     Raises:
-        Unreadable: it is a link, lies behind one, is no regular file, is another than was seen, or is not there.
+        Unreadable: it is a link, is behind one, is not a regular file, is not the file that was seen, or does not exist.
     """
     name = printable(path.name)
     root = root or path.parent.parent.parent
@@ -146,12 +148,12 @@ def _why_missing(folder: Path, name: str) -> str:
 
 
 def time_of(text: str) -> datetime | None:
-    """The time (UTC) that a text of nbgrader's says; None if it says none, or one that no submission has.
+    """The time (UTC) in a text by nbgrader; None if there is none, or none that a submission could have.
 
-    Years like 1 or 9999 are in no clock's reach, and cannot be written, compared or moved by a time zone everywhere.
+    No clock shows years like 1 or 9999, and not every program can write, compare or convert such times.
     """
     try:
         found = parse_utc(text)
-    except Exception:  # the parser's failures are of many kinds, and anybody may have written the text
+    except Exception:  # the parser fails in many ways, and anybody may have written the text
         return None
     return found if 1970 <= found.year < 2200 else None

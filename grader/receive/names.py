@@ -1,21 +1,23 @@
-"""Whose each file of an archive is, by the names that LMSs give to what they pack, or by ours.
+"""Whose each file of an archive is, judging by the names that LMSs give to the files they pack, or by our own scheme.
 
-How the two LMSs name it (read from their sources, ``lib/content_zipper.rb`` of Canvas and
+How the two LMSs name files (taken from their source code, ``lib/content_zipper.rb`` of Canvas and
 ``mod/assign/classes/downloader.php`` of Moodle):
 
-* Canvas: ``<name>[_LATE]_<user>_<attachment>_<file>``, name in small letters and digits without blanks, a group's
-  name for a group; anonymous: ``[LATE_]anon_<code>_<attachment>_<file>``. A file handed in again is ``<file>-N``,
-  what was typed into Canvas ``<name>[_LATE]_<user>_text.html``. The user's number is the same in all assignments.
+* Canvas: ``<name>[_LATE]_<user>_<attachment>_<file>``, where the name is in small letters and digits without blanks,
+  and for a group is the group's name; anonymous: ``[LATE_]anon_<code>_<attachment>_<file>``. A file handed in again is
+  ``<file>-N``; text typed into Canvas is ``<name>[_LATE]_<user>_text.html``. The user's number is the same in all
+  assignments.
 * Moodle: ``<name>_<number>_assignsubmission_file/<file>`` (older ones ``..._file_/<file>``), or flat
-  ``<name>_<number>_assignsubmission_file_<file>``, name without ``_``; the number is the participant's in this one
-  assignment, or the group's.
+  ``<name>_<number>_assignsubmission_file_<file>``, where the name contains no ``_``; the number is the participant's in
+  this one assignment, or the group's.
 
-Learners choose the names of files, and often their own. So it is decided once, by all names at the top level, who
-packed an archive, and only names at the top level say whose a file is. Moodle lets no ``_`` into a name, so what comes
-first is Moodle's. Canvas takes ``_123_`` out of names, and after that what is no letter or digit, so that ``_-123_``
-gets through: a file whose name can be read as that of two users is nobody's.
+Learners choose the names of their files, and often their own names. So all names at the top level together decide who
+packed an archive, once for the whole archive, and only names at the top level say whose a file is. Moodle allows no
+``_`` in a name, so the first match is Moodle's own. Canvas removes ``_123_`` from names, and after that every character
+that is not a letter or digit, so that ``_-123_`` gets through: a file whose name can be read as that of two users is
+nobody's.
 
-The dates in these zips are those of the download, so no time of submission is taken from them.
+The dates in these zips are those of the download, so they are not taken for the time of submission.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from grader.receive.students import folded, number_in_id, stored_moodle_number, 
 
 _CANVAS_REST = r"_(?:(?P<attachment>[0-9]{1,20})_(?P<file>.+)|(?P<typed>(?:text|link)\.html))"
 _CANVAS_NAME = re.compile(rf"(?:^|_)(?P<late>LATE_)?(?P<number>[0-9]{{1,20}})(?={_CANVAS_REST}\Z)", re.DOTALL)
-"""What follows a user's name. It may fit at several places of one file's name."""
+"""What follows a user's name. It may match at several places in one file's name."""
 _ANONYMOUS_NAME = re.compile(
     rf"(?P<late>LATE_)?anon_(?P<number>[A-Za-z0-9]{{1,20}}){_CANVAS_REST}", re.DOTALL
 )
@@ -55,13 +57,13 @@ class File:
     """A file that was handed in, and by whom.
 
     Attributes:
-        stem: its name as far as it tells one notebook from another; empty if it is no notebook.
-        order: of several with one stem, the highest counts: version, then the LMS's number.
-        sure: that ``student`` is one, even if there is no notebook.
-        source: what in the archive says that it is this student's.
-        number: of the student, in the LMS that packed the archive.
-        moodle_number: the same if that was Moodle: it has to be stored, as it is not in the id.
-        note: what else to know about whose it is.
+        stem: the part of its name that tells one notebook from another; empty if it is not a notebook.
+        order: of several files with the same stem, the highest counts: by version, then by the LMS's number.
+        sure: whether ``student`` certainly exists, even if there is no notebook.
+        source: the part of the archive that says that it is this student's.
+        number: the student's number in the LMS that packed the archive.
+        moodle_number: the same number if that was Moodle. It has to be stored, because it is not in the id.
+        note: anything else to know about whose it is.
     """
 
     student: str
@@ -77,14 +79,14 @@ class File:
 
 
 def name_reader(lab: Lab, offers: Sequence[Offer]) -> Callable[[Offer], File | None]:
-    """What tells whose a file of an archive is; it gives None for what is no submission of this lab, and raises Unreadable
-    for what does not say whose it is.
+    """A function that says whose a file of an archive is. It returns None for a file that is not a submission of this lab,
+    and raises Unreadable for one that does not say whose it is.
 
     Args:
         offers: all files of the archive.
 
     Raises:
-        GraderError: both LMSs may have given all these names.
+        GraderError: all these names could have been given by either LMS.
     """
     return {
         _CANVAS: partial(_from_canvas, _least_attachment(offers)),
@@ -95,10 +97,10 @@ def name_reader(lab: Lab, offers: Sequence[Offer]) -> Callable[[Offer], File | N
 
 
 def layout(offers: Sequence[Offer]) -> str:
-    """Who packed an archive: ``PLAIN``, unless every name at its top level that may be work is as an LMS gives it.
+    """Who packed an archive: ``PLAIN``, unless every top-level name of a possible submission is one that an LMS gives.
 
     Raises:
-        GraderError: both LMSs may have given all these names.
+        GraderError: all these names could have been given by either LMS.
     """
     tops = {offer.parts[0]: len(offer.parts) > 1 for offer in offers if not leads_out(offer.parts[0])}
     telling = [top for top, is_folder in tops.items() if is_folder or _NOTEBOOK.fullmatch(top)] or list(tops)
@@ -106,14 +108,14 @@ def layout(offers: Sequence[Offer]) -> str:
     fitting = set.intersection(*found) if found else set()
     if len(fitting) > 1:
         raise GraderError(
-            f"{printable(telling[0], 150)!r} is a name that Canvas may have given and that Moodle may have given, and no other "
+            f"{printable(telling[0], 150)!r} is a name that either Canvas or Moodle may have given, and no other "
             "name there says which of them it was. Rename it to <student>.ipynb, and collect the folder that it is in."
         )
     return fitting.pop() if fitting else PLAIN
 
 
 def _lms_of(top: str, is_folder: bool) -> set[str]:
-    """By which LMS a name at the top level may have been given."""
+    """The LMSs that may have given a name at the top level."""
     found = {_MOODLE} if _MOODLE_NAME.fullmatch(top) else set()
     if not is_folder and _ANONYMOUS_NAME.fullmatch(top):
         return found | {_ANONYMOUS}
@@ -157,24 +159,25 @@ def _from_canvas(least: int, offer: Offer) -> File | None:
 
 
 def _may_be_the_true_one(first: re.Match, other: re.Match, least: int) -> bool:
-    """Whether what comes before the second place that looks like Canvas's numbers may all be a user's name, and the first
-    a part of it. Else the second is a part of the file's name.
+    """Whether everything before the second place that looks like Canvas's numbers could be a user's name, with the first
+    place as a part of it. If not, the second place is a part of the file's name.
     """
     if other["number"] == first["number"]:
         return False
     before = first.string[: other.start()]
-    if before != before.lower() or re.search(r"[\s.()-]", before):  # Canvas leaves neither in a name
+    if before != before.lower() or re.search(r"[\s.()-]", before):  # Canvas leaves none of these in a name
         return False
     attachment = other["attachment"] or ""
-    if other["number"].startswith("0") or attachment.startswith("0"):  # no number of Canvas's does
+    if other["number"].startswith("0") or attachment.startswith("0"):  # Canvas's numbers never do
         return False
     return not attachment or 10 * int(attachment) >= least
 
 
 def _least_attachment(offers: Iterable[Offer]) -> int:
-    """The least number of an attachment in Canvas's archive, of those that are beyond doubt; 0 if there is none.
+    """The lowest number of an attachment in Canvas's archive among those that are beyond doubt; 0 if there is none.
 
-    Canvas counts them on for years, so what is far less is none: it saves learners whose file is called ``2_attention``.
+    Canvas has counted attachments for years, so a far lower number is not one of them. That helps learners whose file is
+    called, say, ``2_attention``.
     """
     readings = (list(_CANVAS_NAME.finditer(offer.parts[0])) for offer in offers)
     sure = (found[0]["attachment"] for found in readings if len(found) == 1)
@@ -193,10 +196,10 @@ def _from_canvas_anonymous(offer: Offer) -> File | None:
 
 
 class _MoodleNames:
-    """Who is who in a zip of Moodle's. Its number of a person is of one assignment, so the id is the name.
+    """Who is who in a zip from Moodle. Its number for a person is valid in one assignment only, so the id is the name.
 
-    Two people of one name are told apart by the number. It says nothing in the next assignment, so it is then not guessed
-    who is who: each gets an id of this lab only.
+    Two people of the same name are told apart by their numbers. These mean nothing in the next assignment, so nobody guesses
+    who is who there: each of them gets an id for this lab only.
     """
 
     def __init__(self, lab: Lab, offers: Iterable[Offer]) -> None:
@@ -216,7 +219,7 @@ class _MoodleNames:
                 self.known.setdefault(folded(name), []).append(student)
 
     def student(self, name: str, number: str) -> tuple[str, str]:
-        """A person's id, and what else to know.
+        """A person's id, and anything else to know about whose work it is.
 
         Raises:
             Unreadable: in this lab, the number is that of another name.
@@ -232,15 +235,15 @@ class _MoodleNames:
                     "zip of another assignment? If the person was renamed in Moodle, rename the folder in it likewise."
                 )
             return before, ""
-        if self._is_here(own) and not stored_moodle_number(self.lab, own):  # of a time when all ids were so
+        if self._is_here(own) and not stored_moodle_number(self.lab, own):  # from when all ids had this form
             return own, ""
         only = next(iter(ids), base)
         alone = len(self.numbers[folded(base)]) == 1 and len(ids) < 2
-        # with blind marking everybody has one name, even if only one has handed in so far
+        # with blind marking everybody has the same name, even if only one person has handed in so far
         if alone and not self._has_another_number(only) and folded(base) != "participant":
             return only, ""
         return own, (
-            f"Several people are called {printable(name)!r}. This is the one with Moodle's number {number}, which is of this "
+            f"Several people are called {printable(name)!r}. This is the one with Moodle's number {number}, which is valid in this "
             "assignment only: who it was in other labs is not known."
         )
 
@@ -248,7 +251,7 @@ class _MoodleNames:
         return (self.lab.course.submitted / student / self.lab.name).is_dir()
 
     def _has_another_number(self, student: str) -> bool:
-        """Whether a student, whose stored number is not the one that is looked for, has one in this lab."""
+        """Whether a student has a number in this lab, given that it is not the number that is being looked for."""
         return bool(
             stored_moodle_number(self.lab, student) or (self._is_here(student) and number_in_id(student))
         )
@@ -257,7 +260,7 @@ class _MoodleNames:
 def _from_moodle(names: _MoodleNames, offer: Offer) -> File | None:
     """
     Raises:
-        Unreadable: Moodle says no number, or one that is another's.
+        Unreadable: Moodle gives no number, or one that belongs to somebody else.
     """
     found = _MOODLE_NAME.fullmatch(offer.parts[0])
     if not found:
@@ -289,17 +292,17 @@ def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
     """``[<lab>/]<student>/...``, ``<student>_<slug>.ipynb`` or ``<student>.ipynb``.
 
     Raises:
-        Unreadable: it does not say whose it is, or is named as an LMS names what it packs, which it did not here.
+        Unreadable: it does not say whose it is, or has a name that an LMS gives, although no LMS packed this.
     """
     names = lab.course.labs()
     parts = offer.parts[1:] if offer.parts[0] == lab.name else offer.parts
     if any(part in names and part != lab.name for part in parts[:-1]):
-        return None  # another lab's
+        return None  # it belongs to another lab
     work = len(parts) > 1 or (parts and _NOTEBOOK.fullmatch(parts[0]))
     if work and (lms := _lms_of(parts[0], is_folder=len(parts) > 1)):
         raise Unreadable(
             f"It is named as {min(lms).partition(',')[0]} names what it packs, but not all beside it is. Collect what "
-            f"comes from there by itself, in a folder of its own; or rename this to <student>_{lab.notebook_name}."
+            f"comes from there separately, from a folder of its own; or rename this to <student>_{lab.notebook_name}."
         )
     if len(parts) > 1:
         source = offer.parts[: len(offer.parts) - len(parts) + 1]
@@ -310,7 +313,7 @@ def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
         return None
     stem, version = notebook["stem"], notebook["version"] or ""
     slugs = [name.partition("_")[2] for name in names]
-    # the longest: in `anna_self_attention` it is not the slug `attention` of another lab
+    # the longest match: `anna_self_attention` does not end in the slug `attention` of another lab
     slug = max((slug for slug in slugs if f"_{_plain(stem)}".endswith(f"_{slug}")), key=len, default="")
     if slug and slug != lab.slug:
         return None
@@ -318,7 +321,7 @@ def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
         raise Unreadable(f"It does not say whose it is. Name it <student>_{lab.notebook_name}.")
     if slug:
         return _flat(offer, stem[: -len(slug) - 1], slug, version)
-    if version.startswith("-"):  # part of the student's name; what a browser adds, `(1)`, is not
+    if version.startswith("-"):  # part of the student's name, unlike the `(1)` that a browser adds
         stem, version = stem + version, ""
     return _flat(offer, stem, lab.slug, version)
 

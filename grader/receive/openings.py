@@ -1,4 +1,4 @@
-"""What of a course's files is open to other users of the machine, by their modes: nothing of it is changed."""
+"""Which files of a course other users of the machine can access, judging by their modes. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from grader.receive.exchange import exchange_of
 
 @dataclass(frozen=True)
 class Opening:
-    """A file or folder that other users of the machine can do more with than they should.
+    """A file or folder with which other users of the machine can do more than they should.
 
     Attributes:
         what: what they can do.
-        fix: the command line that ends it.
+        fix: the command line that stops it.
     """
 
     path: Path
@@ -26,9 +26,9 @@ class Opening:
 
 
 def openings(course: Course) -> tuple[list[Opening], Path | None]:
-    """What of a course, and of the exchange that it uses, is open to others, by its modes; links are followed.
+    """Which parts of a course, and of the exchange that it uses, others can access, judging by modes. Links are followed.
 
-    Returns: what is open, and the folder at or above the project's root, if there is one, that keeps others out.
+    Returns: the open files and folders, and the folder at or above the project's root that keeps others out, if there is one.
 
     Raises:
         GraderError: nbgrader's configuration cannot be used.
@@ -46,15 +46,15 @@ def openings(course: Course) -> tuple[list[Opening], Path | None]:
             found.append(Opening(path, "others can change it", f"chmod o-w {shlex.quote(str(path))}"))
     exchange = exchange_of(course)
     for path in (exchange, exchange / "transformer-labs" / "inbound"):
-        if _mode(path) & 0o1002 == 0o002:  # all may write, and it has no sticky bit
-            what = "others can rename and delete what is another's in it"
+        if _mode(path) & 0o1002 == 0o002:  # everybody may write to it, and it has no sticky bit
+            what = "others can rename and delete files in it that belong to somebody else"
             found.append(Opening(path, what, f"chmod +t {shlex.quote(str(path))}"))
     above = (course.root, *course.root.parents)
     return found, next((folder for folder in above if not _mode(folder) & 0o011), None)
 
 
 def _mode(path: Path) -> int:
-    """The bits of permission of a file or folder; none if it is not there."""
+    """The permission bits of a file or folder; none if it does not exist."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -1,7 +1,7 @@
-"""Any bytes that were handed in as a notebook -> plain cells, or the reason why not.
+"""Any bytes that were handed in as a notebook -> plain cells, or the reason why it cannot be read.
 
-Nothing of a submission is trusted but text. Time and memory are bounded: what is larger, longer or more than the limits below is
-turned away by counting, before it is taken apart.
+Only the text of a submission is used. Time and memory are bounded: anything that exceeds the limits below is found by counting,
+and rejected before it is parsed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, printable
 
 MAX_CONTAINERS = 1_000_000
-"""Opening brackets and braces in a file. Each may become a list or dict of some 200 bytes."""
+"""The most opening brackets and braces in a file. Each may become a list or dict of some 200 bytes."""
 MAX_VALUES = 5_000_000
-"""Commas in a file. Each may part two values of some 60 bytes."""
+"""The most commas in a file. Each may separate two values of some 60 bytes."""
 MAX_CELLS = 2_000
 MAX_TEXT = 10_000_000
-"""Characters of all cells together."""
+"""The most characters of all cells together."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ReadResult:
 
 
 def read_submission(source: bytes | Path) -> ReadResult:
-    """Reads a submitted notebook, whatever it is. Never raises.
+    """Reads a submitted notebook, whatever its content. Never raises.
 
     Links are not followed: neither the file nor the two folders above it (lab and student) may be one.
     """
@@ -71,7 +71,7 @@ def read_submission(source: bytes | Path) -> ReadResult:
 
 
 class _Notes:
-    """What is odd about a submission that can be read nevertheless."""
+    """What is odd about a submission that can nevertheless be read."""
 
     def __init__(self) -> None:
         self.general: list[str] = []
@@ -104,7 +104,7 @@ def _decoded(data: bytes, notes: _Notes) -> str:
             raise Unreadable(message)
     encoding = json.detect_encoding(data)  # UTF-8, UTF-16 or UTF-32, with or without a byte order mark
     try:
-        # half a surrogate pair in a damaged file: dealt with where texts of cells are taken
+        # a damaged file may contain half a surrogate pair: that is handled where the cells' texts are read
         text = data.decode(encoding, "surrogatepass")
     except UnicodeDecodeError:
         if not encoding.startswith("utf-8"):
@@ -147,7 +147,7 @@ def _notebook(text: str, notes: _Notes) -> dict[str, Any]:
 
 
 def _json(text: str, repeated: set[str]) -> Any:
-    """Parsed JSON. Its numbers do not matter here, and are not worth what parsing long ones takes."""
+    """Parsed JSON. Its numbers are not needed here, and parsing long ones would take too much time."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
@@ -186,7 +186,7 @@ def _conflict(text: str) -> int | None:
 
 
 _TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that make text be shown in another order than it is in: code that looks other than it runs."""
+"""Characters that make text appear in a different order, so that code does something other than what it seems to do."""
 
 
 def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]:
@@ -217,7 +217,7 @@ def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]
             odd(f"an unresolved merge conflict (line {line}). Choose a side.", []).append(number)
         if kind == "code" and _TURNED.search(text):
             odd(
-                "invisible characters turn the direction of the text: it may look other than it runs.", []
+                "invisible characters change the direction of the text: it may not do what it seems to.", []
             ).append(number)
         yield PlainCell(
             kind=kind if kind in ("code", "markdown") else "raw",

@@ -1,8 +1,8 @@
 """Plain cells -> a notebook rebuilt from the release.
 
-Cells, ids, metadata and check cells come from the release; from the submission come the texts of solution cells, of written answers,
-and of code cells that the learner added. So no damage to a notebook can stop a class run, and none can move a point. Learner code
-is parsed here (to find the names that it defines), never run.
+Cells, ids, metadata and check cells come from the release; the texts of solution cells, of written answers and of code cells
+that the learner added come from the submission. So no damage to a notebook can stop the grading of a class or move a point.
+Learner code is parsed here (to find the names that it defines), but never run.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from grader.lab import ADDED_TAG, SKIP_TAG, checked_exercise, is_solution, nbgra
 from grader.receive.read import PlainCell
 
 MAX_PARSED = 20_000
-"""Characters of a cell beyond which its syntax is not analysed, only searched. Python's parser needs time and
-memory that grow with the square of a dotted name: 200,000 characters of ``import a.a.a...`` took 10 GB."""
+"""A cell with more characters than this is searched, but not parsed. The time and memory that Python's parser needs grow
+with the square of a dotted name's length: 200,000 characters of ``import a.a.a...`` took 10 GB."""
 MAX_PARSED_ALL = 400_000
-"""The same for all cells of a submission together."""
+"""The same limit for all cells of a submission together."""
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A notebook that is safe to treat as the lab's own, and what had to be mended.
+    """A notebook that is safe to treat as the lab's own, and what had to be repaired.
 
     Attributes:
-        notes: sentences for learner and instructor: what was wrong, what was done.
-        missing: grade_ids of solution, answer and check cells that were not there and were restored.
+        notes: sentences for learner and instructor: what was wrong, and what was done about it.
+        missing: grade_ids of solution, answer and check cells that were missing and have been restored.
         by_name: grade_ids of solution cells that were recognised only by the name that they define.
     """
 
@@ -47,8 +47,8 @@ def rebuild(release: NotebookNode, submitted: Sequence[PlainCell]) -> Rebuilt:
     """Puts a submission's texts into a copy of the release. Never raises, and never loses learner code.
 
     A solution cell is recognised by its grade_id, else by its cell id, else by the name that it defines.
-    If it is there more than once, the last version that differs from the stub is the answer and the others
-    run before it. A changed cell that belongs to the lab runs as released, and its changed text after it.
+    If there is more than one version of it, the last one that differs from the stub is the answer, and the
+    others run before it. A changed cell of the lab runs as released, before or after its changed text.
     """
     return _Rebuilding(release, submitted).result()
 
@@ -104,7 +104,7 @@ class _Rebuilding:
         return Rebuilt(self.notebook, tuple(self._notes()), tuple(self.missing), tuple(self.by_name))
 
     def _names(self) -> Iterator[set[str]]:
-        """The names that each submitted cell defines; none for a cell as handed out."""
+        """The names that each submitted cell defines; none for a cell that is as handed out."""
         left = MAX_PARSED_ALL
         for cell, new in zip(self.cells, self.new, strict=True):
             yield names_defined(cell.text, cell.kind, parse=len(cell.text) <= left) if new else set()
@@ -116,7 +116,7 @@ class _Rebuilding:
     def _notes(self) -> Iterator[str]:
         graded = {id(slot) for slot in self.slots if slot.role in ("solution", "answer", "check")}
         if graded and not self.chosen and not any(id(slot) in graded for slot in self.slot_of.values()):
-            yield "None of this lab's exercises was found in the notebook: is it of another lab?"
+            yield "None of this lab's exercises was found in the notebook: is it from another lab?"
         for what, happened in self.remarks.items():
             cells = list(dict.fromkeys(happened))
             yield f"{'Cell' if len(cells) == 1 else 'Cells'} {', '.join(cells)}: {what}"
@@ -159,7 +159,7 @@ class _Rebuilding:
             if slot.answer is None:
                 choose(slot, [index for index in slot.own if self.new[index]])
 
-    # -- what becomes of their texts
+    # -- what happens to their texts
 
     def _fill_solutions(self) -> None:
         runs = {
@@ -205,7 +205,7 @@ class _Rebuilding:
                 self._restore(slot)
 
     def _loose_text_near(self, position: int) -> list[int]:
-        """Unrecognised markdown cells between this release cell's neighbours: an answer without metadata."""
+        """Unrecognised markdown cells between this release cell's neighbours: possibly an answer without metadata."""
         places = {id(slot): number for number, slot in enumerate(self.slots)}
         known = [(index, places[id(slot)]) for index, slot in sorted(self.slot_of.items())]
         start = max((index for index, place in known if place < position), default=-1)
@@ -222,7 +222,9 @@ class _Rebuilding:
         ]
 
     def _keep_the_rest(self) -> None:
-        """Learner code that is no answer runs where it stood; what only looks like code is shown, not run."""
+        """Puts learner code that is not an answer back where it was, to be run; text that only looks like code is shown,
+        not run.
+        """
         place = self.start
         answers = {self.normal[index] for index in self.chosen}
         for index, cell in enumerate(self.cells):
@@ -282,7 +284,7 @@ def _slot(cell: NotebookNode) -> _Slot:
 def names_defined(text: str, kind: str = "code", parse: bool = True) -> set[str]:
     """Names that a cell's text defines at its top level.
 
-    What does not parse, or is not to be parsed (it is too much), is searched line by line.
+    Text that cannot be parsed, or should not be because there is too much of it, is searched line by line.
     """
     code = _code(PlainCell(kind, text))
     if parse and (module := _parsed(code)):
@@ -314,7 +316,7 @@ def _parsed(code: str) -> ast.Module | None:
 
 
 def _code(cell: PlainCell) -> str:
-    """A cell's text as code: of a cell retyped to text, what is inside its one code fence."""
+    """A cell's text as code; for a cell that was turned into text, what is inside its one code fence."""
     fenced = cell.kind != "code" and re.fullmatch(r"\s*```[\w{}. ]*\n(.*?)\n?```\s*", cell.text, re.DOTALL)
     return fenced.group(1) if fenced else cell.text
 

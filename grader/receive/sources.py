@@ -1,7 +1,7 @@
 """What a folder or a zip holds: the path of each file, and how to get its content.
 
-No link is followed, and nothing is unpacked without a bound. A path in a source only says whose a file is: it is never written to.
-Each file is dealt with on its own, so one that is damaged or hostile stops none of the others.
+No link is followed, and nothing is unpacked without a limit. A path in a source only says whose a file is; nothing is ever
+written to that path. Each file is handled on its own, so one that is damaged or hostile does not stop the others.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from grader.errors import GraderError
 from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, opened_folder, printable
 
 MAX_ENTRIES = 50_000
-"""Files of a source."""
+"""The most files that a source may have."""
 MAX_DEPTH = 8
-"""Folders within folders of a source."""
+"""How deeply the folders of a source may be nested."""
 MAX_DIRECTORY = 4 * 2**20
-"""Bytes of a zip's list of members: enough for some 30,000."""
+"""The most bytes of a zip's list of members: enough for some 30,000 of them."""
 MAX_UNPACKED = 4 * 2**30
-"""Bytes that all members of a zip may unpack to."""
+"""The most bytes that all members of a zip together may unpack to."""
 MAX_RATIO = 200
-"""How many times its packed size a member of more than a MiB may be: the labs pack to about a third."""
+"""How many times its packed size a member may unpack to, if that is more than a MiB. (Labs pack to about a third.)"""
 _SLIPS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -43,10 +43,10 @@ class Offer:
 
     parts: tuple[str, ...]
     read: Callable[[], bytes]
-    student: str = ""  # an id, where the source itself says whose it is
+    student: str = ""  # an id, if the source itself says whose it is
     stamp: datetime | None = None
     secret: bytes = b""
-    forged: str = ""  # why it is not that student's
+    forged: str = ""  # why it cannot be the work of the student that it claims to be from
 
     @property
     def shown(self) -> str:
@@ -54,7 +54,7 @@ class Offer:
 
 
 def refusing(why: str) -> Callable[[], bytes]:
-    """What stands for the content of a file that is not taken: it raises Unreadable."""
+    """The ``read`` of a file that is not accepted: it raises Unreadable."""
 
     def read() -> bytes:
         raise Unreadable(why)
@@ -63,7 +63,7 @@ def refusing(why: str) -> Callable[[], bytes]:
 
 
 def leads_out(name: str) -> bool:
-    """Whether a path would lead to another place than below the folder that it is unpacked to."""
+    """Whether a path would lead outside the folder that it is unpacked to."""
     return (
         name.startswith("/")
         or re.match("[A-Za-z]:", name) is not None
@@ -74,7 +74,7 @@ def leads_out(name: str) -> bool:
 
 
 def _is_slip(parts: tuple[str, ...]) -> bool:
-    """Whether a file is what editors and operating systems leave behind."""
+    """Whether a file is one that editors and operating systems leave behind."""
     return any(part.startswith(".") or part in _SLIPS for part in parts) and not leads_out(parts[0])
 
 
@@ -82,7 +82,7 @@ def _is_slip(parts: tuple[str, ...]) -> bool:
 
 
 def in_folder(root: Path) -> list[Offer]:
-    """What is in a folder and below it.
+    """All files in a folder and below it.
 
     Raises:
         GraderError: it cannot be read, or holds more than a class can have handed in.
@@ -95,13 +95,13 @@ def in_folder(root: Path) -> list[Offer]:
 
 
 def listed(root: Path, folder: int, top: tuple[str, ...] = (), owner: int | None = None) -> list[Offer]:
-    """What is in a folder and below it.
+    """All files in a folder and below it.
 
     Args:
-        root: a folder above it, from which on no link is followed.
-        folder: its descriptor.
-        top: its path below the root.
-        owner: the number of the user whom everything in it has to belong to; None: it does not matter.
+        root: a folder above it; below this one, no link is followed.
+        folder: the folder's descriptor.
+        top: the folder's path below the root.
+        owner: the number of the user who has to own everything in it; None if the owner does not matter.
 
     Raises:
         OSError: it cannot be read.
@@ -131,7 +131,7 @@ def _reading(
 
 
 def user_name(number: int) -> str:
-    """The name of one of the system's users, or the number of one without a name."""
+    """The name of one of the system's users, or the number of a user without a name."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:
@@ -139,9 +139,9 @@ def user_name(number: int) -> str:
 
 
 def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.stat_result]]:
-    """Parts below the root, and what the system says about it, of what is in a folder (a descriptor) and below it.
+    """Everything in a folder (a descriptor) and below it: path parts, and what the system says about each.
 
-    Follows no link. Of folders, only those are among it that cannot be read.
+    Follows no link. Folders themselves are listed only if they cannot be read.
 
     Raises:
         OSError: ``folder`` itself cannot be read.
@@ -152,7 +152,7 @@ def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
         below = (*parts, name)
         try:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except FileNotFoundError:  # it went away while we looked
+        except FileNotFoundError:  # it disappeared while we were looking
             continue
         if not stat.S_ISDIR(found.st_mode):
             yield below, found
@@ -168,7 +168,7 @@ def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 class _Archive(io.BufferedReader):
-    """A zip file whose list of members is not read if it is huge: zipfile would take all of it into memory."""
+    """A zip file whose list of members is not read if it is huge: zipfile would read all of it into memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_DIRECTORY:
@@ -178,10 +178,10 @@ class _Archive(io.BufferedReader):
 
 @contextmanager
 def in_zip(path: Path) -> Iterator[list[Offer]]:
-    """What is in a zip, which stays open to be read from.
+    """All files in a zip, which stays open so that they can be read.
 
     Raises:
-        GraderError: it is not a zip, not a whole one, or its list of members cannot be read.
+        GraderError: it is not a zip, is not complete, or its list of members cannot be read.
     """
     try:
         raw = _Archive(io.FileIO(path))
@@ -206,39 +206,39 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
 
 
 class _Budget:
-    """Bytes that may still be unpacked of an archive."""
+    """The number of bytes that may still be unpacked from an archive."""
 
     def __init__(self) -> None:
         self.left = MAX_UNPACKED
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
-    """A member's path. One that a path trick is in is kept whole, as one name."""
+    """The parts of a member's path. A path that would lead out of the archive is kept whole, as one name."""
     name = info.orig_filename
-    if not info.flag_bits & 0x800:  # by the standard it is in code page 437; in fact it often is in UTF-8
+    if not info.flag_bits & 0x800:  # by the standard it is in code page 437, but in practice often in UTF-8
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
-    if "/" not in name:  # some programs on Windows write it so
+    if "/" not in name:  # some programs on Windows write backslashes
         name = name.replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     return (name,) if leads_out(name) else parts
 
 
 def _overlapping(infos: Iterable[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
-    """Members that share bytes of the archive: the trick of the smallest and largest of zip bombs."""
+    """Members that share bytes of the archive, which is how the smallest zip bombs unpack to the largest files."""
     found: set[zipfile.ZipInfo] = set()
     last: zipfile.ZipInfo | None = None
     end = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if last and info.header_offset < end:
             found |= {last, info}
-        if (here := info.header_offset + 30 + info.compress_size) > end:  # 30: a header's least length
+        if (here := info.header_offset + 30 + info.compress_size) > end:  # 30: the least length of a header
             last, end = info, here
     return found
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, budget: _Budget) -> bytes:
-    """A member's content, read bit by bit and within bounds: sizes that the archive declares count for nothing.
+    """A member's content, read bit by bit and within limits: the sizes that the archive declares are not trusted.
 
     Raises:
         Unreadable: it cannot or should not be unpacked.
@@ -253,7 +253,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, b
     if overlaps:
         raise Unreadable("It shares its place in the archive with another file. Hand in the notebook itself.")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # zipfile unpacks other methods without a bound
+        # zipfile unpacks other methods without a limit
         raise Unreadable("It is packed by an unusual method. Hand in the notebook itself.")
     data = bytearray()
     try:

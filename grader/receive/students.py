@@ -1,7 +1,7 @@
-"""Students' ids, and the numbers that LMSs know students by.
+"""Students' ids, and the numbers by which LMSs know students.
 
-Canvas's number of a student is the same in all assignments, and ends the student's id. Moodle's is another in each assignment:
-:mod:`grader.receive.collect` keeps it beside the submission.
+Canvas's number for a student is the same in all assignments, and the student's id ends in it. Moodle's number is different in
+each assignment, so :mod:`grader.receive.collect` keeps it beside the submission.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes
 
 MAX_ID = 100
-"""Bytes of a student's id: file systems allow 255, some with encryption 143."""
+"""The most bytes of a student's id: file systems allow 255, and some with encryption 143."""
 MOODLE_NUMBER = "moodle-number.txt"
-"""Beside a submission: the number that Moodle gives its student in this one assignment."""
+"""The file beside a submission with the number that Moodle gives its student in this one assignment."""
 
 _NUMBER = re.compile(r".+_([0-9]{1,20})", re.DOTALL)
 
 
 def student_id(name: str, number: str = "") -> str:
-    """An id that is safe as a folder's name, for a name as an LMS or a folder gives it and the LMS's number.
+    """An id that is safe as a folder's name, made from a name as given by an LMS or a folder, and the LMS's number.
 
-    Letters of all scripts stay (in Unicode's form NFC). Two people get two ids: by the number, or, if the name had
-    to be changed and there is no number, by a hash of it.
+    Letters of all scripts stay (in Unicode's form NFC). Two people never get the same id: it ends in the number or, if
+    there is no number and the name had to be changed, in a hash of the name.
     """
     name = unicodedata.normalize("NFC", name)
     kept = "".join(_id_character(char) for char in name)
@@ -51,28 +51,28 @@ def _id_character(char: str) -> str:
 
 
 def _cut(name: str, size: int) -> str:
-    """As much of a name as fits into so many bytes."""
+    """As much of a name as fits into ``size`` bytes."""
     return name.encode()[:size].decode("utf-8", "ignore").rstrip(" .")
 
 
 def folded(student: str) -> str:
-    """An id as file systems that ignore case see it."""
+    """An id as seen by file systems that ignore case."""
     return student.casefold()
 
 
 def number_in_id(student: str) -> str:
-    """The number of an LMS's that ends a student's id, as :mod:`grader.receive.collect` makes it; or empty."""
+    """The LMS's number at the end of a student's id as :mod:`grader.receive.collect` makes it; empty if there is none."""
     found = _NUMBER.fullmatch(student)
     return found[1] if found else ""
 
 
 def name_in_id(student: str) -> str:
-    """An id without the number that ends it."""
+    """An id without the number at its end."""
     return student.removesuffix(f"_{number_in_id(student)}")
 
 
 def stored_moodle_number(lab: Lab, student: str) -> str:
-    """What Moodle's zip of this lab said is a student's number; or empty."""
+    """A student's number according to Moodle's zip for this lab; empty if it is not known."""
     try:
         text = (
             file_bytes(lab.course.submitted / student / lab.name / MOODLE_NUMBER)[:30].decode("ascii").strip()
@@ -85,7 +85,8 @@ def stored_moodle_number(lab: Lab, student: str) -> str:
 def moodle_numbers(lab: Lab, students: Iterable[str]) -> dict[str, str]:
     """Student -> Moodle's number in a lab; empty where it is not known.
 
-    Where none is stored of anybody, those that end ids count: so it was once. Beside stored ones they may be of another lab.
+    If no numbers are stored at all, those at the end of ids count, because that is where they used to be. Otherwise a number
+    in an id may be from another lab.
     """
     stored = {student: stored_moodle_number(lab, student) for student in students}
     return stored if any(stored.values()) else {student: number_in_id(student) for student in stored}

@@ -1,7 +1,7 @@
-"""A rebuilt notebook is run, and what its checks publish is collected."""
+"""Running a rebuilt notebook, and collecting what its checks publish."""
 
 import logging
 
 _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())
-_log.propagate = False  # what is said about a learner's kernel is for nobody's terminal
+_log.propagate = False  # messages about a learner's kernel do not belong in anybody's terminal

@@ -1,4 +1,4 @@
-"""The kernels that cells are sent to: ordinary ones, and those in the sandbox. What is on the other end may be hostile."""
+"""The kernels that run cells: ordinary ones, and those in the sandbox. The code at the other end may be hostile."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _log = logging.getLogger(__name__)
 
 _READY_SECONDS = 600
 MAX_MESSAGE = 32 * 2**20
-"""Bytes of one message; a kernel that sends a longer one is cut off."""
+"""The most bytes of one message; a kernel that sends a longer one is cut off."""
 
 MAX_PIECES = 300_000
-"""Lists, dicts and parts of them in one message: parsing takes many times the memory of its text."""
+"""The most lists, dicts and elements in one message: parsing them takes many times the memory of the text."""
 
 _LONGEST_NAME = 128
 
@@ -43,13 +43,13 @@ FLOOD = 2**30
 """Bytes by which the grader's process may grow while it listens to a kernel."""
 
 LOOK_SECONDS = 0.05
-"""How often it is asked whether a silent kernel still lives, and what its messages take of memory."""
+"""Seconds between two looks at whether a silent kernel is still alive, and at how much memory its messages take."""
 _USAGE_SECONDS = 0.5
 
 
 @functools.cache
 def _context() -> zmq.Context:
-    """Sockets to kernels: bounded, because what is on the other end may be hostile."""
+    """Sockets to kernels. They are bounded, because the code at the other end may be hostile."""
     context = zmq.Context()
     for option, value in {zmq.MAXMSGSIZE: MAX_MESSAGE, zmq.RCVHWM: 10, zmq.LINGER: 0}.items():
         context.setsockopt(option, value)
@@ -57,7 +57,7 @@ def _context() -> zmq.Context:
 
 
 class Kernel:
-    """A kernel that cells are sent to, over Unix sockets where there are any."""
+    """A kernel that runs cells, reached over Unix sockets where the system has them."""
 
     manager: KernelManager
 
@@ -73,19 +73,19 @@ class Kernel:
         """Opens the two channels that matter, and waits until the kernel has been heard on them.
 
         Raises:
-            NoKernel: it has not.
+            NoKernel: the kernel was not heard.
         """
         self._shell, self._iopub = self.manager.connect_shell(), self.manager.connect_iopub()
         self._memory = psutil.Process().memory_info().rss
         self._poller = zmq.Poller()
         for channel in (self._shell, self._iopub):
             self._poller.register(channel, zmq.POLLIN)
-        # it greets whoever listens to it; until then what it says is lost
+        # the kernel greets a new listener; anything that it says before that is lost
         deadline = time.monotonic() + _READY_SECONDS
         while not self._iopub.poll(LOOK_SECONDS * 1000):
             if time.monotonic() > deadline or self.cause_of_death():
                 raise NoKernel("A new kernel did not answer")
-            # at times its greeting is lost; what it says of a request is as good
+            # at times its greeting is lost; anything that it says about a request will do, too
             self.manager.session.send(self._shell, "kernel_info_request")
 
     def execute(self, code: str, silent: bool = False) -> str:
@@ -98,14 +98,14 @@ class Kernel:
         return self._request("kernel_info_request", {})
 
     def _request(self, kind: str, content: dict[str, Any]) -> str:
-        """Sends a request under a name that cannot be guessed by what runs before it."""
+        """Sends a request under a name that code that runs before it cannot guess."""
         message = self.manager.session.msg(kind, content)
         message["header"]["msg_id"] = message["msg_id"] = uuid.uuid4().hex
         self.manager.session.send(self._shell, message)
         return message["msg_id"]
 
     def receive(self, seconds: float) -> list[dict[str, Any]] | None:
-        """What came on iopub; None if nothing came on either channel."""
+        """The messages that came on iopub; None if nothing came on either channel."""
         ready = dict(self._poller.poll(seconds * 1000))
         if self._shell in ready and (reply := self._next(self._shell)):
             self.replied.add(reply["parent_header"]["msg_id"])
@@ -122,7 +122,7 @@ class Kernel:
                 raise ValueError("too many pieces")
             _, parts = self.manager.session.feed_identities(parts)
             message = self.manager.session.deserialize(parts)
-        except Exception as error:  # learner code holds the key, and can send anything
+        except Exception as error:  # learner code has the key, and can send anything
             _log.warning("an unreadable message: %r", error)
             return None
         parent = message.get("parent_header")
@@ -131,23 +131,25 @@ class Kernel:
         return message if known and isinstance(message.get("content"), dict) else None
 
     def floods(self) -> bool:
-        """Whether this process holds far more than the limits of :func:`_context` allow: those do not count the
-        parts of a message that never ends.
+        """Whether this process holds far more memory than the limits of :func:`_context` should allow: these do not
+        count the parts of a message that never ends.
         """
         return psutil.Process().memory_info().rss > self._memory + FLOOD
 
     def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:
-        """Told before each cell how long it may compute, and how long it may sleep."""
+        """To be called before each cell: says how long it may compute, and how long it may sleep."""
         raise NotImplementedError
 
     def is_out_of_time(self) -> bool:
-        """Whether the cell has used more. Where a kernel is ended for that, its cause of death says so instead."""
+        """Whether the cell has used more time than it may. If the kernel is ended for that, its cause of death says so
+        instead.
+        """
         return False
 
     def cause_of_death(self) -> str:
-        """The state that its death means, empty while it lives.
+        """The state that its death puts the submission in; empty while it is alive.
 
-        SIGKILL from elsewhere is what the system does to a process that takes too much memory.
+        A SIGKILL that we did not send is how the system ends a process that takes too much memory.
         """
         code = run_sync(self.manager.provisioner.poll)()
         if code is None:
@@ -192,12 +194,12 @@ class App(IPKernelApp):
 
 App.launch_instance()
 """
-"""An ordinary kernel, but that no message is dropped, however slow the listener is. It imports nothing from its folder until it
-has started, and what a notebook has written there afterwards (see grader/sandbox/inside)."""
+"""An ordinary kernel, except that no message is dropped, however slow the listener is. It imports nothing from its folder
+until it has started; after that it can import what the notebook has written there (see grader/sandbox/inside)."""
 
 
 class PlainKernel(Kernel):
-    """An ordinary kernel in a private folder, reached over sockets in another one."""
+    """An ordinary kernel in a private folder, reached over sockets in another folder."""
 
     def __init__(self, scratch: Path, number: int, seed: int, user: str | None) -> None:
         super().__init__()
@@ -214,7 +216,7 @@ class PlainKernel(Kernel):
             connection_file=str(sockets / "kernel.json"),
             log=_log,
         )
-        if os.name == "posix":  # no port that other users of the machine could knock at
+        if os.name == "posix":  # no port that other users of the machine could connect to
             self.manager.transport, self.manager.ip = "ipc", str(sockets / "s")
 
     def start(self) -> None:
@@ -236,16 +238,18 @@ class PlainKernel(Kernel):
         user = pwd.getpwnam(self.user)
         self.manager.write_connection_file()
         theirs = [Path(self.manager.connection_file), self.sockets]
-        if not self.number:  # later, what lies in there is the learner's, and a link may lead anywhere
+        if not self.number:  # later, the files in there are the learner's, and a link may lead anywhere
             theirs += [*work.rglob("*"), work]
         for path in theirs:
             os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
-        self.scratch.chmod(0o711)  # ours: nobody else can put a link in the place of what comes next
+        self.scratch.chmod(0o711)  # ours: nobody else can replace what is made next by a link
         return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 class _Usage:
-    """What a process and those that it has started use from now on. In the sandbox, the preloaded process sees to this."""
+    """The time that a process and those that it has started use from now on. (In the sandbox, the preloaded process counts
+    this.)
+    """
 
     def __init__(self, pid: int, cpu_seconds: float, idle_seconds: float) -> None:
         self.pid = pid
@@ -261,8 +265,8 @@ class _Usage:
         if used < passed / 10 and not any(map(_is_awake, family)):
             self.idle_left -= min(
                 passed, 2 * _USAGE_SECONDS
-            )  # this process may have waited for its turn, too
-        self.cpu_left -= max(used, 0)  # of a child that nobody waits for, what it used is gone with it
+            )  # this process may have waited for a processor, too
+        self.cpu_left -= max(used, 0)  # negative if a child ended that nobody waited for: its time is lost
         self.looked, self.seen = self.looked + passed, self.seen + used
         return self.cpu_left < 0 or self.idle_left < 0
 
@@ -276,7 +280,7 @@ class _Usage:
         total = 0.0
         for process in family:
             with contextlib.suppress(psutil.Error):
-                total += sum(process.cpu_times()[:4])  # its own, and of children that have ended
+                total += sum(process.cpu_times()[:4])  # its own time, and that of children that have ended
         return total
 
 
@@ -291,7 +295,7 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "SYSTEMR
 
 
 def scrubbed_environment(environment: Mapping[str, str], home: Path, seed: int) -> dict[str, str]:
-    """What a kernel may know of the environment of whoever grades: next to nothing."""
+    """What a kernel may know about the environment of the person who grades: next to nothing."""
     return (
         {name: environment[name] for name in _KEPT if name in environment}
         | ONE_THREAD
@@ -364,4 +368,4 @@ class SandboxKernel(Kernel):
 
     def stop(self) -> None:
         self._disconnect()
-        self.manager.cleanup_resources()  # which kills: nothing in there needs a goodbye
+        self.manager.cleanup_resources()  # this kills the kernel: nothing in there needs an orderly end

@@ -1,7 +1,7 @@
-"""One rebuilt notebook, executed -> what its check cells published.
+"""Runs one rebuilt notebook, and returns what its check cells published.
 
-:class:`SandboxRunner` uses kernels that hostile code cannot leave (see docs/sandbox.md); :class:`PlainRunner` ordinary ones,
-for code that is trusted.
+:class:`SandboxRunner` uses kernels that hostile code cannot escape from (see docs/sandbox.md); :class:`PlainRunner` uses
+ordinary ones, for code that is trusted.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, bor
 _log = logging.getLogger(__name__)
 
 _AHEAD = 32
-"""Cells that are sent before the first of them has ended, so that neither side waits for the other."""
+"""How many cells are sent before the first of them has ended, so that neither side waits for the other."""
 
 _DRAIN_SECONDS = 300
-"""How long a kernel that has replied may sleep while what it has said is still being read. A reply may be forged."""
+"""How long a kernel that has replied may sleep while its messages are still being read. (A reply may be forged.)"""
 
 _ASK_SECONDS = 1
 _UNHEARD = 5
 
 _FIX_CHANCE = "__import__('course_utils.checking.chance', fromlist=['fix']).fix({seed})"
-"""What a kernel runs before anything else."""
+"""The code that a kernel runs before anything else."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class PlainRunner(Limited):
     """Runs notebooks in an ordinary kernel, without a sandbox.
 
     Args:
-        user: whose rights it has; only root may name another one than itself. None: those of this process.
+        user: the user whose rights the kernel has; only root may name another user. None: those of this process.
     """
 
     user: str | None = None
 
     def warm_up(self, folder: Path | None = None) -> None:
-        """There is nothing to prepare."""
+        """Does nothing: there is nothing to prepare."""
 
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
         with tempfile.TemporaryDirectory(prefix="run-", ignore_cleanup_errors=True) as scratch:
@@ -86,18 +86,18 @@ class SandboxRunner(Limited):
     that one dies too, the submission has crashed.
 
     Args:
-        modules: what is imported before a notebook comes.
-        hidden: folders of the course that must stay invisible, wherever they lie.
+        modules: what is imported before the first notebook.
+        hidden: folders of the course that must stay invisible, wherever they are.
         limits: what a submission may use.
     """
 
     modules: tuple[str, ...] = ()
-    hidden: tuple[Path, ...] = field(default=(), repr=False)  # a course may move without being graded anew
+    hidden: tuple[Path, ...] = field(default=(), repr=False)  # moving a course grades nothing again
     limits: Limits = field(default_factory=Limits)
 
     @classmethod
     def for_lab(cls, lab: Lab) -> SandboxRunner:
-        """With what the lab itself tells that notebooks import; submissions have no say in it."""
+        """A runner that preloads what the lab's own files say notebooks import; submissions have no influence on this."""
         course = lab.course
         hidden = (course.solutions, course.grading, course.build, course.root / ".git")
         return cls(modules=imported_modules(lab), hidden=hidden)
@@ -132,8 +132,8 @@ class SandboxRunner(Limited):
                 lost = error
         if isinstance(lost, NoKernel):
             raise NoSandbox(
-                f"The sandbox does not work on this machine at present. {lost}. See that there is memory and room "
-                "on the disk left; --jobs 1 needs the least."
+                f"The sandbox does not work on this machine at present. {lost}. Make sure that there is memory and disk "
+                "space left; --jobs 1 needs the least."
             )
         note = (
             "The process that runs submissions died twice on this one. It counts 0 points until it is graded again, "
@@ -143,12 +143,12 @@ class SandboxRunner(Limited):
 
 
 def imported_modules(lab: Lab) -> tuple[str, ...]:
-    """What is imported before a notebook of the lab comes, in that order: what the release imports, what its checks
-    need, and the frameworks that work on it may use.
+    """What is imported before the first notebook of the lab, in this order: what the release imports, what its checks
+    need, and the frameworks that submissions may use.
 
-    That is PyTorch in every lab (an import of it takes many times longer than all the rest of a notebook), and TensorFlow
-    where anything of the lab names it. PyTorch's optimizers import a compiler when the first one is made: where the lab
-    has optimizers, that has happened too.
+    These are PyTorch in every lab (importing it takes many times longer than the rest of a notebook), and TensorFlow if any
+    file of the lab mentions it. PyTorch imports a compiler when the first optimizer is made: if the lab has optimizers,
+    that compiler is imported, too.
     """
     cells = [cell.source for cell in lab.release().cells if runs_in_grading(cell)]
     files = [lab.folder / name for name in ("variants.py", "misconceptions.py", EXERCISES)]
@@ -180,13 +180,15 @@ def _imports(code: str) -> Iterator[str]:
 
 
 def _know_exercises(folder: Path | None) -> None:
-    """Loads a release's exercises, whose limits count here: on a machine of a cluster there is nothing else of the lab."""
+    """Loads a release's exercises, because their time limits are needed here. On a machine of a cluster, the release is all
+    that there is of the lab.
+    """
     if folder and (lab := labs.read(folder)) and (folder / EXERCISES).is_file():
         exercises.load(lab.slug, folder / EXERCISES)
 
 
 class _Run:
-    """The execution of one notebook over as many kernels as it takes."""
+    """The execution of one notebook with as many kernels as it takes."""
 
     def __init__(
         self, limits: Limited, notebook: NotebookNode, seed: int, new_kernel: Callable[[], Kernel]
@@ -219,7 +221,7 @@ class _Run:
                 if self._replay(kernel, done):
                     self._go_on(kernel, waiting, done)
             except BaseException:
-                with contextlib.suppress(SandboxLost):  # what came first counts: Ctrl-C, for one
+                with contextlib.suppress(SandboxLost):  # an earlier exception counts: Ctrl-C, for one
                     kernel.stop()
                 raise
             kernel.stop()
@@ -228,7 +230,7 @@ class _Run:
     def _may_go_on(self) -> bool:
         if self.kernels > self.limits.restarts + (
             self.ahead == 1
-        ):  # the one that told us to be careful is free
+        ):  # the kernel that showed that care is needed does not count
             self.notes.append(f"The rest was not run: {self.kernels} kernels were used up.")
             return False
         if time.monotonic() >= self.deadline:
@@ -238,7 +240,7 @@ class _Run:
         return True
 
     def _replay(self, kernel: Kernel, done: list[int]) -> bool:
-        """Brings a fresh kernel to where the last one was. Check cells change nothing, and are left out."""
+        """Brings a fresh kernel to where the last one was. Check cells change nothing, so they are left out."""
         again = [i for i in done if i not in self.bad and not checked_exercise(self.notebook.cells[i])]
         count, trouble = self._run_cells(kernel, copy.deepcopy(self.notebook), Kept(self.seed, 0), again)
         if trouble:
@@ -250,7 +252,7 @@ class _Run:
         if trouble and (trouble == TIMED_OUT or self.ahead == 1):
             self._record(waiting[count], trouble)
             count += 1
-        elif trouble:  # a later cell's doing, perhaps: from here on, one at a time
+        elif trouble:  # perhaps caused by a later cell: from here on, one at a time
             self.ahead = 1
             for index in waiting[count:]:
                 self.notebook.cells[index].outputs = []
@@ -260,7 +262,7 @@ class _Run:
     def _run_cells(
         self, kernel: Kernel, notebook: NotebookNode, kept: Kept, indexes: Sequence[int]
     ) -> tuple[int, str]:
-        """Runs cells in this order. Returns how many came to their end, and what befell the next one, if any."""
+        """Runs cells in this order. Returns how many ran to the end, and what went wrong with the next one, if anything."""
         outputs = Outputs(notebook, kept)
         cell_of: dict[str, int] = {}
         names: deque[str] = deque()
@@ -276,7 +278,7 @@ class _Run:
         return len(indexes), ""
 
     def _await(self, kernel: Kernel, outputs: Outputs, cell_of: Mapping[str, int], name: str) -> str:
-        """Waits for the end of a request. Returns the state that it puts the submission in, or an empty text."""
+        """Waits for the end of a request. Returns the state that it puts the submission in; empty if all went well."""
         computing, sleeping = self._seconds(self.notebook.cells[cell_of[name]])
         kernel.next_cell(computing, sleeping)
         later = set(itertools.dropwhile(lambda other: other != name, cell_of)) - {name}
@@ -285,11 +287,11 @@ class _Run:
             if name in kernel.replied:
                 if signs is None:
                     signs = _Signs(kernel)
-                    kernel.next_cell(computing, _DRAIN_SECONDS)  # that it sleeps now is our slowness
+                    kernel.next_cell(computing, _DRAIN_SECONDS)  # if it sleeps now, we are slow
                 if kernel.loses_messages or not later.isdisjoint(outputs.begun):
-                    kernel.loses_messages = True  # by its own doing: not waited for again
+                    kernel.loses_messages = True  # its own fault: we do not wait for it again
                     return ""
-                if signs.are_missing():  # it cannot be heard any more
+                if signs.are_missing():  # nothing can be heard from it any more
                     return CRASHED
                 later |= signs.asked
             if time.monotonic() > self.deadline or kernel.is_out_of_time():
@@ -316,7 +318,7 @@ class _Run:
             if key := checked_exercise(cell):
                 exercise = find_exercise(key)
                 computing += len(exercise.cases) * exercise.seconds
-                sleeping += IDLE_FACTOR * exercise.seconds  # the first case that is too slow is the last one
+                sleeping += IDLE_FACTOR * exercise.seconds  # a check ends at the first slow case
         return computing, sleeping
 
     def _record(self, index: int, trouble: str) -> None:
@@ -336,10 +338,11 @@ class _Run:
 
 
 class _Signs:
-    """Signs of life of a kernel that has replied, but not said that it is idle.
+    """Signs of life from a kernel that has replied, but has not said that it is idle.
 
-    It is asked for them again and again. Messages keep their order: when one about a later request has come, what is missing
-    will not come any more. A kernel that replies to one request after another, and says nothing about them, is of no use any more.
+    It is asked for them again and again. Messages keep their order, so once one about a later request has arrived, the missing
+    ones will not arrive any more. A kernel that replies to request after request without saying anything about them cannot be
+    used any more.
     """
 
     def __init__(self, kernel: Kernel) -> None:

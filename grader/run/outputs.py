@@ -1,4 +1,6 @@
-"""What a kernel says while cells run -> the cells' outputs, and the cases that checks publish. Learner code can say anything."""
+"""A kernel's messages while cells run -> the cells' outputs, and the cases that checks publish. Learner code can send any
+message.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ from grader.lab import checked_exercise
 _log = logging.getLogger(__name__)
 
 _SHOWN = ("stream", "display_data", "execute_result", "error", "update_display_data")
-_OUTPUT_BYTES = 200  # what an empty one costs
+_OUTPUT_BYTES = 200  # what an empty output counts as
 _TRACE_LINES = 200
 
 
 @dataclass
 class Kept:
-    """What a run keeps of its kernels' messages."""
+    """The parts of its kernels' messages that a run keeps."""
 
     seed: int
     bytes_left: int
@@ -53,12 +55,12 @@ def _size(value: Any) -> int:
 
 
 def _output(kind: str, content: Mapping[str, Any]) -> NotebookNode:
-    """A cell's output of text: what else a message holds is for nobody here.
+    """A cell's output, with nothing but text: nobody here needs anything else that a message may contain.
 
     nbformat's own way validates against a schema, which takes minutes for what a hostile kernel can send.
 
     Raises:
-        ValueError, TypeError, KeyError: it is not what the protocol allows.
+        ValueError, TypeError, KeyError: the protocol does not allow it.
     """
     if kind == "stream":
         name = "stderr" if content["name"] == "stderr" else "stdout"
@@ -96,7 +98,7 @@ class Outputs:
         self._displays: dict[str, list[NotebookNode]] = {}
 
     def take(self, message: Mapping[str, Any], parent: str, index: int) -> None:
-        """Puts an iopub message in its place; one that is not what the protocol allows, in none."""
+        """Puts an iopub message in its place. One that the protocol does not allow is dropped."""
         try:
             running = parent in self.begun and parent not in self.idle
             if self.kept.take(message, checked_exercise(self.notebook.cells[index]) if running else None):
@@ -137,7 +139,7 @@ class Outputs:
             self._displays.setdefault(_text(name), []).append(output)
 
     def finish(self) -> None:
-        """Joins the pieces of streams, which would take long to do at each of very many."""
+        """Joins the pieces of streams. Doing that at every piece would take too long if there are very many."""
         for cell in self.notebook.cells:
             for output in cell.get("outputs", ()):
                 if output.output_type == "stream":

@@ -1,6 +1,6 @@
-"""What running a notebook gives, what it may use, and what all that run notebooks have in common.
+"""What running a notebook results in, what it may use, and what all runners have in common.
 
-The process that runs learner code shares nothing with the one that grades: it gives back outputs.
+The process that runs learner code shares nothing with the one that grades: it only returns outputs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "o
 
 @dataclass(frozen=True)
 class Executed:
-    """What running a notebook gave.
+    """The results of running a notebook.
 
     Attributes:
-        notebook: a copy with outputs, which are raw: bounded in size, but not fit to be shown as they are.
+        notebook: a copy with raw outputs, which are bounded in size, but must not be shown as they are.
         state: graded, timed out, crashed, or out of memory.
         payloads: exercise key -> the cases that its own check cell published at the right seed. Untrusted.
         notes: sentences about cells that had to be stopped.
-        lost: whether nothing can be said of the submission: another run of it may end better.
+        lost: whether the run says nothing about the submission, so that another run may end better.
     """
 
     notebook: NotebookNode
@@ -35,8 +35,8 @@ class Executed:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether time ran out, for a cell or in a case, or memory: what is close to a limit may be within it the next
-        time, and memory may have been short because of others.
+        """Whether memory ran out, or time did in a cell or in a case. Code that is close to a limit may stay within it the
+        next time, and memory may have been short because of other processes.
         """
         return self.state in (TIMED_OUT, OUT_OF_MEMORY) or any(map(_says_slow, self.payloads.values()))
 
@@ -51,13 +51,13 @@ class Runner(Protocol):
     """Runs a rebuilt notebook. Learner code reaches neither the caller's process nor its files.
 
     Attributes:
-        notebook_seconds: how long a notebook may take at most by the clock, replays included.
+        notebook_seconds: the most seconds that a notebook may take by the clock, including replays.
     """
 
     notebook_seconds: float
 
     def warm_up(self, folder: Path | None = None) -> None:
-        """Begins whatever takes long before the first notebook can run; does not wait for it."""
+        """Starts whatever takes long before the first notebook can run, without waiting for it."""
         ...
 
     def run(self, notebook: NotebookNode, seed: int, folder: Path | None = None) -> Executed:
@@ -72,18 +72,18 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Limited:
-    """What both kinds of runner bound.
+    """The limits that both kinds of runner have.
 
-    A cell that runs too long or takes the kernel down costs only itself: a fresh kernel replays the cells
+    If a cell runs too long or takes the kernel down, only that cell is lost: a fresh kernel replays the cells
     before it, and goes on after it.
 
-    Time is what a cell uses: a grade must not depend on what else the machine is doing.
+    Limits count the time that a cell uses, because a grade must not depend on what else the machine is doing.
 
     Args:
         cell_seconds: how long one cell may compute (CPU time, all its processes together), and how long it may
-            sleep. A check cell gets as much more as its cases may take.
-        notebook_seconds: how long all cells together may take by the clock, replays included. Far more than
-            any needs, because this is the one limit that a busy machine brings closer.
+            sleep. A check cell gets the time that its cases may take on top of this.
+        notebook_seconds: how long all cells together may take by the clock, including replays. This is far more
+            than any notebook needs, because it is the only limit that a busy machine brings closer.
         restarts: how often a fresh kernel is started before the rest is given up.
         output_bytes: how much output is kept; more is dropped.
     """

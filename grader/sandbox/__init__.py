@@ -1,1 +1,1 @@
-"""What holds learners' code: a container, a preloaded process in it, and the kernels forked from that."""
+"""The sandbox for learners' code: a container, a preloaded process in it, and the kernels forked from that process."""

@@ -1,7 +1,7 @@
-"""The bubblewrap container that a preloaded process lives in: what it can see, and who it is.
+"""The bubblewrap container that a preloaded process lives in: what it can see, and which user it is.
 
-Nothing of the course is in there but ``course_utils`` and the lab's own data files: no solutions, no
-submissions, no gradebook, no home folder, no environment variable of whoever grades, no network.
+It contains nothing of the course but ``course_utils`` and the lab's own data files: no solutions, no
+submissions, no gradebook. Nor does it have the grading user's home folder and environment variables, or a network.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _PEOPLE = {
     "/etc/hosts": "127.0.0.1 localhost\n",
 }
 _LEARNERS = 1_879_048_192
-"""User number outside that learners' processes have when root grades: far from any that is given to people.
-The highest one that there is, where there are fewer."""
+"""The user number, as seen from outside, of learners' processes when root grades: far from any number that people
+have. If the system has fewer user numbers, its highest one is used instead."""
 
 _CAPABILITIES = (
     *("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN", "CAP_DAC_OVERRIDE"),
-    "CAP_SYS_PTRACE",  # to be told how much memory its forks share
+    "CAP_SYS_PTRACE",  # to find out how much memory its forks share
 )
-"""What the preloaded process may do in its own namespaces; its forks give all of it up."""
+"""What the preloaded process may do in its own namespaces; its forks give up all of these rights."""
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB")} | {
     "TF_NUM_INTRAOP_THREADS": "1",
@@ -49,7 +49,7 @@ _WHAT_NOW = (
 
 
 class NoSandbox(GraderError):
-    """This machine does not permit a sandbox. Any other GraderError has a reason that more rights would not mend."""
+    """This machine does not permit a sandbox. Any other GraderError has a cause that more rights would not remove."""
 
 
 def bubblewrap() -> str:
@@ -73,7 +73,7 @@ def bubblewrap() -> str:
 
 
 def failed(reason: str, status: int | None) -> GraderError:
-    """The error for a preloaded process that did not come up.
+    """The error for a preloaded process that did not start properly.
 
     Args:
         reason: what bubblewrap or the process itself wrote.
@@ -83,36 +83,36 @@ def failed(reason: str, status: int | None) -> GraderError:
     if reason.rpartition("\n")[2].startswith("bwrap: "):
         return refused(reason)
     why = "did not get ready in time" if status is None else f"ended with status {status}"
-    why += ". See that the environment is as in requirements.txt, and that it can import what the lab does"
+    why += ". Make sure that the environment is as in requirements.txt, and that it can import what the lab imports"
     says = f" What it wrote last:\n{reason}" if reason else ""
     return GraderError(f"The process that is to run the submissions, in the sandbox, {why}.{says}")
 
 
 def incomplete(module: str, why: str) -> GraderError:
-    """The error for a module of the lab's own that cannot be imported: nobody's work could be right without."""
+    """The error for one of the lab's own modules that cannot be imported: without it, nobody's work could be right."""
     return GraderError(
-        f"In the sandbox, {module}, which the lab imports, cannot be imported ({why}). See that the environment is as "
-        "in requirements.txt (make environment) and belongs to this copy of the course."
+        f"In the sandbox, {module}, which the lab imports, cannot be imported ({why}). Make sure that the environment is "
+        "as in requirements.txt (make environment) and belongs to this copy of the course."
     )
 
 
 def unreadable(file: str) -> GraderError:
-    """The error for a file that learners' processes would need."""
+    """The error for a file that learners' processes need and cannot read."""
     return GraderError(
         f"If root grades, learners' code runs as a user who owns nothing, and who may not read {file}. Let "
         "everybody read the environment and the course's notebooks: chmod -R a+rX on their folders. Or grade as "
-        "another user than root."
+        "a user other than root."
     )
 
 
 def refused(reason: str) -> NoSandbox:
-    """The error for a machine on which bubblewrap is there, but cannot work."""
+    """The error for a machine on which bubblewrap is installed, but cannot work."""
     reason = reason.strip() or "it gave no reason"
     return NoSandbox(
         f"The sandbox cannot be set up on this machine. Bubblewrap says: {reason} Most often user namespaces are "
         "switched off: as root, `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
         "kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu), `sysctl -w user.max_user_namespaces=10000` "
-        "(elsewhere), or start the container you are in with the right to make them. " + _WHAT_NOW
+        "(elsewhere), or start the container you are in with the right to create them. " + _WHAT_NOW
     )
 
 
@@ -127,10 +127,10 @@ def start(
 
     Args:
         folder: the lab's release, whose data files a notebook may read.
-        hidden: folders that stay invisible even if they lie in one that is shown, such as the system's.
+        hidden: folders that stay invisible even if they lie inside one that is shown, such as the system's.
         sockets: folder in which kernels bind their sockets; the only one that can be written to.
         control: file descriptor of the control socket.
-        complaints: where whatever goes wrong at the start is written to.
+        complaints: file for messages about anything that goes wrong at the start.
 
     Raises:
         GraderError: the sandbox cannot be set up on this machine.
@@ -153,7 +153,7 @@ def start(
         os.chown(sockets, learner, learner)
         command += ["--userns-block-fd", str(mapping.go), "--info-fd", str(mapping.information)]
         given += [mapping.go, mapping.information]
-    elif os.getuid() == 0:  # of a namespace with one number only, which is somebody's outside
+    elif os.getuid() == 0:  # in a namespace with only one number, an ordinary user's outside
         command += ["--uid", "1000", "--gid", "1000"]
     # -P: no module can be slipped in from the current folder
     command += ["--", sys.executable, "-P", str(INSIDE), str(control)]
@@ -183,7 +183,7 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
     shown += [Path(course_utils.__file__).parent, INSIDE]
     shown = [path for path in dict.fromkeys(shown) if not path.is_relative_to("/usr")]
     arguments = ["--ro-bind", "/usr", "/usr", "--dir", "/etc", "--dir", "/run", "--dir", "/home"]
-    arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]  # first: what is shown may lie in there
+    arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]  # first: what is shown may be in there
     for name in _SYSTEM:
         if os.path.islink(name):
             arguments += ["--symlink", os.readlink(name), name]
@@ -192,10 +192,10 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
     for name in _SETTINGS:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     for path in shown:
-        for above in reversed(path.parents[:-1]):  # else only root could look into them
+        for above in reversed(path.parents[:-1]):  # otherwise only root could look into them
             arguments += ["--dir", str(above)]
         arguments += ["--ro-bind", str(path), str(path)]
-    # shared mappings of /dev/zero would be memory that no limit counts
+    # shared mappings of the real /dev/zero would be memory that no limit counts
     arguments += ["--proc", "/proc", "--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero"]
     places = {
         seen / path.relative_to(seen.resolve())  # the environment may be shown under a link's name
@@ -213,7 +213,7 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
 
 
 def environment() -> dict[str, str]:
-    """All that a learner's process knows of the world outside."""
+    """The environment variables of a learner's process: all that it knows of the world outside."""
     return ONE_THREAD | {
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "CUDA_VISIBLE_DEVICES": "",
@@ -240,7 +240,7 @@ def _in_memory(text: str) -> int:
 
 
 def _learner() -> int:
-    """The user and group number for learners; 0 if root's own is the only one that there is."""
+    """The user and group number for learners; 0 if root's own is the only one."""
 
     def highest(file: str) -> int:
         lines = Path(f"/proc/self/{file}").read_text().splitlines()
@@ -251,10 +251,10 @@ def _learner() -> int:
 
 
 class _Mapping:
-    """Which user numbers a container that root starts has: its own, and one that learners get.
+    """The user numbers of a container that root starts: root's own, and one for learners.
 
-    Root's number would not do for learners: the system exempts it from the limit on processes, and lets it
-    read files that are only root's.
+    Learners cannot have root's number: the system exempts it from the limit on processes, and lets it read files
+    that only root may read.
     """
 
     def __init__(self, learner: int) -> None:

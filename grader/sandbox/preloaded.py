@@ -1,4 +1,4 @@
-"""The preloaded process, as the grader's side sees it: start it, ask it for kernels, be told how they ended."""
+"""The preloaded process, seen from the grader's side: starting it, asking it for kernels, learning how they ended."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from grader.errors import GraderError
 from grader.sandbox import container
 
 _PACKET = 2**16
-# Of a process of ours: on a machine that is very busy, what takes a moment takes minutes.
+# How long to wait for one of our own processes: on a very busy machine, what usually takes a moment can take minutes.
 _ANSWER_SECONDS = 400
 _PRELOAD_SECONDS = 1800
 _END_SECONDS = 5
 _LONGEST_PATH = 107
-"""Bytes of the path of a Unix socket."""
+"""The most bytes that the path of a Unix socket may have."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Limits:
     """What one submission may use.
 
     Attributes:
-        memory: bytes of all its processes together, on top of what was imported beforehand.
-        disk: bytes in its home folder; as many in /tmp and in /dev/shm. Also the largest file.
-        processes: processes and threads at a time.
-        files: open files a process.
-        cpu_seconds: CPU time of a process.
+        memory: bytes that all its processes may use together, on top of what was imported beforehand.
+        disk: bytes in its home folder; the same again in /tmp and in /dev/shm. Also the size of the largest file.
+        processes: processes and threads at any one time.
+        files: open files per process.
+        cpu_seconds: CPU time per process.
     """
 
     memory: int = 2 * 2**30
@@ -53,9 +53,9 @@ class Setting:
     """What is the same for all submissions of a lab.
 
     Attributes:
-        modules: what is imported before any submission comes.
+        modules: what is imported before the first submission.
         folder: the lab's release, whose data files a notebook may read.
-        hidden: folders of the course that must stay invisible, wherever they lie.
+        hidden: folders of the course that must stay invisible, wherever they are.
     """
 
     modules: tuple[str, ...] = ()
@@ -64,11 +64,11 @@ class Setting:
 
 
 class SandboxLost(Exception):
-    """The preloaded process died or does not answer as it should. It has to be replaced."""
+    """The preloaded process died, or does not answer as it should, and has to be replaced."""
 
 
 class NoKernel(SandboxLost):
-    """A kernel did not start: nothing that a learner wrote has run in it."""
+    """A kernel did not start, so no learner's code has run in it."""
 
 
 class Preloaded:
@@ -86,7 +86,7 @@ class Preloaded:
         self._ready = False
         self._process: subprocess.Popen[bytes] | None = None
         self.sockets, self._complaints = _room()
-        weakref.finalize(self, shutil.rmtree, self.sockets, ignore_errors=True)  # whoever forgets to close it
+        weakref.finalize(self, shutil.rmtree, self.sockets, ignore_errors=True)  # if nobody closes it
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -109,7 +109,7 @@ class Preloaded:
 
         Raises:
             GraderError: the sandbox cannot be set up on this machine.
-            NoKernel: it was killed meanwhile.
+            NoKernel: it was killed in the meantime.
         """
         if not self._ready:
             try:
@@ -125,7 +125,7 @@ class Preloaded:
             self._ready = True
 
     def _failed(self) -> GraderError | NoKernel:
-        """What to say of a process that did not come up; it is done away with."""
+        """The error for a process that did not start properly. The process is removed."""
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -135,13 +135,13 @@ class Preloaded:
         if status in (
             -signal.SIGKILL,
             128 + signal.SIGKILL,
-        ):  # by somebody, or by the system for want of memory
+        ):  # by somebody, or by the system because memory ran out
             return NoKernel("The process that runs submissions was killed while it started")
         return container.failed(reason, status)
 
     @property
     def pid(self) -> int:
-        """Of the container's outermost process."""
+        """The id of the container's outermost process."""
         return self._process.pid
 
     @property
@@ -153,14 +153,14 @@ class Preloaded:
     def start_kernel(
         self, connection: Mapping[str, Any], environment: Mapping[str, str], limits: Limits
     ) -> None:
-        """Forks a kernel, which has bound its sockets when this returns.
+        """Forks a kernel. When this returns, the kernel has bound its sockets.
 
         Args:
-            connection: as in a Jupyter connection file; the ``ip`` (a path) lies in :attr:`sockets`.
-            environment: variables on top of the container's own.
+            connection: as in a Jupyter connection file; its ``ip`` is a path in :attr:`sockets`.
+            environment: variables in addition to the container's own.
 
         Raises:
-            SandboxLost: there is none.
+            SandboxLost: no kernel could be started.
             GraderError: the sandbox cannot be set up on this machine.
         """
         self.wait_until_ready()
@@ -172,7 +172,7 @@ class Preloaded:
         self.running, self._ended = True, {}
 
     def allow(self, cpu_seconds: float, idle_seconds: float) -> None:
-        """From now on the running kernel may compute for so long (all its processes together), and sleep for so long."""
+        """Sets how long the running kernel may compute (all its processes together) and sleep from now on."""
         self._send({"do": "budget", "cpu_seconds": cpu_seconds, "idle_seconds": idle_seconds})
 
     def signal(self, number: int) -> None:
@@ -190,14 +190,14 @@ class Preloaded:
 
     @property
     def cause(self) -> str:
-        """Why the kernel ended, if that was not its own doing: "memory", "cpu", "idle", "sandbox", or empty."""
+        """Why the kernel was ended: "memory", "cpu", "idle" or "sandbox". Empty if it ended by itself."""
         return self._ended.get("cause", "")
 
     def stop_kernel(self) -> None:
         """Ends the kernel and everything it has started.
 
         Raises:
-            SandboxLost: the preloaded process is not as it was before.
+            SandboxLost: the preloaded process is no longer in the state it was in before.
         """
         if not self._ready:
             raise SandboxLost("It was not ready yet.")
@@ -215,7 +215,7 @@ class Preloaded:
         self.running, self._ended = False, dict(answer)
 
     def close(self) -> None:
-        """Ends the container and all that is in it."""
+        """Ends the container and everything in it."""
         self._control.close()
         if self._process:
             self._process.kill()
@@ -245,7 +245,7 @@ class Preloaded:
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         try:
-            self._control.settimeout(seconds)  # not select, which knows only low file descriptors
+            self._control.settimeout(seconds)  # not select, which handles only low file descriptors
             packet = self._control.recv(_PACKET)
         except (BlockingIOError, TimeoutError):
             raise BlockingIOError from None
@@ -261,10 +261,10 @@ class Preloaded:
 
 
 def _room() -> tuple[Path, IO[bytes]]:
-    """A folder for sockets, which is elsewhere than other temporary files if those have long paths; and a file.
+    """A folder for sockets, and a file for complaints. If the usual temporary folder has a long path, they lie elsewhere.
 
     Raises:
-        GraderError: the disk is full, say.
+        GraderError: they cannot be made, for example because the disk is full.
     """
     error: OSError | None = None
     for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
@@ -276,7 +276,7 @@ def _room() -> tuple[Path, IO[bytes]]:
         except OSError as reason:
             error = reason
     raise GraderError(
-        f"No temporary folder can be made: {error}. See that the disk has room, or set TMPDIR to another one."
+        f"No temporary folder can be made: {error}. Free some disk space, or set TMPDIR to another folder."
     )
 
 
@@ -307,7 +307,7 @@ def give_back(preloaded: Preloaded) -> None:
 
 @atexit.register
 def close_all() -> None:
-    """Ends every container that waits for another kernel."""
+    """Ends every container that is being kept for another kernel."""
     while _idle:
         _, waiting = _idle.popitem()
         for preloaded in waiting:

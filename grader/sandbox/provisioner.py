@@ -26,7 +26,7 @@ from grader.sandbox.preloaded import Limits, Preloaded, SandboxLost, Setting, bo
 NAME = "transformer-labs-sandbox"
 """The entry point in the group ``jupyter_client.kernel_provisioners``."""
 
-# for the grader itself, should the course have been installed before it had this entry point
+# so that the grader works even if the course was installed before it had this entry point
 _group, _object = KernelProvisionerFactory.GROUP_NAME, f"{__name__}:SandboxProvisioner"
 KernelProvisionerFactory.provisioners.setdefault(NAME, EntryPoint(NAME, _object, _group))
 
@@ -34,9 +34,9 @@ _POLL_SECONDS = 0.02
 
 
 class SandboxProvisioner(KernelProvisionerBase):
-    """Starts, watches and ends kernels in the sandbox. Sockets are Unix sockets, whatever the tool asks for.
+    """Starts, watches and ends kernels in the sandbox. They use Unix sockets, whatever the tool asks for.
 
-    Of the environment that a tool passes on, nothing reaches the kernel but the grading seed.
+    The grading seed is the only variable of the tool's environment that reaches the kernel.
     """
 
     modules = List(Unicode(), help="what is imported before the first kernel starts")
@@ -61,7 +61,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         return self.preloaded.cause if self.preloaded else ""
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        if self.preloaded is None:  # else a restart, whose clients stay connected to the same sockets
+        if self.preloaded is None:  # else it is a restart, and clients keep the same sockets
             self.preloaded = Preloaded(self.setting()) if self.fresh else borrow(self.setting())
         manager = self.parent
         manager.transport, manager.ip = "ipc", str(self.preloaded.sockets / "k")
@@ -105,11 +105,10 @@ class SandboxProvisioner(KernelProvisionerBase):
         await self.send_signal(signal.SIGTERM)
 
     async def cleanup(self, restart: bool = False) -> None:
-        """Ends the kernel with all that it started, and gives the preloaded process back, unless it is for
-        a restart.
+        """Ends the kernel and everything it started, and gives the preloaded process back unless this is a restart.
 
         Raises:
-            SandboxLost: that process is not as it was; it has been done away with.
+            SandboxLost: that process is no longer in the state it was in, and has been removed.
         """
         preloaded, self.preloaded = self.preloaded, None
         if preloaded is None:

@@ -37,12 +37,12 @@ class ExerciseFacts:
     """How a class did in one exercise or written answer.
 
     Attributes:
-        solved: share of the submissions with all its points.
+        solved: share of the submissions with full points for it.
         mean: mean share of its points: how easy it was.
         not_begun: share of the submissions that left it as it was released.
         discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
-        waiting: submissions that wait for a human to grade it.
+        waiting: number of submissions in which it is waiting for a human to grade it.
     """
 
     name: str
@@ -124,7 +124,7 @@ def analyse(
     """The facts about a class's results.
 
     Args:
-        results: those of everybody who handed in; at least one.
+        results: those of everybody who handed something in; at least one.
         students: all students in the gradebook.
     """
     handed_in, names = {result.student for result in results}, _names(lab)
@@ -200,7 +200,7 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state not in (GRADED, INCOMPLETE):
             reasons.append(f"the submission was {result.marker.state}")
-        if result.earned < NEEDS_HELP_BELOW * lab.points:  # those who were only late understand the subject
+        if result.earned < NEEDS_HELP_BELOW * lab.points:  # lateness alone is no reason to need help
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
@@ -238,7 +238,7 @@ def as_html(lab: Lab, found: Analysis) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as percent."""
+    """A share (0 to 1) as a percentage."""
     return f"{100 * share:.0f} %"
 
 
@@ -298,7 +298,7 @@ def histogram(shares: Sequence[float]) -> bytes:
 
 
 def lateness(late: timedelta) -> str:
-    """How late something was, in words; empty if it was not."""
+    """How late something was, in words; empty if it was not late."""
     if not late:
         return ""
     hours = late.total_seconds() / 3600

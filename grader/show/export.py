@@ -1,11 +1,11 @@
 """Scores in the formats that learning management systems accept.
 
-These formats are taken from their source code: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
+The formats are taken from the systems' source code: Canvas's gradebook (``lib/gradebook_importer.rb``) finds a student by
 ``ID``, else by ``SIS Login ID``; Moodle's offline grading worksheet (``mod/assign/feedback/offline/importgradeslib.php``) by
 ``Identifier``, and requires ``Grade`` and ``Last modified (grade)``; a zip of feedback files
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` per student.
 
-Where the numbers come from by which LMSs know students is in :mod:`grader.receive.students`.
+:mod:`grader.receive.students` says where the numbers come from by which LMSs know students.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
         numbers: student -> the LMS's number; empty if there is none.
 
     Raises:
-        GraderError: two students have the same, so that one would get the other's grade.
+        GraderError: two students have the same number, so that one would get the other's grade.
     """
     owner: dict[str, str] = {}
     for student, number in numbers.items():

@@ -1,4 +1,4 @@
-"""nbgrader's feedback for a lab: a page for each graded notebook."""
+"""nbgrader's feedback for a lab: one page per graded notebook."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A learner's feedback page: a single file that needs no network, scripts or external fonts.
 
-It replaces nbgrader's own page (``GenerateFeedback.exporter_class``), however the feedback is made: with `grader feedback`,
+It replaces nbgrader's own page (``GenerateFeedback.exporter_class``), whether the feedback is made with `grader feedback`,
 formgrader's button or nbgrader's command.
 """
 
@@ -38,7 +38,7 @@ _ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL
 
 
 class Grades(GetGrades):
-    """nbgrader's own, which gives 0 points to anything that has not been graded yet; here it is marked as waiting."""
+    """nbgrader's own step gives 0 points to anything that has not been graded yet; this one also marks it as waiting."""
 
     def _get_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         super()._get_score(cell, resources)
@@ -173,7 +173,7 @@ def typeset(tex: str) -> str | None:
     """A formula as a picture aligned with the surrounding text; None if it cannot be drawn."""
     if len(tex) > MAX_FORMULA:
         return None
-    from matplotlib import rc_context  # half a second, for no other command
+    from matplotlib import rc_context  # takes half a second, and no other command needs it
     from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import math_to_image
 

@@ -13,7 +13,7 @@ from grader.grade.work import Record
 
 
 def watched(records: Iterable[Record], title: str, total: int, console: Console) -> Iterator[Record]:
-    """The records, counted as they come. Those that were kept are counted separately: they need no work."""
+    """Passes the records on and counts them. Those that were kept are counted separately, because they need no work."""
     states: Counter[str] = Counter()
     kept = 0
     columns = (

@@ -314,7 +314,7 @@ NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py
     [
         ("lab.toml", "minutes = 20\n", "", "lab.toml", "it needs a line `minutes = ...` with a whole number."),
         ("lab.toml", "minutes = 20", "minuten = 20\nminutes = 20", "lab.toml:5", "there is no setting 'minuten'"),
-        ("lab.toml", 'title = "Tiny"', "title = Tiny", "lab.toml", "is no TOML"),
+        ("lab.toml", 'title = "Tiny"', "title = Tiny", "lab.toml", "is not TOML"),
         ("lab.toml", "needs = []", 'needs = ["07"]', "lab.toml:4", "it needs lab '07', which the course does not have"),
         ("lab.toml", "measured_seconds = 5\n", "", f"{NB}:24", "there is nothing to put in place of {measured_seconds}"),
         ("lab.toml", "_seconds = 5", "_seconds = 300", "lab.toml:6", "the notebook runs for 300 seconds; a lab has 240"),

@@ -341,7 +341,7 @@ CASES = (Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))}),)
 
 @pytest.mark.parametrize("wrong", ["torch.nn.MultiheadAttention", ("softmax",), ("torch.nn.",), ("a b.c",)])
 def test_a_bypass_that_is_no_full_name_is_refused(wrong):
-    with pytest.raises(ValueError, match="double: '.*' is no full dotted name. Declare bypasses as a tuple"):
+    with pytest.raises(ValueError, match="double: '.*' is not a full dotted name. Declare bypasses"):
         Exercise("double", ("doubled",), CASES, bypasses=wrong)
 
 

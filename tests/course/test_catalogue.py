@@ -197,12 +197,12 @@ ONE = '@misconception("double", "")\ndef wrong(x):\n    """One."""\n'
         ),
         (
             f'{SLIP} ("x + x", "x"))\n{SLIP} ("x + x", "1"))',
-            "misconceptions.py:4: double has an entry wrong already.",
+            "misconceptions.py:4: double already has an entry wrong.",
         ),
-        (f"{ONE}\n\n{ONE}", "misconceptions.py:8: double has an entry wrong already."),
+        (f"{ONE}\n\n{ONE}", "misconceptions.py:8: double already has an entry wrong."),
         (
             f'{SLIP} ("x + x", "x"))\n\n{ONE}',
-            "misconceptions.py:5: double has an entry wrong already.",
+            "misconceptions.py:5: double already has an entry wrong.",
         ),
     ],
 )

@@ -172,7 +172,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
     with monkeypatch.context() as patched, pytest.raises(GraderError) as error:
         patched.setattr("grader.grade.gradebook._page", without_room)
         list(stream)
-    assert "full. The disk is full: make room" in str(error.value)
+    assert "full. The disk is full: free some space" in str(error.value)
     goes_on(lab, runner, 1)
 
 

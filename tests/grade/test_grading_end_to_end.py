@@ -513,7 +513,9 @@ def test_a_damaged_file_of_seeds_is_told_with_what_deleting_it_means(course):
     ):
         data = damage if isinstance(damage, bytes) else damage.encode()
         file.write_bytes(data)
-        with pytest.raises(CourseError, match=r"seeds\.json.* is damaged \(.*backup.*delete.*another grade"):
+        with pytest.raises(
+            CourseError, match=r"seeds\.json.* is damaged \(.*backup.*delete.*different grade"
+        ):
             grading.class_seed(lab)
         assert file.read_bytes() == data
     file.write_text(f'{{"{START}": {2**32 - 1}}}')

@@ -163,7 +163,7 @@ def test_a_notebook_of_another_lab_than_asked_is_said_to_be_one(labs, examined):
 
 def test_a_notebook_of_no_lab_needs_the_lab_s_name(examined):
     foreign = b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": "a = 1"}]}'
-    assert "none of the labs" in examined(foreign).problem
+    assert "not from any of the labs" in examined(foreign).problem
     found = examined(foreign, name="my self-attention.ipynb")
     assert found.lab == LAB and "another lab" in found.notes[0]
     found = examined(foreign, START)

@@ -150,7 +150,7 @@ def test_names_of_an_lms_among_others_are_refused_one_by_one(lab):
 
 
 def test_a_name_that_both_lms_may_have_given_is_not_guessed_at(lab):
-    with pytest.raises(GraderError, match="Canvas may have given and that Moodle may have given"):
+    with pytest.raises(GraderError, match="either Canvas or Moodle may have given"):
         collect(lab, zip_of(lab, {f"mallory_42_90001_x_5_assignsubmission_file_{FILE}": THEIRS}))
 
 

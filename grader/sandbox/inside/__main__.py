@@ -2,10 +2,10 @@
 
 Started by :class:`grader.sandbox.preloaded.Preloaded` inside bubblewrap, as
 ``python -P <this folder> <file descriptor of the control socket>``. It never runs learner code. Each fork gets
-namespaces, limits and temporary folders of its own and becomes an ordinary IPython kernel, whose start
-has been paid for here already. See docs/sandbox.md.
+namespaces, limits and temporary folders of its own and becomes an ordinary IPython kernel, most of whose
+start-up has already been done here. See docs/sandbox.md.
 
-The control socket carries one JSON object a packet. Requests: ``start``, ``budget``, ``signal``, ``check``.
+The control socket carries one JSON object per packet. Requests: ``start``, ``budget``, ``signal``, ``check``.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ HOME, WORK, DATA, SOCKETS = "/home/learner", "/home/learner/work", "/lab", "/run
 UID = 1000
 PACKET = 2**16
 START_SECONDS = 300
-"""How long a fork may take until its sockets are bound: a moment, but a machine may be busy."""
+"""How long a fork may take until its sockets are bound. Usually that takes a moment, but the machine may be busy."""
 WATCH_SECONDS = 0.05
-"""How often a running submission's memory and CPU time are looked at."""
+"""Seconds between two looks at a running submission's memory and CPU time."""
 NAP_SECONDS = 1
-"""How often it is looked at whether it does anything at all."""
+"""Seconds between two looks at whether a running submission does anything at all."""
 SOCKET_BYTES = 2**20
-"""What the buffers of one socket may hold, which no process is charged for."""
+"""Bytes that the buffers of one socket may hold. The system counts them as no process's memory."""
 LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
-"""Bytes of a message, and of one about an error: what the grader takes of one."""
+"""The most bytes that the grader accepts in a message, and in a message about an error."""
 LEFT_OUT = "[A very long output was left out here.]\n"
 MANY = 32
-"""Processes beyond which it is not looked at in detail how much memory they share: that takes too long."""
+"""With more processes than this, the memory that they share is not worked out in detail, as that takes too long."""
 BOUND = b"bound"
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -59,26 +59,28 @@ _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
 
 
 class WarmKernelApp(IPKernelApp):
-    """IPython's kernel, started in two steps: what can be shared by forks, and what cannot."""
+    """IPython's kernel, started in two steps: first what forks can share, then what they cannot."""
 
     def prepare(self) -> None:
-        """Everything that needs neither sockets nor threads; the shell is most of IPython's start."""
+        """Everything that needs neither sockets nor threads. The shell takes most of IPython's start-up time."""
         super(IPKernelApp, self).initialize(["--HistoryManager.enabled=False", "--log-level=CRITICAL"])
         self.init_pdb()
-        # a singleton: the kernel finds it, and does not make another
+        # a singleton: the kernel finds this one, and does not make another
         ZMQInteractiveShell.instance(
             parent=self, profile_dir=self.profile_dir, user_ns={}, compiler_class=XCachingCompiler
         )
         importlib.import_module("ipykernel.debugger")
 
     def init_iopub(self, context: zmq.Context) -> None:
-        """No message is dropped, however slow the listener is: what waits counts as memory of the submission."""
+        """Sees to it that no message is dropped, however slow the listener is: waiting messages count as memory of the
+        submission.
+        """
         context.setsockopt(zmq.SNDHWM, 0)
         super().init_iopub(context)
 
     def init_path(self) -> None:
-        """As in JupyterLab, a notebook may import the files that it writes. -P, which keeps them from what starts before, would
-        keep them from it, too.
+        """Lets a notebook import the files that it writes, as in JupyterLab. The option -P, which protects everything that
+        starts earlier from such files, would otherwise hide them from the notebook, too.
         """
         at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
         sys.path.insert(at, "")
@@ -107,7 +109,9 @@ class WarmKernelApp(IPKernelApp):
 
 
 def bounded(serialize: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
-    """Makes messages that the grader takes. One that is too long would end the connection, and with it all that comes later."""
+    """Makes messages short enough for the grader. One that is too long would end the connection, so that all later
+    messages would be lost.
+    """
 
     def call(message: dict[str, Any], ident: Any = None) -> list[bytes]:
         parts = serialize(message, ident)
@@ -154,7 +158,7 @@ def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -
 
 @contextlib.contextmanager
 def _never_returning(answer: int) -> Iterator[None]:
-    """A forked process ends here, whatever happens, and says what went wrong."""
+    """Ends a forked process here, whatever happens, and reports what went wrong."""
     try:
         yield
         os._exit(0)
@@ -165,10 +169,10 @@ def _never_returning(answer: int) -> Iterator[None]:
 
 
 def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None:
-    """Namespaces and temporary folders; then the process that becomes the kernel.
+    """Makes namespaces and temporary folders, and then starts the process that becomes the kernel.
 
-    That one has no rights to mount anything. So this one waits until it has bound its sockets, takes the folder
-    of sockets out of sight (the only place outside that could be written to), and ends.
+    The kernel has no right to mount anything. So this process waits until the kernel has bound its sockets, hides
+    the folder of sockets (the only place outside the sandbox that could be written to), and ends.
     """
     lockdown.unshare(
         lockdown.NEW_MOUNTS | lockdown.NEW_PID | lockdown.NEW_IPC | lockdown.NEW_UTS | lockdown.NEW_NETWORK
@@ -200,7 +204,7 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
 
 @functools.cache
 def mounted_in(folder: str) -> list[str]:
-    """What the container shows in one of the temporary folders: a course may lie in /tmp."""
+    """What the container shows inside one of the temporary folders, because a course may be in /tmp."""
     found: list[str] = []
     with open("/proc/self/mountinfo") as mounts:
         for line in mounts:
@@ -211,7 +215,7 @@ def mounted_in(folder: str) -> list[str]:
 
 
 def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
-    """What is written to file descriptor 3: that the sockets are bound, or an error."""
+    """Becomes the kernel. Writes to file descriptor 3 that the sockets are bound, or an error."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -227,7 +231,7 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
         os.setresuid(UID, UID, UID)
         lockdown.own_proc()
     with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")  # if memory runs out after all, this is what the system shall end
+        file.write("1000")  # if memory runs out after all, the system should end this process first
     shutil.copytree(DATA, WORK)
     os.chdir(WORK)
     with open("/tmp/kernel.json", "w") as file:
@@ -253,8 +257,8 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
 
 
 def processes() -> dict[int, dict[str, int]]:
-    """Every process in the sandbox but this one and bubblewrap's own: memory (bytes), CPU seconds (its own, and those of the
-    children that it has waited for).
+    """Every process in the sandbox except this one and bubblewrap's own: its memory (bytes) and CPU seconds (its own, and
+    those of the children that it has waited for).
     """
     found = {}
     for name in os.listdir("/proc"):
@@ -278,7 +282,7 @@ def _usage(pid: str) -> dict[str, int]:
 
 
 def asleep(pids: Iterable[int]) -> bool:
-    """Whether no thread of these processes runs, waits for a processor or reads from a disk."""
+    """Whether none of these processes has a thread that is running, waiting for a processor or reading from a disk."""
     for pid in pids:
         with contextlib.suppress(OSError):  # it has ended meanwhile
             for thread in os.listdir(f"/proc/{pid}/task"):
@@ -289,7 +293,7 @@ def asleep(pids: Iterable[int]) -> bool:
 
 
 def _share(pid: str) -> dict[bytes, int]:
-    """Bytes of memory; what several processes have in common counts in parts (``Pss``, see proc(5))."""
+    """Bytes of memory. Memory that several processes share is divided between them (``Pss``, see proc(5))."""
     with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
         lines = [line.split() for line in file.read().splitlines()[1:]]
     return {line[0].rstrip(b":"): int(line[1]) * 1024 for line in lines}
@@ -302,14 +306,14 @@ class Kernel:
         self.pid = pid
         self.handle = os.pidfd_open(pid)
         self.limits = limits
-        self.shared = shared  # memory that was inherited, and not used up by the submission
+        self.shared = shared  # memory that was inherited, and that the submission is not charged for
         self.cause = ""
         self.usage: dict[int, dict[str, int]] = {}
         self.lost = 0.0
         self.allow(float("inf"), float("inf"))
 
     def cpu(self, usage: dict[int, dict[str, int]]) -> float:
-        """CPU seconds so far, also of processes that have ended and that nobody has waited for."""
+        """CPU seconds so far, including processes that have ended without anybody waiting for them."""
         gone = sum(each["cpu"] for pid, each in self.usage.items() if pid not in usage)
         none = {"waited_for": 0.0}
         taken_over = sum(
@@ -321,13 +325,13 @@ class Kernel:
         return self.lost + sum(each["cpu"] for each in usage.values())
 
     def allow(self, cpu_seconds: float, idle_seconds: float) -> None:
-        """From now on it may compute for so long, and do nothing for so long."""
+        """Sets how long it may compute, and how long it may do nothing, from now on."""
         self.seen = self.cpu(processes())
         self.budget, self.patience = self.seen + cpu_seconds, idle_seconds
         self.looked = time.monotonic()
 
     def watch(self) -> None:
-        """Ends a submission that takes too much."""
+        """Ends the submission if it uses too much."""
         usage = processes()
         most = self.limits["memory"]
         if self.memory_at_most(usage) > most and self.memory(usage) > most:
@@ -340,22 +344,22 @@ class Kernel:
             self.kill(signal.SIGKILL)
 
     def idles(self, usage: dict[int, dict[str, int]]) -> bool:
-        """Whether it has been asleep for longer than it may. Waiting for its turn on a busy machine is not sleep."""
+        """Whether it has been asleep for longer than it may. Waiting for a processor on a busy machine is not sleep."""
         nap, used = time.monotonic() - self.looked, self.cpu(usage) - self.seen
         if nap < NAP_SECONDS:
             return False
         if used < nap / 10 and asleep(usage):
-            self.patience -= min(nap, 2 * NAP_SECONDS)  # this process may have waited for its turn, too
+            self.patience -= min(nap, 2 * NAP_SECONDS)  # this process may have waited for a processor, too
         self.looked, self.seen = self.looked + nap, self.seen + used
         return self.patience < 0
 
     def memory_at_most(self, usage: dict[int, dict[str, int]]) -> float:
-        """Quick, and right for one process: what its own forks share with it counts in each of them."""
+        """Quick, but exact only for a single process: memory that it shares with its own forks counts in each of them."""
         memory = sum(each["memory"] for each in usage.values())
         return memory - self.shared + self.sockets() * SOCKET_BYTES
 
     def memory(self, usage: dict[int, dict[str, int]]) -> float:
-        """Slow, and right for any number of processes: what they share counts once."""
+        """Slow, but exact for any number of processes: memory that they share counts once."""
         if len(usage) > MANY:
             return float("inf")
         here = _share("self")
@@ -376,7 +380,7 @@ class Kernel:
             signal.pidfd_send_signal(self.handle, number)
 
     def ended(self) -> dict[str, Any]:
-        """Reaps the kernel, which has ended. With it all processes of its namespace have."""
+        """Reaps the kernel, which has ended, and with it all processes of its namespace."""
         _, status, used = os.wait4(self.pid, 0)
         os.close(self.handle)
         code = os.waitstatus_to_exitcode(status)
@@ -389,7 +393,7 @@ class Kernel:
 
 
 def preload(modules: list[str]) -> dict[str, str]:
-    """Imports modules. Returns those that could not be, and why."""
+    """Imports modules. Returns those that could not be imported, and why."""
     failed = {}
     for name in modules:
         try:
@@ -400,7 +404,7 @@ def preload(modules: list[str]) -> dict[str, str]:
 
 
 def unreadable() -> str:
-    """A file that kernels need and may not read, if there is one: if root grades, they are nobody's."""
+    """A file that kernels need but may not read, if there is one: if root grades, kernels run as a user without rights."""
     if os.getuid() != 0:
         return ""
     files = [file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))]
@@ -423,7 +427,7 @@ def unreadable() -> str:
 
 
 def state_of_sandbox() -> str:
-    """What no submission may change."""
+    """The state that no submission may change."""
     with open("/proc/self/mountinfo") as mounts:
         return json.dumps([mounts.read(), sorted(os.listdir("/proc/self/fd")), sorted(processes())])
 

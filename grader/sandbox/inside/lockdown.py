@@ -1,4 +1,4 @@
-"""What the kernel of the operating system is asked to refuse to a learner's process: limits, rights, calls.
+"""What the operating system's kernel is asked to refuse to a learner's process: limits, rights and system calls.
 
 Runs inside the sandbox and imports the standard library only.
 """
@@ -44,17 +44,17 @@ def mount(source: str, target: str, kind: str, flags: int = 0, options: str = ""
 
 
 def adopt_orphans() -> None:
-    """Processes whose parent ends become children of this one."""
+    """Makes processes whose parent ends children of this one."""
     _call("prctl", _CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def own_proc() -> None:
-    """Lets the caller use /proc/self again, which a change of user takes away."""
+    """Lets the caller use /proc/self again after a change of user has taken that away."""
     _call("prctl", _DUMPABLE, 1, 0, 0, 0)
 
 
 def enter_own_user_namespace(number: int) -> None:
-    """The caller gets this user and group number in a namespace of its own, in which no other can be made."""
+    """Gives the caller this user and group number in a namespace of its own, in which no further one can be made."""
     maps = {"uid_map": f"{number} {os.getuid()} 1", "gid_map": f"{number} {os.getgid()} 1"}
     unshare(NEW_USER)
     for name, text in {"setgroups": "deny", **maps}.items():
@@ -65,7 +65,7 @@ def enter_own_user_namespace(number: int) -> None:
 
 
 def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds: int) -> None:
-    """Limits of each process; ``memory`` in bytes, on top of what the preloaded process uses already."""
+    """Sets the limits of each process; ``memory`` is in bytes, on top of what the preloaded process already uses."""
     with open("/proc/self/status") as status:
         data = next(int(line.split()[1]) for line in status if line.startswith("VmData:")) * 1024
     for name, wanted in {
@@ -84,7 +84,7 @@ def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds:
 
 
 def give_up_rights() -> None:
-    """Drops every capability for good, and forbids calls that no notebook needs. Before any thread starts."""
+    """Drops every capability for good, and forbids calls that no notebook needs. To be called before any thread starts."""
     capability = 0
     while _libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0) == 0:
         capability += 1
@@ -96,10 +96,10 @@ def give_up_rights() -> None:
 
 # ---------------------------------------------------------------------------------- seccomp
 
-# Calls that make namespaces or mounts, look into other processes, reach rarely used parts of the kernel, or
-# hold memory that no limit counts (memfd, System V shared memory and messages), or tell when others open the files
-# that are shown (inotify). Numbers:
-# arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the Linux source.
+# Calls that make namespaces or mounts, look into other processes, reach rarely used parts of the kernel, hold memory
+# that no limit counts (memfd, System V shared memory and messages), or tell when somebody else opens a visible file
+# (inotify). The numbers are from arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the
+# Linux source.
 _FORBIDDEN = {
     "x86_64": {
         "shmget": 29, "semget": 64, "msgget": 68, "ptrace": 101, "syslog": 103, "personality": 135,
@@ -149,8 +149,8 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
 
 
 def _filter(machine: str) -> bytes:
-    """The BPF program; see seccomp(2). Offsets in its data: 0 call number, 4 architecture, then
-    arguments: 16 the first, 24 the second, 40 the fourth."""
+    """The BPF program; see seccomp(2). Offsets in its data: 0 is the call number, 4 the architecture; of the arguments, 16
+    is the first, 24 the second and 40 the fourth."""
     program = [
         _instruction(_LOAD, 4),
         _instruction(_EQUAL, _ARCHITECTURE[machine], 1, 0),
@@ -163,7 +163,7 @@ def _filter(machine: str) -> bytes:
         program += [_instruction(_EQUAL, number, 0, 1), _instruction(_RETURN, _ERROR | _NOT_PERMITTED)]
     # clone3 hides its flags behind a pointer: the C library falls back to clone, whose flags can be read
     program += [_instruction(_EQUAL, _CLONE3, 0, 1), _instruction(_RETURN, _ERROR | _NOT_THERE)]
-    # memory that stays taken when no process maps it any longer, so that watching processes does not see it
+    # memory that stays allocated when no process maps it any longer, so that watching the processes would miss it
     program += [
         _instruction(_EQUAL, _MMAP[machine], 0, 5),
         _instruction(_LOAD, 40),
@@ -172,7 +172,7 @@ def _filter(machine: str) -> bytes:
         _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
         _instruction(_RETURN, _ALLOW),
     ]
-    # these, too, tell when others open a file
+    # these, too, tell when somebody else opens a file
     program += [
         _instruction(_EQUAL, _FCNTL[machine], 0, 5),
         _instruction(_LOAD, 24),
@@ -181,7 +181,7 @@ def _filter(machine: str) -> bytes:
         _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
         _instruction(_RETURN, _ALLOW),
     ]
-    # vsock, above all, knows no network namespaces
+    # vsock above all must be refused: it ignores network namespaces
     program += [_instruction(_EQUAL, _SOCKET[machine], 0, 3 + len(_FAMILIES)), _instruction(_LOAD, 16)]
     program += [_instruction(_EQUAL, family, len(_FAMILIES) - i, 0) for i, family in enumerate(_FAMILIES)]
     program += [_instruction(_RETURN, _ERROR | _NO_SUCH_FAMILY), _instruction(_RETURN, _ALLOW)]
