@@ -319,7 +319,8 @@ def recognise(
     """The misconceptions that explain what is wrong, at most two.
 
     A misconception that gives the learner's output in *every* case is the answer (the closest one if two give nearly
-    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise there may be two at once: each must explain a failing case and must not break a case that is right here.
+    the same: a blocked score of 1e-9 is hard to tell from 0). Otherwise there may be two at once: each must explain a
+    failing case, and must not break a case that is right here.
     """
     wrong = _wrong_cases(exercise, outcomes, expected)
     explained = {

@@ -125,7 +125,7 @@ def exercises_of(module: str) -> dict[str, Exercise]:
         if error.name != f"course_utils.exercises.{module}":
             raise
         raise LookupError(
-            f"The exercises of the lab {module!r} are not here: no folder of that name with an exercises.py lies beside this "
+            f"The exercises of the lab {module!r} are not here: there is no folder of that name with an exercises.py beside this "
             "notebook or among the course's notebooks."
         ) from None
     return {value.name: value for value in vars(found).values() if isinstance(value, Exercise)}

@@ -312,7 +312,8 @@ def _answers_for_nothing(
     """Answers that take no work, described in words, and their outcomes, which have the reference's shapes and kinds.
 
     Args:
-        elsewhere: what is expected at another seed. A case whose answer is a single number there may have one here, too.
+        elsewhere: what is expected at another seed. If every element of a run's answer is the same number there, that number
+            is tried as a constant here.
     """
     exercise = lab.exercises[key]
     constants: list[dict[str, Any]] = [dict.fromkeys(exercise.returns, number) for number in (0, 1, -1)]

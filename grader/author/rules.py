@@ -1,6 +1,4 @@
-"""What every lab must have, besides being judged correctly. Whatever is missing is reported in one sentence, with file and
-line.
-"""
+"""What every lab must have, besides being judged correctly: each missing thing is one sentence, with file and line."""
 
 from __future__ import annotations
 
@@ -185,7 +183,7 @@ def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
         first = cell.source.splitlines()[0] if cell.source else ""
         if cell.cell_type == "markdown":
             if found := re.search(r"^#+ .*\$.*", cell.source, re.MULTILINE):
-                yield f"{_in_notebook(lab, found[0])}: a heading without formulas, please: the table of contents shows them as TeX."
+                yield f"{_in_notebook(lab, found[0])}: a heading must not contain formulas: the table of contents shows them as TeX."
             page = read.render(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "formula", cell.source, flags=re.DOTALL))
             shown = re.sub("<[^>]*>", "", re.sub("<code>.*?</code>", "", page, flags=re.DOTALL))
             for line in shown.splitlines():
@@ -246,7 +244,7 @@ def _quiz(lab: Lab) -> Iterator[str]:
 
 
 def _secret(lab: Lab, source: NotebookNode) -> set[str]:
-    """Lines of the solutions, and what stands right of an equals sign in them, that the release does not show."""
+    """Lines of the solutions, and the right-hand sides of assignments in them, that the release does not show."""
     given, lines = [], []
     for cell in source.cells:
         given.append(REGION.sub("", cell.source) if is_solution(cell) else cell.source)

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook.db. When ``grader autograde`` grades, nothing else writes to it.
+"""nbgrader's gradebook.db. In the grader, only this module enters grades into it.
 
 A submission is written in one transaction together with its marker (:mod:`grader.grade.resume`), so that a run that is
 killed leaves only complete submissions behind. The marker is in a table of our own, which nbgrader ignores.

@@ -214,7 +214,7 @@ class Pool:
         return True
 
     def _those_with_news(self) -> list[_Worker]:
-        """Workers that have sent something, have ended or are overdue, once there are any."""
+        """Waits until some workers have sent something, have ended or are overdue, and returns these."""
         deadlines = [worker.deadline for worker in self._workers if worker.task or not worker.ready]
         left = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
         sources = [

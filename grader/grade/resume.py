@@ -33,7 +33,7 @@ class Again(Enum):
     """Which submissions that were graded before are graded again."""
 
     CHANGED = "those for which anything changed that grading depends on"
-    NEW = "those that were handed in anew"
+    NEW = "those that were handed in again"
     ALL = "all"
 
 

@@ -36,7 +36,7 @@ NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
 
 @dataclass(frozen=True)
 class Collected:
-    """What happened to one student's work, or to one file (``student`` is then empty) of which it is not known whose it is.
+    """What happened to one student's work, or to one file whose owner is not known (``student`` is then empty).
 
     Attributes:
         file: its path in the source, safe to show.

@@ -173,19 +173,19 @@ class _Rebuilding:
                 answer = self.cells[slot.answer]
                 slot.cell.source = _code(answer)
                 if answer.kind != "code":
-                    self._remark(slot, "turned into text, run as code.")
+                    self._remark(slot, "turned into text, but run as code.")
                 if slot.before:
                     self._remark(
-                        slot, "there more than once, the last version graded, the others run before."
+                        slot, "found more than once; the last version is graded, the others run before it."
                     )
                 elif len(slot.own) > 1:
-                    self._remark(slot, "there more than once, the one that is not the stub graded.")
+                    self._remark(slot, "found more than once; the one that is not the stub is graded.")
             elif slot.own:
                 if all(not self.cells[index].text.strip() for index in slot.own):
-                    self._remark(slot, "emptied, restored as handed out.")
+                    self._remark(slot, "emptied, and restored as handed out.")
             elif slot.name in runs:  # the stub would undo the definition
                 slot.cell.source = f"# `{slot.name}` is defined in another cell."
-                self._remark(slot, "gone, but defined in another cell.")
+                self._remark(slot, "missing, but defined in another cell.")
             else:
                 self._restore(slot)
 

@@ -1,6 +1,4 @@
-"""A kernel's messages while cells run -> the cells' outputs, and the cases that checks publish. Learner code can send any
-message.
-"""
+"""A kernel's messages -> the outputs of its cells, and the cases that checks publish. Learner code can send any message."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class SandboxProvisioner(KernelProvisionerBase):
 
     modules = List(Unicode(), help="what is imported before the first kernel starts")
     folder = Unicode("", help="a lab's release, whose data files notebooks may read")
-    hidden = List(Unicode(), help="folders that must stay invisible, wherever they lie")
+    hidden = List(Unicode(), help="folders that must stay invisible, wherever they are")
     limits = Dict(help="fields of grader.sandbox.preloaded.Limits")
     fresh = Bool(False, help="a container for this kernel alone, thrown away afterwards")
 

@@ -328,7 +328,7 @@ NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py
         (NB, 'show_figure(figure, alt="', 'print("', f"{NB}:1", "the lab has no figure"),
         (NB, ', alt="A straight line through the points (1, 2), (2, 4) and (3, 6)."', "", f"{NB}:", "every show_figure needs alt="),
         (NB, '# %% tags=["skip-grading"]\nfrom matplotlib', "# %%\nfrom matplotlib", f"{NB}:", "needs the tag 'skip-grading'"),
-        (NB, "# ## 1. Twice as much", "# ## 1. Twice $x$", f"{NB}:", "a heading without formulas"),
+        (NB, "# ## 1. Twice as much", "# ## 1. Twice $x$", f"{NB}:", "a heading must not contain formulas"),
         (NB, "**Exercise 1.** Write", "**B-**Exercise. Write", f"{NB}:", "a mark of Markdown is left"),
         (NB, "Hint 1: how", "Help: how", f"{NB}:", "double needs a hint before its check"),
         (NB, "# NumPy computes with whole arrays: what you write for one number works for a table of them.\n", "# Try.\n",
