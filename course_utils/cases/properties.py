@@ -58,7 +58,7 @@ def blocked_weights_are_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray | N
 
 
 def output_is_finite(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every number is finite, also for very large scores."""
+    """Every number is finite, even for very large scores."""
     return np.array([np.isfinite(array).all() for array in outputs.values()])
 
 

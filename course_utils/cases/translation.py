@@ -60,7 +60,7 @@ LAYER = {"embedding_dim": WIDTH, "num_heads": HEADS, "fully_connected_dim": INNE
 
 
 def padding_changes_no_real_word(runs: list[Run]) -> np.ndarray:
-    """Two more words of padding change the output of no real word."""
+    """Two more words of padding do not change the output of any real word."""
     return np.isclose(runs[0][1]["output"], runs[1][1]["output"][:, :SOURCE_LEN], atol=1e-4)
 
 
@@ -85,5 +85,5 @@ def padding_changes_no_loss(runs: list[Run]) -> np.ndarray:
 
 
 def stops_when_all_have_ended(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Once every sentence has its end, the model is not asked again."""
+    """Once every sentence has ended, the model is not asked again."""
     return outputs["stopped"]

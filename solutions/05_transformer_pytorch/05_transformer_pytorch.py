@@ -1295,7 +1295,7 @@ def beam_search(
 # </details>
 # <details><summary>Hint 2: my scores are above 0</summary>
 #
-# Log-probabilities are never positive. The model gives logits: `log_softmax` first.
+# Log-probabilities are never positive. The model gives logits: apply `log_softmax` first.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_beam_search", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}

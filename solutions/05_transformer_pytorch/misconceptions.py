@@ -5,14 +5,14 @@ from grader.catalogue import slip
 # ---------------------------------------------------------------------------------- layer_norm
 
 slip("layer_norm", "sample_variance", "The variance is divided by n - 1 instead of n.",
-     "Your spread is a little too large. `Tensor.var` and `Tensor.std` estimate the variance of a "
-     "population from a sample and divide by n - 1, unless told otherwise (look up `correction`). LayerNorm "
-     "divides by n.",
+     "Your standard deviation is a little too large. `Tensor.var` and `Tensor.std` estimate the variance of "
+     "a population from a sample and divide by n - 1, unless told otherwise (look up `correction`). "
+     "LayerNorm divides by n.",
      ("(x - mean).square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"))
 
 slip("layer_norm", "eps_outside_the_root", "eps is added to the standard deviation instead of the variance.",
-     "Right for ordinary rows, off where a row hardly varies: there it matters where eps stands. Is it "
-     "added before or after the square root is taken?",
+     "Your result is right for ordinary rows, but wrong for rows that hardly vary: only there does it show "
+     "where eps is added. Does it belong before or after the square root?",
      ("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"))
 
 slip("layer_norm", "divided_by_the_variance",
@@ -22,17 +22,18 @@ slip("layer_norm", "divided_by_the_variance",
      ("torch.sqrt(variance + eps)", "(variance + eps)"))
 
 slip("layer_norm", "mean_not_subtracted", "The mean is not subtracted.",
-     "The rows keep their offset. First centre each row at 0, then divide. (Leaving the centring out is a "
-     "method of its own, RMSNorm; it divides by something else, too.)",
+     "Your rows keep their offset. First centre each row at 0, then divide. (There is a method that leaves "
+     "the centring out, RMSNorm, but it also divides by something else.)",
      ("gamma * (x - mean)", "gamma * x"))
 
 slip("layer_norm", "over_the_words",
-     "Mean and variance run over the words of a sentence instead of a word's features.",
-     "Each *word* is normalised by itself, over its own features. Yours mixes the words of a sentence. "
-     "Which axis counts the features?",
+     "The mean and variance are taken over the words of a sentence instead of over a word's features.",
+     "Each *word* is normalised by itself, over its own features. Your version mixes the words of a "
+     "sentence. Which axis holds the features?",
      ("dim=-1", "dim=-2", 2))
 
-slip("layer_norm", "over_the_batch", "Mean and variance run over the first axis, as in batch normalisation.",
+slip("layer_norm", "over_the_batch",
+     "The mean and variance are taken over the first axis, as in batch normalisation.",
      "That is what BatchNorm does: the result for a sentence depends on which other sentences are in the "
      "batch. LayerNorm looks at one word only.",
      ("dim=-1", "dim=0", 2))
@@ -42,67 +43,68 @@ slip("layer_norm", "over_everything", "One mean and one variance are taken over 
      "of its own.",
      ("dim=-1, keepdim=True", "", 2))
 
-slip("layer_norm", "gamma_and_beta_swapped", "γ is added and β multiplied.",
-     "γ stretches, β moves: one is multiplied, the other added. Yours have changed places.",
+slip("layer_norm", "gamma_and_beta_swapped", "γ is added and β is multiplied.",
+     "γ stretches and β shifts: one is multiplied, the other is added. You have them the wrong way round.",
      ("gamma * (x", "beta * (x"), ("+ beta", "+ gamma"))
 
 slip("layer_norm", "gamma_and_beta_forgotten", "The normalised row is returned without γ and β.",
-     "The rows are standardised, and then? Two learned vectors let the network choose another scale and "
-     "offset for every feature.",
+     "Your rows are standardised, but one step is still missing. Two learned vectors let the network choose "
+     "another scale and offset for every feature.",
      ("gamma * (x - mean)", "(x - mean)"), (" + beta", ""))
 
 slip("layer_norm", "eps_forgotten", "eps is not used, so a row of equal numbers gives NaN.",
      "A row of equal numbers has variance 0, and 0 / 0 is NaN. That is what eps is for.",
      ("variance + eps", "variance"))
 
-slip("layer_norm", "axis_dropped", "The mean loses its axis, so that the shapes do not fit.",
-     "A mean over the last axis has one axis less: (3, 5, 8) becomes (3, 5), which does not broadcast "
-     "against (3, 5, 8). Keep the axis, with length 1.",
+slip("layer_norm", "axis_dropped", "The mean loses its axis, so the shapes do not fit.",
+     "Taking the mean over the last axis removes that axis: (3, 5, 8) becomes (3, 5), and that does not "
+     "broadcast against (3, 5, 8). Keep the axis, with length 1.",
      (", keepdim=True", "", 2))
 
 
 # ---------------------------------------------------------------------------------- FeedForward
 
 slip("FeedForward", "no_activation", "There is no ReLU between the two layers.",
-     "Two linear layers in a row are one linear layer: nothing is gained. Equation 2 has a max(0, ...) "
+     "Two linear layers in a row can do no more than a single one. That is why equation 2 has a max(0, ...) "
      "between them.",
      ("torch.relu(self.linear1(x))", "self.linear1(x)"))
 
 slip("FeedForward", "relu_at_the_end", "The ReLU comes after the second layer instead of between the two.",
-     "The ReLU stands between the layers. At the end it would forbid the sub-layer ever to subtract "
-     "anything from x.",
+     "The ReLU belongs between the layers. At the end, it would never let the sub-layer subtract anything "
+     "from x.",
      ("self.linear2(torch.relu(self.linear1(x)))", "torch.relu(self.linear2(self.linear1(x)))"))
 
 slip("FeedForward", "relu_twice", "There is a second ReLU after the second layer.",
-     "The second layer's output goes out as it is. With a ReLU there, the sub-layer could only ever add to "
-     "x, never subtract.",
+     "The second layer's output is returned as it is. With a ReLU there, the sub-layer could only ever add "
+     "to x, never subtract.",
      ("return self.linear2(torch.relu(self.linear1(x)))",
       "return torch.relu(self.linear2(torch.relu(self.linear1(x))))"))
 
 slip("FeedForward", "gelu_for_relu", "The activation is GELU instead of ReLU.",
-     "Many later models (BERT, GPT-2) use GELU. The paper's equation 2 is max(0, ...), and so is this "
-     "exercise.",
+     "Many later models (BERT, GPT-2) use GELU. Equation 2 of the paper has max(0, ...), which is ReLU, and "
+     "this exercise follows the paper.",
      ("torch.relu", "nn.functional.gelu"))
 
-slip("FeedForward", "residual_inside", "x is added to the result here already.",
-     "Adding x is the layer's business (the next exercise). If it happens here as well, it is added twice.",
+slip("FeedForward", "residual_inside", "x is already added to the result here.",
+     "Adding x is the job of the encoder layer (the next exercise). If you do it here as well, x is added "
+     "twice.",
      ("return self.linear2", "return x + self.linear2"))
 
 slip("FeedForward", "over_the_words_axis", "The layers' outputs for the words of a sentence are averaged.",
-     "This network works on every position by itself (*position-wise*): no word sees another. Only "
-     "attention moves anything between words.",
+     "This network treats every position by itself (*position-wise*): no word sees another. Only attention "
+     "moves anything between words.",
      ("torch.relu(self.linear1(x)))", "torch.relu(self.linear1(x))).mean(dim=-2, keepdim=True).expand_as(x)"))
 
 slip("FeedForward", "widths_swapped", "The sizes of the linear layers are not the ones asked for.",
-     "`nn.Linear(inputs, outputs)`: the first layer goes from the narrow width to the wide one, the second "
-     "goes back.",
+     "`nn.Linear(inputs, outputs)`: the first layer goes from the narrow width to the wide one, and the "
+     "second goes back.",
      ("nn.Linear(embedding_dim, fully_connected_dim)", "nn.Linear(fully_connected_dim, embedding_dim)"),
      ("nn.Linear(fully_connected_dim, embedding_dim)", "nn.Linear(embedding_dim, fully_connected_dim)"),
      ("self.linear2(torch.relu(self.linear1(x)))", "self.linear1(torch.relu(self.linear2(x)))"))
 
 slip("FeedForward", "activation_first", "The ReLU comes before the first layer.",
-     "The ReLU stands between the layers. Before them it would throw away the sign of everything that comes "
-     "in.",
+     "The ReLU belongs between the layers. In front of them, it would throw away everything negative that "
+     "comes in.",
      ("torch.relu(self.linear1(x))", "self.linear1(torch.relu(x))"))
 
 
@@ -110,86 +112,87 @@ slip("FeedForward", "activation_first", "The ReLU comes before the first layer."
 
 slip("EncoderLayer", "same_norm_twice", "The first LayerNorm is used for both sub-layers.",
      "Each sub-layer has a LayerNorm of its own, with its own γ and β. Freshly made ones are all alike (γ = "
-     "1, β = 0), so at the start of training nothing shows. Which of yours is never used?",
+     "1, β = 0), so at the start of training you notice nothing. Which of yours is never used?",
      ("self.norm2(x", "self.norm1(x", 2))
 
 slip("EncoderLayer", "no_residuals",
-     "The residual connections are missing: x is not added to what a sub-layer gives.",
+     "The residual connections are missing: x is not added to the output of a sub-layer.",
      "Add & norm has two halves. Without the sum, everything that a sub-layer does not pass on is lost, and "
      "gradients have to go through every sub-layer.",
      ("x + self.dropout(", "self.dropout(", 4))
 
 slip("EncoderLayer", "second_residual_missing",
      "x is added after the attention, but not after the feed-forward network.",
-     "The sum is there for the attention, and missing for the feed-forward network. Both sub-layers are "
-     "wrapped in the same way.",
+     "You add x after the attention, but the feed-forward network needs a sum of its own. Both sub-layers "
+     "are wrapped in the same way.",
      ("x + self.dropout(self.feed_forward", "self.dropout(self.feed_forward", 2))
 
 slip("EncoderLayer", "residual_from_the_input",
      "The feed-forward network's output is added to the layer's input instead of the attention's result.",
-     "What is added is what *this* sub-layer was given. The layer's first input is no longer that when the "
-     "feed-forward network's turn comes: what the attention has found is lost on the way.",
+     "What you add must be what *this* sub-layer was given. When it is the feed-forward network's turn, "
+     "that is no longer the layer's input: if you add that input, what the attention has found gets lost.",
      ("x = self.norm1(x", "y = self.norm1(x"), ("self.feed_forward(x)", "self.feed_forward(y)"),
      ("x = x + self.dropout(attended)", "y = x + self.dropout(attended)"),
      ("self.norm2(x))", "self.norm2(y))"))
 
 slip("EncoderLayer", "norm_before_add",
      "The sub-layer's output is normalised first, and x is added afterwards.",
-     "Add & norm, in this order: the LayerNorm takes the *sum*. What you wrote leaves the sum without any "
-     "normalisation.",
+     "“Add & norm” also names the order: the LayerNorm is applied to the *sum*. What you wrote leaves the "
+     "sum without any normalisation.",
      ("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))"),
      ("self.norm2(x + self.dropout(self.feed_forward(x)))",
       "x + self.norm2(self.dropout(self.feed_forward(x)))"))
 
-slip("EncoderLayer", "always_pre_norm", "norm_first is ignored: the layer is pre-norm always.",
-     "Your pre-norm form is right, and it is what you get for norm_first=False, too. The paper's layer "
-     "normalises after the sum.",
+slip("EncoderLayer", "always_pre_norm", "norm_first is ignored: the layer is always pre-norm.",
+     "Your pre-norm form is right, but you also get it for norm_first=False. The paper's layer normalises "
+     "after the sum.",
      ("self.norm_first = norm_first", "self.norm_first = True"))
 
-slip("EncoderLayer", "always_post_norm", "norm_first is ignored: the layer is post-norm always.",
-     "Your post-norm form is right, and it is what you get for norm_first=True, too. There the sub-layers "
-     "get a normalised copy, and x itself is never normalised.",
+slip("EncoderLayer", "always_post_norm", "norm_first is ignored: the layer is always post-norm.",
+     "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
+     "sub-layers get a normalised copy, and x itself is never normalised.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("EncoderLayer", "pre_norm_loses_x",
      "In the pre-norm form the sub-layer's output is added to the normalised x.",
-     "In the pre-norm form only the sub-layer sees the normalised copy. The sum is with x as it was: that "
-     "is the free path from the first layer to the last.",
+     "In the pre-norm form only the sub-layer sees the normalised copy. Its output is added to x as it was: "
+     "that keeps a free path from the first layer to the last.",
      ("normed = self.norm1(x)", "x = normed = self.norm1(x)"),
      ("x + self.dropout(self.feed_forward(self.norm2(x)))",
       "self.norm2(x) + self.dropout(self.feed_forward(self.norm2(x)))"))
 
 slip("EncoderLayer", "pre_norm_of_queries_only",
      "In the pre-norm form only the queries are normalised; keys and values come from x as it is.",
-     "In self-attention, queries, keys and values come from one and the same sequence. In the pre-norm form "
-     "that is the normalised copy: all three times.",
+     "In self-attention, queries, keys and values all come from the same sequence. In the pre-norm form, "
+     "that is the normalised copy for all three.",
      ("normed, normed, normed, mask", "normed, x, x, mask"))
 
 slip("EncoderLayer", "mask_not_passed", "The mask never reaches the attention.",
-     "Everything is right as long as no word is padding. The layer was given a mask; who needs it?",
+     "Your layer is right as long as no word is padding. It was given a mask: which part of it needs to "
+     "know?",
      ("x, x, x, mask", "x, x, x"), ("normed, normed, normed, mask", "normed, normed, normed"))
 
 slip("EncoderLayer", "dropout_always_on", "Dropout is applied in evaluation mode, too.",
-     "`nn.functional.dropout` does not know your module's mode: it drops always, unless it is told not to. "
-     "The layer has a dropout module, and a module knows.",
+     "`nn.functional.dropout` does not know which mode your module is in: it always drops, unless you tell "
+     "it not to. Your layer has a dropout module, and a module does know its mode.",
      ("self.dropout = nn.Dropout(dropout_rate)",
       "self.dropout = lambda given: nn.functional.dropout(given, dropout_rate)"))
 
 slip("EncoderLayer", "dropout_of_the_sum", "Dropout is applied to the sum instead of the sub-layer's output.",
-     "Dropout belongs to what the sub-layer gives, *before* x is added (section 5.4 of the paper). On the "
-     "sum it would also cut holes into the residual path.",
+     "Dropout is applied to the output of the sub-layer, *before* x is added (section 5.4 of the paper). "
+     "Applied to the sum, it would also punch holes into the residual path.",
      ("x + self.dropout(attended)", "self.dropout(x + attended)", 2),
      ("x + self.dropout(self.feed_forward(", "self.dropout(x + self.feed_forward(", 2))
 
 slip("EncoderLayer", "no_dropout", "There is no dropout at all.",
-     "In evaluation everything is right. In training, what each sub-layer gives goes through dropout before "
-     "it is added.",
+     "In evaluation mode your layer is right. In training, the output of each sub-layer goes through "
+     "dropout before x is added.",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
 
 slip("EncoderLayer", "attention_thrown_away",
      "The feed-forward network reads the layer's input; what the attention found is not used.",
-     "The sub-layers work one after the other: the second reads what the first has made. Where does the "
-     "result of yours go?",
+     "The sub-layers work one after the other: the second one reads what the first one has produced. Where "
+     "does the result of your attention go?",
      ("x = self.norm1(x", "found = self.norm1(x"),
      ("x = x + self.dropout(attended)", "found = x + self.dropout(attended)"))
 
@@ -197,82 +200,84 @@ slip("EncoderLayer", "attention_thrown_away",
 # ---------------------------------------------------------------------------------- Encoder
 
 slip("Encoder", "embeddings_not_scaled", "The embeddings are not multiplied by √embedding_dim.",
-     "The entries of an embedding are small at the start (about 1 / √embedding_dim), those of the positions "
-     "are sines and cosines: the words drown. Section 3.4 of the paper multiplies the embeddings by "
-     "something.",
+     "At the start the entries of an embedding are small (about 1 / √embedding_dim), while those of the "
+     "positions are sines and cosines: next to them, the words get lost. Section 3.4 of the paper "
+     "multiplies the embeddings by something.",
      ("scale * self.embedding", "self.embedding"))
 
 slip("Encoder", "scaled_by_the_whole_width",
      "The embeddings are multiplied by embedding_dim instead of its square root.",
-     "The right quantity, but not its square root (section 3.4 of the paper): now the positions drown in "
-     "the words.",
+     "You have the right quantity, but you need its square root (section 3.4 of the paper). Now the "
+     "positions get lost next to the words.",
      ("math.sqrt(self.embedding.embedding_dim)", "self.embedding.embedding_dim"))
 
 slip("Encoder", "embeddings_divided", "The embeddings are divided by √embedding_dim instead of multiplied.",
-     "You know this square root from attention, where the scores are divided by one. Here the embeddings "
+     "You know such a square root from attention, where the scores are divided by it. Here the embeddings "
      "are too small, not too large.",
      ("scale * self.embedding(source_ids)", "self.embedding(source_ids) / scale"))
 
 slip("Encoder", "positions_scaled_too", "The positions are added first, and then everything is scaled.",
-     "Only the embeddings are scaled, to bring them to the size of the positions. If both grow, nothing is "
-     "gained.",
+     "Only the embeddings are scaled, to bring them to the size of the positions. If both grow, you gain "
+     "nothing.",
      ("scale * self.embedding(source_ids)", "scale * (self.embedding(source_ids)"),
      ("source_ids.shape[1]]", "source_ids.shape[1]])"))
 
 slip("Encoder", "positions_forgotten", "The positions are not added.",
-     "Without positions the encoder sees a bag of words (lab 04): *Jane visits Africa* and *Africa visits "
-     "Jane* would be the same.",
+     "Without positions the encoder sees a bag of words (lab 04): it cannot tell *Jane visits Africa* from "
+     "*Africa visits Jane*.",
      (" + self.positions[: source_ids.shape[1]]", ""))
 
 slip("Encoder", "all_positions_at_once",
      "The whole table of positions is added, however long the sentence is.",
-     "The table has max_len rows, your sentence has fewer words. Take as many rows as there are words.",
+     "The table has max_len rows, but your sentence has fewer words. Take only as many rows as there are "
+     "words.",
      ("self.positions[: source_ids.shape[1]]", "self.positions"))
 
 slip("Encoder", "positions_of_the_batch",
-     "Positions are taken by the number of sentences instead of the number of words.",
-     "`len(ids)` and `ids.shape[0]` count the sentences of the batch. The words are counted by the other "
-     "axis.",
+     "The number of positions is taken from the number of sentences instead of the number of words.",
+     "`len(ids)` and `ids.shape[0]` count the sentences of the batch. The words are on the other axis.",
      ("source_ids.shape[1]", "len(source_ids)"))
 
 slip("Encoder", "no_dropout_of_the_sum", "There is no dropout on the sum of embeddings and positions.",
-     "Section 5.4 of the paper: dropout is applied to the sums of the embeddings and the positional "
-     "encodings, too, before the first layer.",
+     "According to section 5.4 of the paper, dropout is also applied to the sum of the embeddings and the "
+     "positional encodings, before the first layer.",
      ("x = self.dropout(scale", "x = (scale"))
 
 slip("Encoder", "dropout_of_the_embeddings_only",
      "Dropout is applied to the embeddings before the positions are added.",
-     "The order is: scale, add the positions, then drop. In yours the positions always come through.",
+     "The order is: scale, add the positions, then apply dropout. In your version the positions are never "
+     "dropped.",
      ("self.embedding(source_ids)", "self.embedding(source_ids))"),
      ("source_ids.shape[1]])", "source_ids.shape[1]]"))
 
 slip("Encoder", "mask_not_handed_on", "The layers do not get the mask.",
-     "Everything is right as long as no word is padding. The encoder was given a mask; each of its layers "
+     "Your encoder is right as long as no word is padding. The encoder was given a mask; each of its layers "
      "needs it.",
      ("encoder_layer(x, mask)", "encoder_layer(x)"))
 
-slip("Encoder", "layers_not_chained", "Every layer gets the embeddings; only the last one's output counts.",
-     "A stack: each layer reads what the layer below has written. In yours all of them read the embeddings, "
-     "and only the last one is heard.",
+slip("Encoder", "layers_not_chained",
+     "Every layer gets the embeddings, so only the last layer's output counts.",
+     "The layers form a stack: each one reads the output of the one below it. In your version all of them "
+     "read the embeddings, and only the last one has any effect.",
      ("x = encoder_layer(x, mask)", "output = encoder_layer(x, mask)"), ("self.norm(x)", "self.norm(output)"))
 
-slip("Encoder", "one_layer_many_times", "The list holds one and the same layer several times.",
-     "`[layer] * n` makes a list with n references to a single layer: all share one set of weights. "
-     "Construct a new layer for each place.",
+slip("Encoder", "one_layer_many_times", "The list holds the same layer several times.",
+     "`[layer] * n` makes a list with n references to a single layer, so all of them share one set of "
+     "weights. Construct a new layer for each place.",
      ("EncoderLayer(embedding_dim", "[EncoderLayer(embedding_dim"),
      ("for _ in range(num_layers)", "] * num_layers"))
 
 slip("Encoder", "plain_list_of_layers",
      "The layers are in a plain Python list, which PyTorch does not look into.",
-     "A module finds its parts among its attributes, but not inside a plain list: such layers have no "
-     "parameters for the optimizer, are not saved, and stay in training mode. There is a list made for "
-     "modules.",
+     "A module finds its parts among its attributes, but does not look inside a plain list. The optimizer "
+     "does not see the parameters of such layers, they are not saved, and they always stay in training "
+     "mode. PyTorch has a kind of list that is made for modules.",
      ("nn.ModuleList(", "list("))
 
 slip("Encoder", "norm_first_not_handed_on",
-     "The layers are made without norm_first and so are always post-norm.",
-     "Post-norm is right; with norm_first=True nothing changes inside the layers. The layers have to be "
-     "told.",
+     "The layers are created without norm_first, so they are always post-norm.",
+     "Post-norm is right, but with norm_first=True nothing changes inside your layers. You have to pass it "
+     "on to them.",
      ("layernorm_eps, norm_first)", "layernorm_eps)"))
 
 
@@ -280,43 +285,44 @@ slip("Encoder", "norm_first_not_handed_on",
 
 slip("DecoderLayer", "memory_asks",
      "In the cross-attention the memory asks, and x answers with the values: (memory, memory, x).",
-     "The decoder's words ask, the encoder's memory answers: the query comes from x, key *and* value come "
-     "from memory. There must be one output for each target word.",
+     "The decoder's words ask and the encoder's memory answers: the query comes from x, while key *and* "
+     "value come from memory. There must be one output for each target word.",
      ("(x, memory, memory, source_mask)", "(memory, memory, x, source_mask)"),
      ("(self.norm2(x), memory, memory,", "(memory, memory, self.norm2(x),"))
 
 slip("DecoderLayer", "values_from_x", "In the cross-attention the values come from x instead of memory.",
-     "A key is what a source word is found by, a value what it says. Both belong to the same word, so both "
-     "come from memory.",
+     "The key is what a source word is found by, the value is what it says. Both belong to the same word, "
+     "so both come from memory.",
      ("(x, memory, memory,", "(x, memory, x,"),
      ("(self.norm2(x), memory, memory,", "(self.norm2(x), memory, self.norm2(x),"))
 
 slip("DecoderLayer", "memory_never_read",
      "The cross-attention attends to x, so the source sentence is never read.",
-     "That is self-attention once more: x asks and x answers. A decoder that never reads the memory can "
-     "only guess likely sentences.",
+     "That is a second self-attention: x asks and x answers. A decoder that never reads the memory can only "
+     "guess likely sentences.",
      ("(x, memory, memory, source_mask)", "(x, x, x)"),
      ("(self.norm2(x), memory, memory, source_mask)", "(self.norm2(x), self.norm2(x), self.norm2(x))"))
 
 slip("DecoderLayer", "source_mask_forgotten",
      "The cross-attention gets no mask, so it looks at the source's padding.",
-     "The source sentences have different lengths, and what stands behind their ends is padding. Which mask "
-     "says so, and who must know?",
+     "The source sentences have different lengths, and what follows after their ends is padding. Which mask "
+     "marks it, and which attention needs that mask?",
      ("memory, memory, source_mask", "memory, memory", 2))
 
 slip("DecoderLayer", "target_mask_in_cross_attention", "The cross-attention gets the target's mask.",
      "The mask of an attention is about its *keys*. In the cross-attention the keys are source words, so it "
-     "takes the source's padding; and no source word lies in the future. (With source and target of equal "
-     "length this mistake raises no error.)",
+     "needs the mask of the source's padding; there is no future to hide among source words. (If source and "
+     "target are equally long, this mistake raises no error.)",
      ("memory, memory, source_mask", "memory, memory, target_mask", 2))
 
 slip("DecoderLayer", "target_mask_forgotten",
      "The self-attention gets no mask, so every word sees the words after it.",
-     "In training the whole target is there at once. Without its mask the decoder reads off the next word "
-     "instead of predicting it: splendid in training, helpless when it has to write.",
+     "In training the whole target is there at once. Without its mask, the decoder reads off the next word "
+     "instead of predicting it: it does splendidly in training and is helpless when it has to write by "
+     "itself.",
      ("x, x, x, target_mask", "x, x, x"), ("normed, normed, normed, target_mask", "normed, normed, normed"))
 
-slip("DecoderLayer", "masks_swapped", "The two masks have changed places.",
+slip("DecoderLayer", "masks_swapped", "The two masks are swapped.",
      "target_mask belongs to the self-attention among the target's words, source_mask to the attention that "
      "looks at the source.",
      ("x, x, x, target_mask", "x, x, x, source_mask"), ("normed, target_mask", "normed, source_mask"),
@@ -324,61 +330,62 @@ slip("DecoderLayer", "masks_swapped", "The two masks have changed places.",
 
 slip("DecoderLayer", "one_norm_for_all", "The first LayerNorm is used for all three sub-layers.",
      "Each sub-layer has a LayerNorm of its own, with its own γ and β. Freshly made ones are all alike, so "
-     "at the start of training nothing shows. Which of yours are never used?",
+     "at the start of training you notice nothing. Which of yours are never used?",
      ("self.norm2(x", "self.norm1(x", 2), ("self.norm3(x", "self.norm1(x", 2))
 
 slip("DecoderLayer", "second_norm_twice",
      "The second LayerNorm is used again after the feed-forward network.",
-     "Three sub-layers, three LayerNorms. One of yours is used twice and one never; perhaps a line was "
-     "copied.",
+     "Three sub-layers, three LayerNorms. You use one of them twice and another one never; perhaps you "
+     "copied a line.",
      ("self.norm3(x", "self.norm2(x", 2))
 
 slip("DecoderLayer", "no_residuals_in_the_decoder",
-     "The residual connections are missing: x is not added to what a sub-layer gives.",
-     "Each sub-layer's output is added to what the sub-layer was given. Without the sum the decoder "
-     "forgets, after the cross-attention, which word it was writing.",
+     "The residual connections are missing: x is not added to the output of a sub-layer.",
+     "The output of each sub-layer is added to what that sub-layer was given. Without this sum, the decoder "
+     "forgets after the cross-attention which word it was writing.",
      ("x + self.dropout(", "self.dropout(", 6))
 
 slip("DecoderLayer", "norm_before_the_sum",
      "The sub-layer's output is normalised first, and x is added afterwards.",
-     "Add & norm, in this order: the LayerNorm takes the *sum*. What you wrote leaves the sum without any "
-     "normalisation.",
+     "“Add & norm” also names the order: the LayerNorm is applied to the *sum*. What you wrote leaves the "
+     "sum without any normalisation.",
      ("self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))"),
      ("self.norm2(x + self.dropout(attended))", "x + self.norm2(self.dropout(attended))"),
      ("self.norm3(x + self.dropout(self.feed_forward(x)))",
       "x + self.norm3(self.dropout(self.feed_forward(x)))"))
 
 slip("DecoderLayer", "one_attention_for_both",
-     "The self-attention's module is used for the cross-attention, too.",
-     "The two attentions have different weights: what a target word wants to know of its neighbours is "
-     "another question than what it wants to know of the source.",
+     "The module of the self-attention is also used for the cross-attention.",
+     "The two attentions need weights of their own: what a target word wants to know from its neighbours is "
+     "not what it wants to know from the source.",
      ("= self.cross_attention(", "= self.self_attention(", 2))
 
 slip("DecoderLayer", "dropout_always", "Dropout is applied in evaluation mode, too.",
-     "`nn.functional.dropout` does not know your module's mode: it drops always, unless it is told not to. "
-     "The layer has a dropout module, and a module knows.",
+     "`nn.functional.dropout` does not know which mode your module is in: it always drops, unless you tell "
+     "it not to. Your layer has a dropout module, and a module does know its mode.",
      ("self.dropout = nn.Dropout(dropout_rate)",
       "self.dropout = lambda given: nn.functional.dropout(given, dropout_rate)"))
 
 slip("DecoderLayer", "dropout_forgotten", "There is no dropout at all.",
-     "In evaluation everything is right. In training, what each of the three sub-layers gives goes through "
-     "dropout before it is added.",
+     "In evaluation mode your layer is right. In training, the output of each of the three sub-layers goes "
+     "through dropout before x is added.",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
 
-slip("DecoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is post-norm always.",
-     "Your post-norm form is right, and it is what you get for norm_first=True, too. There the sub-layers "
-     "get a normalised copy, and x itself is never normalised.",
+slip("DecoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is always post-norm.",
+     "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
+     "sub-layers get a normalised copy, and x itself is never normalised.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("DecoderLayer", "memory_normalised_too",
      "In the pre-norm form the memory is normalised with the decoder's LayerNorm, too.",
      "In the pre-norm form a sub-layer gets a normalised copy of x. The memory comes from the encoder, "
-     "which has normalised it already at its own end.",
+     "which has already normalised it at its end.",
      ("self.norm2(x), memory, memory", "self.norm2(x), self.norm2(memory), self.norm2(memory)"))
 
-slip("DecoderLayer", "weights_exchanged", "The two attention weights are returned in each other's place.",
-     "The caller knows what is what by the order alone: the output, then the weights of the self-attention, "
-     "then those of the cross-attention.",
+slip("DecoderLayer", "weights_exchanged",
+     "The two kinds of attention weights are returned in the wrong order.",
+     "The caller can only tell them apart by their order: first the output, then the weights of the "
+     "self-attention, then those of the cross-attention.",
      ("return x, self_weights, cross_weights", "return x, cross_weights, self_weights"))
 
 slip("DecoderLayer", "cross_attention_first", "The cross-attention comes before the self-attention.",
@@ -403,13 +410,13 @@ slip("DecoderLayer", "cross_attention_first", "The cross-attention comes before 
 # ---------------------------------------------------------------------------------- Decoder
 
 slip("Decoder", "target_embeddings_not_scaled", "The embeddings are not multiplied by √embedding_dim.",
-     "The decoder's embeddings are scaled like the encoder's (section 3.4 of the paper). Without it the "
-     "words drown in the positions.",
+     "The decoder's embeddings are scaled just like the encoder's (section 3.4 of the paper). Otherwise the "
+     "words get lost next to the positions.",
      ("scale * self.embedding", "self.embedding"))
 
 slip("Decoder", "target_positions_forgotten", "The positions are not added.",
-     "The decoder needs positions as much as the encoder. With the causal mask alone it knows how many "
-     "words came before, but not which of them stood where.",
+     "The decoder needs positions as much as the encoder does. The causal mask alone tells a layer which "
+     "words came before, but not in which order.",
      (" + self.positions[: target_ids.shape[1]]", ""))
 
 slip("Decoder", "no_dropout_of_the_target_sum", "There is no dropout on the sum of embeddings and positions.",
@@ -418,17 +425,18 @@ slip("Decoder", "no_dropout_of_the_target_sum", "There is no dropout on the sum 
      ("x = self.dropout(scale", "x = (scale"))
 
 slip("Decoder", "masks_in_the_wrong_order", "The layers get the two masks in the wrong order.",
-     "Look at the order of a decoder layer's parameters: the target's mask comes before the source's. "
-     "Passing them by name would make it safe.",
+     "Look at the order of a decoder layer's parameters: the target's mask comes before the source's. If "
+     "you pass them by name, the order no longer matters.",
      ("(x, memory, target_mask, source_mask)", "(x, memory, source_mask, target_mask)"))
 
 slip("Decoder", "no_masks_for_the_layers", "The layers get no masks.",
-     "Right only as long as nothing is masked. The decoder was given two masks, and every layer needs both.",
+     "Your decoder is right only as long as nothing is masked. It was given two masks, and every layer "
+     "needs both.",
      ("(x, memory, target_mask, source_mask)", "(x, memory)"))
 
-slip("Decoder", "no_source_mask_for_the_layers", "The layers get the target's mask only.",
-     "The source's padding is looked at: of the two masks that the decoder was given, only one reaches the "
-     "layers.",
+slip("Decoder", "no_source_mask_for_the_layers", "The layers get only the target's mask.",
+     "Your layers look at the source's padding: the decoder was given two masks, but only one of them "
+     "reaches the layers.",
      ("(x, memory, target_mask, source_mask)", "(x, memory, target_mask)"))
 
 slip("Decoder", "weights_of_the_last_layer_only", "Only the last layer's cross-attention is returned.",
@@ -443,12 +451,13 @@ slip("Decoder", "self_attention_collected",
      ("x, _, cross_weights =", "x, cross_weights, _ ="))
 
 slip("Decoder", "every_layer_reads_the_embeddings",
-     "Every layer gets the embeddings; only the last one's output counts.",
-     "A stack: each layer reads what the layer below has written. In yours all of them read the embeddings.",
+     "Every layer gets the embeddings, so only the last layer's output counts.",
+     "The layers form a stack: each one reads the output of the one below it. In your version all of them "
+     "read the embeddings.",
      ("x, _, cross_weights =", "output, _, cross_weights ="), ("self.norm(x)", "self.norm(output)"))
 
 slip("Decoder", "memory_overwritten", "Each layer's output is also handed to the next layer as memory.",
-     "Every decoder layer asks the same memory: the encoder's final output. It must not be overwritten on "
+     "Every decoder layer reads the same memory: the encoder's final output. It must not be overwritten on "
      "the way up.",
      ("cross_attention.append(cross_weights)",
       "cross_attention.append(cross_weights)\n"
@@ -458,23 +467,23 @@ slip("Decoder", "memory_overwritten", "Each layer's output is also handed to the
 # ---------------------------------------------------------------------------------- make_masks
 
 slip("make_masks", "no_causal_part",
-     "The target's mask marks padding only: every word sees the words after it.",
-     "The target needs two things at once: no padding, and no future. Yours blocks the padding only, so the "
-     "decoder may copy the next word.",
+     "The target's mask marks only the padding: every word sees the words after it.",
+     "The target's mask has to hide two things: the padding and the future. Yours blocks only the padding, "
+     "so the decoder can copy the next word.",
      (" & causal", ".expand(-1, -1, length, -1)"))
 
-slip("make_masks", "no_padding_of_the_target", "The target's mask is causal only: its padding is not marked.",
-     "The future is blocked. Now also the padding, which differs from sentence to sentence: so the mask "
-     "needs a batch axis, too.",
+slip("make_masks", "no_padding_of_the_target", "The target's mask is only causal: the padding is not marked.",
+     "You have blocked the future. Now block the padding as well; it differs from sentence to sentence, so "
+     "the mask needs a batch axis, too.",
      ("(target_ids != pad_id)[:, None, None, :] & causal", "causal.expand(len(target_ids), 1, -1, -1)"))
 
 slip("make_masks", "own_position_blocked", "No target word may look at itself.",
-     "Position i may look at positions 0 to i, itself included. In yours the first word has nothing at all "
-     "to look at.",
+     "Position i may look at positions 0 to i, itself included. In your mask the first word has nothing at "
+     "all to look at.",
      (".tril()", ".tril(-1)"))
 
-slip("make_masks", "past_blocked", "The triangle is upside down: words see the future and not the past.",
-     "Row i, column j: allowed if j is not later than i. Yours allows the other triangle.",
+slip("make_masks", "past_blocked", "The triangle is upside down: words see the future but not the past.",
+     "In row i, column j is allowed if j is not later than i. Yours allows the other triangle.",
      (".tril()", ".triu()"))
 
 slip("make_masks", "true_is_blocked", "True marks what is blocked.",
@@ -484,178 +493,180 @@ slip("make_masks", "true_is_blocked", "True marks what is blocked.",
 
 slip("make_masks", "padding_of_the_queries",
      "The target's padding is marked on the rows (queries) instead of the columns (keys).",
-     "A mask says which *keys* may be looked at, and keys are the last axis. What a padding position itself "
-     "sees does not matter: nobody reads its output.",
+     "A mask says which *keys* may be looked at, and the keys are on the last axis. It does not matter what "
+     "a padding position itself sees: nobody reads its output.",
      ("(target_ids != pad_id)[:, None, None, :]", "(target_ids != pad_id)[:, None, :, None]"))
 
-slip("make_masks", "both_with_or", "The two conditions of the target's mask are joined with or.",
-     "With *or*, the future is allowed as long as it is no padding. A key must satisfy both conditions.",
+slip("make_masks", "both_with_or", "The two conditions of the target's mask are combined with *or*.",
+     "With *or*, the future is allowed as long as it is not padding. A key must satisfy both conditions.",
      ("& causal", "| causal"))
 
 slip("make_masks", "axes_missing", "The source's mask has the shape (batch, src_len).",
-     "The mask is laid over scores of shape (batch, heads, q_len, k_len). It needs axes of length 1 for the "
-     "heads and for the queries, so that it broadcasts to the right places.",
+     "The mask is applied to scores of shape (batch, heads, q_len, k_len). It needs axes of length 1 for "
+     "the heads and for the queries, so that it broadcasts to the right places.",
      ("(source_ids != pad_id)[:, None, None, :]", "source_ids != pad_id"))
 
 slip("make_masks", "masks_as_numbers", "The masks hold the numbers 0 and 1 instead of booleans.",
-     "Numbers 0 and 1 are not booleans: `~` and indexing mean something else for them. A comparison gives "
-     "booleans by itself.",
+     "The numbers 0 and 1 are not booleans: `~` and indexing mean something else for them. A comparison "
+     "already gives you booleans.",
      ("return source_mask, target_mask", "return source_mask.float(), target_mask.float()"))
 
 slip("make_masks", "pad_id_ignored", "Padding is compared with 0, whatever pad_id is.",
-     "Right as long as padding is 0. The caller says with pad_id which id stands for padding.",
+     "Your masks are right as long as the padding id is 0. The argument pad_id says which id stands for "
+     "padding.",
      ("!= pad_id", "!= 0", 2))
 
 
 # ---------------------------------------------------------------------------------- Transformer
 
 slip("Transformer", "softmax_at_the_end", "A softmax is applied: probabilities come out instead of logits.",
-     "The loss takes a log-softmax itself. Probabilities that go through a softmax again are nearly equal, "
-     "and training crawls. (And the final softmax gives probabilities; their logarithm is what log-softmax "
-     "gives.)",
+     "The loss applies a log-softmax itself. If probabilities go through a softmax again, they come out "
+     "nearly equal, and training crawls. (And remember: a softmax gives probabilities; only a log-softmax "
+     "gives their logarithms.)",
      ("self.final_linear(output)", "self.final_linear(output).softmax(dim=-1)"))
 
 slip("Transformer", "log_softmax_at_the_end",
      "A log-softmax is applied: log-probabilities come out instead of logits.",
-     "The exercise asks for logits: what the final linear layer gives, as it is. A softmax does not care, "
-     "but whoever looks at the logits does.",
+     "The exercise asks for logits: the output of the final linear layer, as it is. A softmax would not "
+     "mind, but anyone who looks at the logits would.",
      ("self.final_linear(output)", "self.final_linear(output).log_softmax(dim=-1)"))
 
 slip("Transformer", "no_final_layer", "The decoder's output is returned without the final linear layer.",
-     "The decoder gives a vector of embedding_dim numbers for each position. One more layer turns it into a "
-     "score for each word of the target's vocabulary.",
+     "The decoder returns a vector of embedding_dim numbers for each position. One more layer turns it into "
+     "a score for each word of the target's vocabulary.",
      ("logits = self.final_linear(output)", "logits = output"))
 
 slip("Transformer", "encoder_without_mask", "The encoder gets no mask.",
-     "Right as long as the source has no padding. With it, real source words look at padding, and a "
-     "sentence's translation depends on its neighbours in the batch.",
+     "Your model is right as long as the source has no padding. Otherwise real source words look at "
+     "padding, and the translation of a sentence depends on its neighbours in the batch.",
      ("self.encoder(source_ids, source_mask)", "self.encoder(source_ids)"))
 
 slip("Transformer", "decoder_without_source_mask",
-     "The decoder's cross-attention gets no mask of the source.",
-     "Right as long as the source has no padding. The encoder was told where the padding is; the decoder, "
-     "which looks at the same source words, must be told, too.",
+     "The decoder's cross-attention does not get the source's mask.",
+     "Your model is right as long as the source has no padding. The encoder was told where the padding is; "
+     "the decoder looks at the same source words, so it must be told, too.",
      ("memory, target_mask, source_mask", "memory, target_mask"))
 
 slip("Transformer", "decoder_without_target_mask", "The decoder's self-attention gets no mask.",
-     "Every target word sees the words after it: in training the answer lies open. Which of the two masks "
-     "does the decoder's self-attention need?",
+     "Every target word sees the words after it: in training, the answer is there for it to copy. Which of "
+     "the two masks does the decoder's self-attention need?",
      ("memory, target_mask, source_mask", "memory, None, source_mask"))
 
 slip("Transformer", "target_mask_for_the_memory", "The decoder's cross-attention gets the target's mask.",
      "In the cross-attention the keys are source words: it is the *source's* padding that must not be "
-     "looked at. With source and target of equal length nobody would be warned.",
+     "looked at. If source and target are equally long, there is not even an error.",
      ("memory, target_mask, source_mask", "memory, target_mask, target_mask"))
 
-slip("Transformer", "source_and_target_swapped",
-     "The masks are made with source and target in each other's place.",
-     "make_masks takes the source first. Given the other way round, each mask has the length of the other "
+slip("Transformer", "source_and_target_swapped", "Source and target are swapped when the masks are made.",
+     "make_masks takes the source first. If you swap the two, each mask has the length of the other "
      "sentence.",
      ("source_mask, target_mask = make_masks(source_ids, target_ids)",
       "target_mask, source_mask = make_masks(target_ids, source_ids)"))
 
 slip("Transformer", "decoder_reads_embeddings",
      "The decoder gets the source's embeddings as memory instead of the encoder's output.",
-     "The encoder's work is thrown away: the decoder has to get what comes *out* of the encoder.",
+     "The encoder's work is thrown away: the decoder has to read what comes *out* of the encoder.",
      ("self.encoder(source_ids, source_mask)", "self.encoder.embedding(source_ids)"))
 
 
 # ---------------------------------------------------------------------------------- shift_right
 
 slip("shift_right", "input_not_shifted", "The decoder's input is the labels themselves.",
-     "At each position the decoder would read the very word that it has to predict there, and learn to "
-     "copy. Its input must lag one word behind the labels.",
+     "At each position the decoder would read the very word that it has to predict there, so it would learn "
+     "to copy. Its input must lag one word behind the labels.",
      ("torch.cat([begin, labels[:, :-1]], dim=1)", "labels.clone()"))
 
 slip("shift_right", "shifted_left", "The labels are shifted to the left instead of the right.",
      "Now the decoder reads the word *after* the one that it has to predict. At position 0 it should know "
-     "nothing yet but that a sentence begins.",
+     "nothing except that a sentence begins.",
      ("[begin, labels[:, :-1]]", "[labels[:, 1:], begin]"))
 
 slip("shift_right", "nothing_dropped",
-     "BOS is put in front, but the last column is kept, so that the input is one longer than the labels.",
-     "Input and labels must be equally long: there is one label for each position. Whose turn is it to go "
-     "when BOS comes in?",
+     "BOS is put in front but the last column is kept, so the input is one longer than the labels.",
+     "The input must be as long as the labels, because there is one label for each position. If BOS comes "
+     "in at the front, which column has to go?",
      ("labels[:, :-1]", "labels"))
 
-slip("shift_right", "begin_over_the_first_word", "BOS overwrites the first word instead of pushing it on.",
-     "The first word is lost, and nothing has moved: from position 1 on the decoder still reads what it has "
-     "to predict.",
+slip("shift_right", "begin_over_the_first_word",
+     "BOS overwrites the first word instead of pushing it to the right.",
+     "The first word is lost, and nothing has moved: from position 1 on, the decoder still reads the word "
+     "that it has to predict.",
      ("labels[:, :-1]", "labels[:, 1:]"))
 
 slip("shift_right", "rolled_around",
-     "The labels are rolled, so that the last column comes back in front instead of BOS.",
-     "`torch.roll` brings what falls off at the end back to the front. The first word that the decoder "
-     "reads must be BOS, always.",
+     "The labels are rolled, so the last column comes back in front instead of BOS.",
+     "`torch.roll` brings what falls off at the end back to the front. But the first word that the decoder "
+     "reads must always be BOS.",
      ("torch.cat([begin, labels[:, :-1]], dim=1)", "torch.roll(labels, 1, dims=1)"))
 
-slip("shift_right", "padding_in_front", "The place in front is filled with padding instead of BOS.",
-     "Padding is what nobody may attend to. The first position needs a word of its own, one that says: here "
-     "a sentence begins.",
+slip("shift_right", "padding_in_front", "The position in front is filled with padding instead of BOS.",
+     "Nobody may attend to padding. The first position needs a word of its own, one that says: a sentence "
+     "begins here.",
      ("torch.full_like(labels[:, :1], bos_id)", "torch.zeros_like(labels[:, :1])"))
 
 slip("shift_right", "shifted_over_the_batch",
      "The sentences are moved down by one row instead of one position to the right.",
-     "The first axis counts the sentences, the second the words. Yours gives each decoder the sentence of "
-     "its neighbour.",
+     "The first axis counts the sentences, the second one the words. Your version gives each decoder input "
+     "the sentence of its neighbour.",
      ("labels[:, :1]", "labels[:1]"), ("labels[:, :-1]], dim=1", "labels[:-1]], dim=0"))
 
-slip("shift_right", "changed_in_place", "The labels themselves are changed.",
-     "The labels are needed again, for the loss. Make a new tensor, and leave the one that you were given "
-     "as it is.",
+slip("shift_right", "changed_in_place", "The labels themselves are modified.",
+     "The labels are still needed for the loss. Make a new tensor, and leave the one that you were given "
+     "unchanged.",
      ("return torch.cat([begin, labels[:, :-1]], dim=1)",
       "labels[:] = torch.cat([begin, labels[:, :-1]], dim=1)\n"
       "    return labels"))
 
-slip("shift_right", "begin_is_always_one", "BOS is written as 1, whatever the caller says.",
-     "Right as long as BOS has the id 1. The caller says which id it has.",
+slip("shift_right", "begin_is_always_one", "BOS always has the id 1, whatever the caller says.",
+     "Your function is right as long as BOS has the id 1. But the caller tells you which id it has.",
      ("torch.full_like(labels[:, :1], bos_id)", "torch.ones_like(labels[:, :1])"))
 
 
 # ---------------------------------------------------------------------------------- label_smoothed_loss
 
-slip("label_smoothed_loss", "padding_counts", "Padding positions count in the mean.",
-     "A position whose label is padding is not a word: there is nothing to learn there. Yours adds its "
-     "loss, and so extra padding changes the result.",
+slip("label_smoothed_loss", "padding_counts", "Padding positions count towards the mean.",
+     "A position whose label is padding is not a word, so there is nothing to learn there. Yours includes "
+     "its loss, so extra padding changes the result.",
      ("losses[labels != pad_id].mean()", "losses.mean()"))
 
 slip("label_smoothed_loss", "divided_by_all_positions",
-     "The padding's losses are set to 0, but the sum is divided by all positions.",
-     "The sum is right, its divisor is not: how many positions have a *real* label? More padding must not "
-     "make the loss smaller.",
+     "The losses of the padding are set to 0, but the sum is divided by all positions.",
+     "Your sum is right, but you divide it by the wrong number: how many positions have a *real* label? "
+     "More padding must not make the loss smaller.",
      ("losses[labels != pad_id].mean()", "(losses * (labels != pad_id)).mean()"))
 
 slip("label_smoothed_loss", "summed_not_averaged", "The losses are added up instead of averaged.",
-     "The result grows with the number of words in the batch, and with it the gradient. Take the mean over "
+     "The result grows with the number of words in the batch, and so does the gradient. Take the mean over "
      "the real labels.",
      ("].mean()", "].sum()"))
 
 slip("label_smoothed_loss", "mean_of_sentence_means",
-     "Each sentence's mean is taken first, and then the mean over the sentences.",
-     "Then a word of a short sentence weighs more than one of a long sentence. All real labels of the batch "
-     "count alike.",
+     "The mean is taken within each sentence first, and then over the sentences.",
+     "This way a word of a short sentence weighs more than a word of a long one. All real labels of the "
+     "batch should count alike.",
      ("return losses[labels != pad_id].mean()",
       "real = labels != pad_id\n"
       "    return ((losses * real).sum(dim=1) / real.sum(dim=1)).mean()"))
 
-slip("label_smoothed_loss", "no_smoothing", "The smoothing is ignored: it is plain cross-entropy.",
-     "Without smoothing everything is right. With it, the label gets only 1 - ε, and the others share ε.",
+slip("label_smoothed_loss", "no_smoothing", "The smoothing is ignored: this is plain cross-entropy.",
+     "Without smoothing your loss is right. With smoothing, the label gets only 1 - ε, and the other words "
+     "share ε.",
      ("smoothing / (num_classes - 2))", "0.0)"), ("1 - smoothing)", "1.0)"))
 
 slip("label_smoothed_loss", "smoothing_of_the_pad_column",
      "The padding's column gets a share of the smoothing, too.",
-     "No word is ever padding, so a model that gives padding a share of its belief is wrong for nothing. "
-     "Two classes get none of ε: the label, which has its own part, and the padding.",
+     "The right word is never padding, so a model should not be rewarded for giving padding any "
+     "probability. Two classes get no share of ε: the label, which has its own part, and the padding.",
      ("num_classes - 2)", "num_classes - 1)"), ("    wanted[..., pad_id] = 0\n", ""))
 
 slip("label_smoothed_loss", "shares_do_not_sum_to_one",
      "The padding's column is left out, but ε is divided as if it were not.",
-     "Check the sum of the wanted probabilities: it should be 1. Over how many classes do you spread ε, and "
-     "by what number do you divide it?",
+     "Add up the wanted probabilities: the sum should be 1. Over how many classes do you spread ε, and by "
+     "what number do you divide it?",
      ("num_classes - 2)", "num_classes - 1)"))
 
 slip("label_smoothed_loss", "smoothing_over_all_classes",
-     "ε is spread over all classes, the label included, as torch's cross_entropy does.",
+     "ε is spread over all classes, including the label, as torch's cross_entropy does.",
      "`torch.nn.functional.cross_entropy(label_smoothing=...)` spreads ε over *all* classes: the label gets "
      "a bit of it back, and the padding gets a share. Here it goes to the other classes only, and not to "
      "the padding.",
@@ -670,12 +681,12 @@ slip("label_smoothed_loss", "softmax_twice", "The logits go through a softmax tw
 slip("label_smoothed_loss", "log_of_softmax",
      "The logarithm is taken of the softmax, which is 0 for very small probabilities.",
      "For logits far apart, a softmax rounds small probabilities to 0, and log 0 is -inf. `log_softmax` "
-     "computes the same without ever making the 0.",
+     "computes the same thing and never produces that 0.",
      ("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1).log()"))
 
 slip("label_smoothed_loss", "label_gets_the_rest",
-     "The label's share and the others' are exchanged: the label gets ε.",
-     "Smoothing is a small doubt: most of the probability, 1 - ε, stays with the label.",
+     "The label's share and the others' share are swapped: the label gets ε.",
+     "Smoothing leaves only a little doubt: most of the probability, 1 - ε, stays with the label.",
      ("log_probs, smoothing /", "log_probs, (1 - smoothing) /"),
      ("1 - smoothing)\n"
       "    losses",
@@ -683,40 +694,41 @@ slip("label_smoothed_loss", "label_gets_the_rest",
       "    losses"))
 
 slip("label_smoothed_loss", "sign_forgotten", "The minus sign is missing.",
-     "Log-probabilities are negative. A loss is to be made small, and the probability of the right word "
-     "large: there is a minus sign in the equation.",
+     "Log-probabilities are negative. Training makes the loss small, and it should make the probability of "
+     "the right word large: that is why the equation has a minus sign.",
      ("losses = -(", "losses = ("))
 
-slip("label_smoothed_loss", "pad_is_always_zero", "Padding is taken to be 0, whatever pad_id is.",
-     "Right as long as padding is 0. The caller says with pad_id which label stands for padding, and which "
-     "column it has.",
+slip("label_smoothed_loss", "pad_is_always_zero", "Padding is assumed to be 0, whatever pad_id is.",
+     "Your loss is right as long as padding is 0. The argument pad_id says which label stands for padding, "
+     "and so which column belongs to it.",
      ("wanted[..., pad_id]", "wanted[..., 0]"), ("labels != pad_id", "labels != 0"))
 
 
 # ---------------------------------------------------------------------------------- warmup_schedule
 
 slip("warmup_schedule", "max_for_min", "The larger of the two terms is taken instead of the smaller.",
-     "Draw the two curves: a line that rises, and 1/√step that falls. The rate follows the lower of the "
-     "two, so it starts small. Yours starts huge.",
+     "Draw the two curves: a straight line that rises, and 1/√step, which falls. The rate follows the lower "
+     "of the two, so it starts small. Yours starts huge.",
      ("min(", "max("))
 
 slip("warmup_schedule", "no_warmup", "Only the falling part is there: the warm-up is missing.",
-     "The rate is largest at the very first step, when the weights are still random. The second term of the "
-     "minimum makes it start small.",
+     "Your rate is largest at the very first step, when the weights are still random. It is the second term "
+     "of the minimum that makes it start small.",
      ("min(step**-0.5, step * warmup_steps**-1.5)", "step**-0.5"))
 
-slip("warmup_schedule", "never_falls", "Only the rising part is there: the rate grows for ever.",
-     "After the warm-up the rate has to fall again. That is what the minimum with the other term is for.",
+slip("warmup_schedule", "never_falls", "Only the rising part is there: the rate grows forever.",
+     "After the warm-up the rate has to fall again. That is why the equation takes the minimum with the "
+     "other term.",
      ("min(step**-0.5, step * warmup_steps**-1.5)", "step * warmup_steps**-1.5"))
 
 slip("warmup_schedule", "wrong_power_of_warmup",
      "The warm-up's length has the exponent -0.5 instead of -1.5.",
-     "At step = warmup_steps the two terms must be equal, or the curve has a jump or no warm-up at all. "
-     "With your exponent, what is the second term there?",
+     "At step = warmup_steps the two terms must be equal; otherwise the rate peaks at the wrong step, or "
+     "there is no warm-up at all. What is your second term at that step?",
      ("warmup_steps**-1.5", "warmup_steps**-0.5"))
 
 slip("warmup_schedule", "linear_ramp_only",
-     "The second term is step / warmup_steps, not scaled to meet the first one.",
+     "The second term is step / warmup_steps, which is not scaled to meet the first one.",
      "A ramp from 0 to 1 meets 1/√step far too early, and at a far too high rate. At step = warmup_steps "
      "both terms must give the same.",
      ("step * warmup_steps**-1.5", "step / warmup_steps"))
@@ -726,46 +738,47 @@ slip("warmup_schedule", "grows_with_the_width", "The rate is multiplied by √d_
      ("d_model**-0.5", "d_model**0.5"))
 
 slip("warmup_schedule", "width_forgotten", "d_model is not used.",
-     "Equation 3 has one more factor in front of the minimum: wider models take smaller steps.",
+     "Equation 3 has one more factor, in front of the minimum: wider models take smaller steps.",
      ("d_model**-0.5 * ", ""))
 
 slip("warmup_schedule", "factor_forgotten", "The factor is not used.",
-     "Right as long as the factor is 1. It scales the whole curve; small models can take larger or smaller "
-     "steps than the paper's.",
+     "Your rate is right as long as the factor is 1. The factor scales the whole curve; a small model may "
+     "need larger or smaller steps than the paper's.",
      ("factor * ", ""))
 
-slip("warmup_schedule", "steps_from_zero", "Steps are counted from 0, so that every rate is the next one's.",
-     "Steps are counted from 1 here, as in the paper: at step = warmup_steps the rate is at its peak. "
-     "Nothing needs to be added.",
+slip("warmup_schedule", "steps_from_zero",
+     "Steps are counted from 0, so every rate is that of the next step.",
+     "Here steps are counted from 1, as in the paper: at step = warmup_steps the rate is at its peak. You "
+     "need not add anything.",
      ("min(step**-0.5, step *", "min((step + 1) ** -0.5, (step + 1) *"))
 
 slip("warmup_schedule", "linear_decay", "After the warm-up the rate falls like 1/step instead of 1/√step.",
-     "The rising part is right. After it the rate falls too fast: four times the steps should halve it, not "
-     "quarter it.",
+     "The rising part is right. After that, your rate falls too fast: four times as many steps should halve "
+     "it, not quarter it.",
      ("min(step**-0.5", "min(warmup_steps**0.5 / step"))
 
 
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "gradients_not_cleared",
-     "The gradients are never set to zero, so that they add up from step to step.",
-     "The first step is right, later ones are not: `backward` *adds* to the gradients that are there. Who "
-     "clears them, and when?",
+     "The gradients are never set to zero, so they add up from step to step.",
+     "Your first step is right, but the later ones are not: `backward` *adds* to the gradients that are "
+     "already there. Where do you clear them?",
      ("    optimizer.zero_grad()\n", ""))
 
 slip("train_step", "nothing_changes",
-     "No weight changes: the gradients are cleared before they are used, or the step is missing.",
-     "The loss is right, and the weights stay what they were. Either the gradients are cleared between "
-     "backward and step, or there is no step at all. The order is: clear, compute, use.",
+     "No weight changes: the gradients are cleared before they are used, or there is no step.",
+     "The loss is right, but the weights stay as they were. Either you clear the gradients between backward "
+     "and the step, or you never take a step. The order is: clear, compute, use.",
      ("optimizer.zero_grad()\n"
       "    loss.backward()",
       "loss.backward()\n"
       "    optimizer.zero_grad()"))
 
 slip("train_step", "step_before_backward",
-     "The step is taken before backward, with the gradients of the batch before.",
-     "A step uses the gradients that are there at that moment: in yours, those of the batch before (and "
-     "none at all the first time). The order is: clear, compute, use.",
+     "The step is taken before backward, with the previous batch's gradients.",
+     "A step uses the gradients that are there at that moment: in your version, those of the previous batch "
+     "(and none at all the first time). The order is: clear, compute, use.",
      ("optimizer.zero_grad()\n"
       "    loss.backward()\n"
       "    optimizer.step()",
@@ -774,38 +787,40 @@ slip("train_step", "step_before_backward",
       "    loss.backward()"))
 
 slip("train_step", "left_in_evaluation_mode", "The model is not put into training mode.",
-     "After an evaluation a model is still in evaluation mode: without dropout. Everything seems right, and "
-     "it overfits. Put it into training mode at each step; that costs nothing.",
+     "After an evaluation a model is still in evaluation mode, without dropout. Everything seems fine, and "
+     "it overfits. Put the model into training mode at every step; that costs nothing.",
      ("    model.train()\n", ""))
 
 slip("train_step", "learning_rate_ignored",
      "The learning rate is not given to the optimizer, which keeps its old one.",
-     "The optimizer was made with some learning rate and keeps it until somebody changes it, in each of its "
+     "The optimizer was created with some learning rate and keeps it until you change it, in each of its "
      "`param_groups`.",
      ('        group["lr"] = learning_rate', "        pass"))
 
 slip("train_step", "labels_as_input", "The decoder reads the labels themselves: the target is not shifted.",
-     "Teacher forcing means: at each position the decoder reads the *right previous* word. Yours reads the "
-     "word that it is to predict, and the loss falls to nothing without anything learned.",
+     "Teacher forcing means that at each position the decoder reads the *right previous* word. Yours reads "
+     "the word that it should predict, so the loss gets very low although the model has learned nothing "
+     "useful.",
      ("shift_right(labels)", "labels"))
 
-slip("train_step", "input_as_labels", "The loss compares with the decoder's input instead of the labels.",
-     "The model is trained to repeat the word that it has just read. What it is to predict lies one word "
-     "ahead of what it reads.",
+slip("train_step", "input_as_labels", "The loss is computed with the decoder's input instead of the labels.",
+     "Your model is trained to repeat the word that it has just read. The word that it should predict is "
+     "one place ahead of the word that it reads.",
      ("label_smoothed_loss(logits, labels", "label_smoothed_loss(logits, shift_right(labels)"))
 
 slip("train_step", "smoothing_not_passed", "The smoothing is not passed on to the loss.",
-     "Right for the usual smoothing of 0.1, which the loss takes by itself. The caller may want another.",
+     "Your step is right for a smoothing of 0.1, which is the default of the loss. But the caller may want "
+     "another value.",
      ("(logits, labels, smoothing)", "(logits, labels)"))
 
 slip("train_step", "probabilities_for_the_loss", "The loss gets probabilities instead of logits.",
-     "The loss takes a log-softmax itself. Given probabilities, it sees numbers between 0 and 1 that hardly "
-     "differ, and the gradients are tiny.",
+     "The loss applies a log-softmax itself. If it gets probabilities, it sees numbers between 0 and 1 that "
+     "hardly differ, and the gradients are tiny.",
      ("label_smoothed_loss(logits,", "label_smoothed_loss(logits.softmax(dim=-1),"))
 
-slip("train_step", "loss_after_the_step", "The loss that is returned is computed after the step.",
-     "Asked for is the loss that the gradients belong to, before the weights change. A second pass through "
-     "the model costs as much as the first.",
+slip("train_step", "loss_after_the_step", "The returned loss is computed after the step.",
+     "You should return the loss that the gradients were computed from, before the weights change. Yours "
+     "also needs a second pass through the model, for nothing.",
      ("return loss.item()",
       "logits, _ = model(source_ids, shift_right(labels))\n"
       "    return label_smoothed_loss(logits, labels, smoothing).item()"))
@@ -814,20 +829,20 @@ slip("train_step", "loss_after_the_step", "The loss that is returned is computed
 # ---------------------------------------------------------------------------------- greedy_decode
 
 slip("greedy_decode", "reads_the_first_position",
-     "The next word is read off the first position instead of the last.",
-     "The logits have one row for each word of the prefix. The row of the *last* word says what comes next; "
-     "the first row says what follows BOS, every time.",
+     "The next word is read from the first position instead of the last.",
+     "The logits have one row for each word so far. The row of the *last* word says what comes next; the "
+     "first row says what follows BOS, every time.",
      ("logits[:, -1]", "logits[:, 0]"))
 
 slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are kept.",
-     "Once a sentence has its EOS, it is finished: whatever the model says about it afterwards is chatter. "
-     "Fill up with padding.",
+     "Once a sentence has its EOS, it is finished: whatever the model says about it afterwards is "
+     "meaningless. Fill up the rest with padding.",
      ("torch.where(ended, pad_id", "torch.where(next_word == eos_id, pad_id"))
 
 slip("greedy_decode", "never_stops_early",
-     "It always takes max_len steps, also when every sentence has ended.",
-     "The result is right, but most of the time is wasted: once all sentences have ended, there is nothing "
-     "to ask.",
+     "It always takes max_len steps, even when every sentence has ended.",
+     "The result is right, but you waste time: once all sentences have ended, there is nothing more to ask "
+     "the model.",
      ("        if ended.all():\n"
       "            break\n",
       ""))
@@ -841,61 +856,65 @@ slip("greedy_decode", "begin_kept", "BOS is returned as the first word.",
      ("return target_ids[:, 1:]", "return target_ids"))
 
 slip("greedy_decode", "end_kept", "EOS is returned as a word.",
-     "EOS says that the sentence is over; it is no word of the translation. In its place comes padding.",
+     "EOS only says that the sentence is over; it is not a word of the translation. Put padding in its "
+     "place.",
      ("ended = ended | (next_word == eos_id)\n"
       "        next_word = torch.where(ended, pad_id, next_word)",
       "next_word = torch.where(ended, pad_id, next_word)\n"
       "        ended = ended | (next_word == eos_id)"))
 
 slip("greedy_decode", "only_the_last_word_asked",
-     "The model is given only the last word instead of the whole prefix.",
-     "The model has no memory of its own between two calls: what it should know of its own words must be in "
-     "the prefix. (Real systems keep keys and values instead; lab 08.)",
+     "The model is given only the last word instead of all words so far.",
+     "The model remembers nothing from one call to the next: you have to give it all the words it has "
+     "written so far. (Real systems keep keys and values instead; that is the topic of lab 08.)",
      ("logits, _ = model(source_ids, target_ids)", "logits, _ = model(source_ids, target_ids[:, -1:])"))
 
 slip("greedy_decode", "begins_with_the_end", "The decoder is started with EOS instead of BOS.",
-     "In training the decoder's input always began with BOS. A prefix that begins with anything else is one "
-     "that the model has never seen.",
+     "In training the decoder's input always began with BOS. The model has never seen a beginning with "
+     "anything else.",
      ("1), bos_id)", "1), eos_id)"))
 
 slip("greedy_decode", "one_word_short", "BOS is counted as one of the max_len words.",
-     "max_len counts the words that are written. BOS is not written, so there are max_len steps.",
+     "max_len is the number of words that the model may write. It does not write BOS, so there are max_len "
+     "steps.",
      ("range(max_len)", "range(max_len - 1)"))
 
-slip("greedy_decode", "filled_with_the_end", "Ended sentences are filled up with EOS instead of padding.",
-     "After its end a sentence is filled up with pad_id, so that the caller can tell words from filling in "
-     "one way only.",
+slip("greedy_decode", "filled_with_the_end",
+     "Sentences that have ended are filled up with EOS instead of padding.",
+     "After its end a sentence is filled up with pad_id, so that the caller has only one kind of filling to "
+     "deal with.",
      ("torch.where(ended, pad_id", "torch.where(ended, eos_id"))
 
 
 # ---------------------------------------------------------------------------------- beam_search
 
-slip("beam_search", "sums_compared", "The length penalty is ignored: sums of log-probabilities are compared.",
-     "Each further word adds a negative number, so a longer sentence has a lower sum even if every word of "
-     "it is certain. Your search prefers short sentences, whatever length_penalty says.",
+slip("beam_search", "sums_compared",
+     "The length penalty is ignored: the sums of log-probabilities are compared.",
+     "Each further word adds a negative number, so a longer sentence has a lower sum even if the model is "
+     "rather sure of every word. Your search prefers short sentences, whatever length_penalty says.",
      ("total / len(words) ** length_penalty", "total"))
 
 slip("beam_search", "normalised_at_the_end_only",
-     "Sums are compared while searching; the length counts only at the end.",
-     "By the time the score is used, the sentence that would have won may be out of the beam. The same "
-     "score is used whenever hypotheses are compared.",
+     "Sums are compared during the search; the length counts only at the end.",
+     "By the time you use the score, the sentence that would have won may have dropped out of the beam. Use "
+     "the same score whenever you compare hypotheses.",
      ("score(*hypothesis)", "hypothesis[1]"),
      ("words, total = beam[0]", "words, total = max(beam, key=lambda hypothesis: score(*hypothesis))"))
 
 slip("beam_search", "multiplied_by_the_length", "The sum is multiplied by the length instead of divided.",
-     "Then a long sentence is punished twice. The score is a mean log-probability a word (for "
-     "length_penalty=1).",
+     "This punishes a long sentence twice. For length_penalty=1, the score should be the mean "
+     "log-probability per word.",
      ("total / len(words)", "total * len(words)"))
 
 slip("beam_search", "end_not_counted", "The length is counted without EOS.",
-     "EOS is predicted like any word, and its log-probability is in the sum. So it counts in the length, "
-     "too.",
+     "EOS is predicted like any other word, and its log-probability is part of the sum. So it counts "
+     "towards the length, too.",
      ("len(words) ** length_penalty",
       "max(len([word for word in words if word != eos_id]), 1) ** length_penalty"))
 
 slip("beam_search", "logits_added_up", "Logits are added up instead of log-probabilities.",
-     "Logits of different positions cannot be compared: any number may be added to all logits of a "
-     "position. log_softmax makes them comparable.",
+     "The logits of different positions cannot be compared: you could add any number to all logits of a "
+     "position without changing its probabilities. log_softmax makes them comparable.",
      ("torch.log_softmax(logits[:, -1], dim=-1)", "logits[:, -1]"))
 
 slip("beam_search", "probabilities_added_up", "Probabilities are added up instead of their logarithms.",
@@ -903,16 +922,17 @@ slip("beam_search", "probabilities_added_up", "Probabilities are added up instea
      "sum. A sum of probabilities means nothing and grows with the length.",
      ("torch.log_softmax", "torch.softmax"))
 
-slip("beam_search", "only_one_kept", "There is never more than one hypothesis: the best word at each step.",
-     "That is greedy search. Either the beam is cut to one, or each hypothesis is continued with its own "
-     "best word only, so that from the single one at the start no second ever grows. Continue each with "
+slip("beam_search", "only_one_kept",
+     "There is never more than one hypothesis: only the best word at each step survives.",
+     "That is greedy search. Either you cut the beam to one, or you continue each hypothesis with its best "
+     "word only, so that the single one at the start never becomes two. Continue each hypothesis with "
      "*every* word, then keep the beam_size best of all.",
      ("[:beam_size]", "[:1]"))
 
 slip("beam_search", "first_end_wins",
      "The search stops as soon as any hypothesis in the beam has ended, and returns it.",
-     "The first sentence to end is a short one, and one of the others may still overtake it. Stop when all "
-     "hypotheses in the beam have ended.",
+     "The first sentence to end is usually a short one, and one of the others may still overtake it. Stop "
+     "when all hypotheses in the beam have ended.",
      ("reverse=True)[:beam_size]",
       "reverse=True)[:beam_size]\n"
       "        if any(words[-1] == eos_id for words, _ in beam):\n"
@@ -920,12 +940,12 @@ slip("beam_search", "first_end_wins",
       "            break"))
 
 slip("beam_search", "ends_forgotten", "Hypotheses that have ended are dropped from the beam.",
-     "A sentence that has ended is not continued, but it is not lost either: it stays in the beam with its "
-     "score, and may be the answer.",
+     "A hypothesis that has ended is not continued, but it is not lost either: it stays in the beam with "
+     "its score, and may turn out to be the answer.",
      ("candidates = ended + [", "candidates = ["))
 
 slip("beam_search", "ends_continued", "Hypotheses are continued after their end.",
-     "After EOS a sentence is over. In yours more words follow, each of which lowers its sum.",
+     "After EOS a sentence is over. In your search more words follow, and each of them lowers its sum.",
      ("running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]",
       "running, ended = beam, []"))
 
@@ -934,9 +954,9 @@ slip("beam_search", "begin_returned", "The ids that are returned begin with BOS.
      ("torch.tensor([word for", "torch.tensor([bos_id] + [word for"))
 
 slip("beam_search", "end_returned", "The ids that are returned end with EOS.",
-     "EOS counts for the score, but it is no word of the translation.",
+     "EOS counts towards the score, but it is not a word of the translation.",
      ("[word for word in words if word != eos_id]", "words"))
 
 slip("beam_search", "sum_returned", "The sum of log-probabilities is returned instead of the score.",
-     "The search itself is right. The caller asks for the score that the hypotheses were compared by.",
+     "The search itself is right. But the caller wants the score that you compared the hypotheses by.",
      ("dtype=torch.long), score(words, total)", "dtype=torch.long), total"))

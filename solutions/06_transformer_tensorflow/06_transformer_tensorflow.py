@@ -493,8 +493,8 @@ class DecoderLayer(keras.layers.Layer):
 # </details>
 # <details><summary>Hint 2: cross-attention</summary>
 #
-# Who asks, and who answers? The result must have a row for each **target** word, so the queries are the target's. Keys and values are both the encoder's
-# output.
+# Who asks, and who answers? The result must have a row for each **target** word, so the queries are the target's. Keys and values both come from the
+# encoder's output.
 # </details>
 # <details><summary>Hint 3: incompatible shapes, with 6 and 7 in them</summary>
 #
@@ -777,7 +777,7 @@ def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pa
 # </details>
 # <details><summary>Hint 3: more padding makes my loss smaller</summary>
 #
-# Then padding is in what you divide by.
+# Then the padding is counted in the number that you divide by.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}

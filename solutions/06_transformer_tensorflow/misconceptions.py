@@ -197,34 +197,34 @@ class Decoder(Stack):
 # ---------------------------------------------------------------------------------- FullyConnected
 
 slip("FullyConnected", "no_activation", "There is no ReLU.",
-     "Two linear layers without anything between them are one linear layer: nothing is gained by the width. "
-     "What stands between them in equation 2?",
+     "Two linear layers with nothing in between can do no more than a single one: the extra width would "
+     "gain you nothing. What stands between them in equation 2?",
      (', activation="relu"', ""))
 
-slip("FullyConnected", "activation_at_the_end",
-     "The ReLU stands behind the second layer instead of the first.",
-     "Look where the maximum with 0 stands in equation 2. Behind the second layer it would throw away "
-     "everything negative that a word has to say.",
+slip("FullyConnected", "activation_at_the_end", "The ReLU comes after the second layer instead of the first.",
+     "Look at where the maximum with 0 is taken in equation 2. After the second layer it would throw away "
+     "everything negative in the result.",
      (', activation="relu"', ""), ("Dense(embedding_dim)", 'Dense(embedding_dim, activation="relu")'))
 
-slip("FullyConnected", "activation_twice", "There is a ReLU behind both layers.",
-     "Equation 2 has one maximum, not two. The second layer's output is added to x, and must be able to "
-     "lower a feature as well as to raise it.",
+slip("FullyConnected", "activation_twice", "There is a ReLU after each of the two layers.",
+     "Equation 2 has one maximum, not two. The second layer's output is added to x, so it must be able to "
+     "lower a feature as well as raise it.",
      ("Dense(embedding_dim)", 'Dense(embedding_dim, activation="relu")'))
 
 slip("FullyConnected", "gelu_instead", "The activation is GELU instead of ReLU.",
-     "GELU is what BERT and GPT use, and a fine choice for a model of one's own. The paper, and the weights "
-     "you load later, have the ReLU.",
+     "GELU is what BERT and GPT use, and it is a fine choice for a model of your own. The paper uses ReLU, "
+     "and so does the model whose weights you load later.",
      ('"relu"', '"gelu"'))
 
-slip("FullyConnected", "widths_swapped", "The two widths have changed places.",
-     "The network widens first and comes back to the width of the words, so that the result can be added to "
-     "x. Which number says how wide it is in between?",
+slip("FullyConnected", "widths_swapped", "The two widths are swapped.",
+     "The network first widens the vectors and then brings them back to the width of the words, so that the "
+     "result can be added to x. Which number says how wide it is in between?",
      ("Dense(fully_connected_dim", "Dense(embedding_dim"),
      ("Dense(embedding_dim)", "Dense(fully_connected_dim)"))
 
 slip("FullyConnected", "one_layer_only", "There is only one layer, from embedding_dim to embedding_dim.",
-     "The network has two layers, with a wider place in between: that is where it can tell many cases apart.",
+     "The network has two layers, and it is wider in between: the extra width is what lets it tell many "
+     "cases apart.",
      ('Dense(fully_connected_dim, activation="relu"),\n'
       "        keras.layers.Dense(embedding_dim),",
       'Dense(embedding_dim, activation="relu"),'))
@@ -233,32 +233,33 @@ slip("FullyConnected", "one_layer_only", "There is only one layer, from embeddin
 # ---------------------------------------------------------------------------------- EncoderLayer
 
 slip("EncoderLayer", "residuals_missing",
-     "The residual connections are missing: x is not added to what a sub-layer gives.",
+     "The residual connections are missing: x is not added to the output of a sub-layer.",
      "Add & norm has two halves. Without the sum, everything that a sub-layer does not pass on is lost, and "
      "gradients must go through every sub-layer.",
      ("x = x + self.dropout", "x = self.dropout", 2))
 
 slip("EncoderLayer", "second_residual_from_the_layer_s_input",
      "The feed-forward network's output is added to the layer's input instead of the attention's result.",
-     "What is added is what *this* sub-layer was given. When the feed-forward network's turn comes, that is "
-     "no longer the layer's input: what the attention has found is lost on the way.",
+     "What you add must be what *this* sub-layer was given. When it is the feed-forward network's turn, "
+     "that is no longer the layer's input: if you add that input, what the attention has found gets lost.",
      ("x = x + self.dropout1(", "given, x = x, x + self.dropout1("),
      ("x = x + self.dropout2(", "x = given + self.dropout2("))
 
-slip("EncoderLayer", "same_norm_twice", "One LayerNormalization serves both sub-layers.",
+slip("EncoderLayer", "same_norm_twice", "A single LayerNormalization is used for both sub-layers.",
      "Each sub-layer has a LayerNormalization of its own, with its own γ and β. Freshly made ones are all "
-     "alike (γ = 1, β = 0), so nothing shows before the training.",
+     "alike (γ = 1, β = 0), so before training you notice nothing.",
      ("self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)",
       "self.layernorm2 = self.layernorm1"))
 
-slip("EncoderLayer", "second_norm_never_used", "layernorm2 is made, but layernorm1 is called in both places.",
-     "Count how often each of the two norms is called. Keras makes the weights of a layer when it is "
-     "called; one of yours never gets any.",
+slip("EncoderLayer", "second_norm_never_used",
+     "layernorm2 is created, but layernorm1 is called in both places.",
+     "Count how often you call each of the two norms. Keras creates the weights of a layer when it is "
+     "called, so one of yours never gets any.",
      ("self.layernorm2(x)", "self.layernorm1(x)", 2))
 
-slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's output, and adds x afterwards.",
-     "Add & norm, in this order: the norm takes the *sum*. What you wrote leaves the sum without any "
-     "normalisation, and is neither post-norm nor pre-norm.",
+slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's output and adds x afterwards.",
+     "“Add & norm” also names the order: the norm is applied to the *sum*. What you wrote leaves the sum "
+     "without any normalisation, and is neither post-norm nor pre-norm.",
      ("x = x + self.dropout1(attended, training=training)\n"
       "        if not self.norm_first:\n"
       "            x = self.layernorm1(x)",
@@ -271,74 +272,76 @@ slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's ou
       "        x = x + (widened if self.norm_first else self.layernorm2(widened))"))
 
 slip("EncoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is always post-norm.",
-     "Right for the paper's order. With norm_first=True the norm moves: from the sum to the way into the "
-     "sub-layer, and the sum stays as it is.",
+     "Your layer is right for the paper's order. With norm_first=True the norm is no longer applied to the "
+     "sum, but to what goes into the sub-layer; the sum stays as it is.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("EncoderLayer", "pre_norm_of_the_queries_only",
-     "In pre-norm only the queries are normalised; keys and values come from x as it was.",
-     "In self-attention queries, keys and values come from *one* sequence. With pre-norm that is the "
-     "normalised one, for all three.",
+     "In pre-norm only the queries are normalised; keys and values come from x as it is.",
+     "In self-attention queries, keys and values come from *one* sequence. In pre-norm, that is the "
+     "normalised one for all three.",
      ("self.mha(asked, asked,", "self.mha(asked, x,"))
 
 slip("EncoderLayer", "pre_norm_added_to_the_norm",
      "In pre-norm the sub-layer's output is added to the normalised x instead of x.",
-     "The residual path of a pre-norm layer is never normalised: that is its point. What is added to, then?",
+     "The residual path of a pre-norm layer is never normalised: that is the point of it. So what should "
+     "the output be added to?",
      ("asked = self.layernorm1(x)", "asked = x = self.layernorm1(x)"),
      ("widened = self.ffn(self.layernorm2(x) if self.norm_first else x)",
       "x = self.layernorm2(x) if self.norm_first else x\n"
       "        widened = self.ffn(x)"))
 
 slip("EncoderLayer", "mask_not_handed_on", "The mask does not reach the attention.",
-     "The layer is given a mask, and the words attend to padding all the same. Look up how Keras's "
-     "attention wants to be told.",
+     "The layer is given a mask, but its words attend to padding all the same. Look up how Keras's "
+     "attention takes a mask.",
      (", attention_mask=mask", ""))
 
-slip("EncoderLayer", "mask_of_padding", "The mask is turned round, as if True meant padding.",
+slip("EncoderLayer", "mask_of_padding", "The mask is inverted, as if True meant padding.",
      "In this course, and in Keras's attention, True means *may attend*. (In torch.nn.MultiheadAttention, "
-     "and in some texts, it means *blocked*.) The mask needs no turning.",
+     "and in some texts, it means *blocked*.) You need not invert the mask.",
      ("attention_mask=mask", "attention_mask=None if mask is None else ops.logical_not(mask)"))
 
 slip("EncoderLayer", "dropout_always_on",
      "Dropout acts in every call, because training=True is written into the layer.",
-     "A model that answers differently each time it is asked. Who knows whether this is training? The "
-     "caller, who says so by an argument.",
+     "Your layer gives a different answer each time it is asked. Who knows whether this is training? The "
+     "caller does, and says so with an argument.",
      ("training=training", "training=True", 2))
 
-slip("EncoderLayer", "dropout_never_on", "Dropout never acts: it is missing, or it is told training=False.",
-     "In training nothing is dropped. The layer must have a Dropout for what each sub-layer gives, and this "
-     "must be told when it is training.",
+slip("EncoderLayer", "dropout_never_on",
+     "Dropout never acts: it is missing, or it is called with training=False.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer, and you "
+     "have to tell that Dropout when it is training.",
      ("training=training", "training=False", 2))
 
 slip("EncoderLayer", "dropout_of_the_sum", "Dropout acts on the sum instead of the sub-layer's output.",
-     "The residual path must stay whole: only what a sub-layer *adds* is dropped out (section 5.4: before "
-     "it is added and normalised).",
+     "The residual path must stay whole: dropout only acts on what a sub-layer *adds* (section 5.4 of the "
+     "paper: before it is added and normalised).",
      ("x = x + self.dropout1(attended,", "x = self.dropout1(x + attended,"),
      ("x = x + self.dropout2(widened,", "x = self.dropout2(x + widened,"))
 
 slip("EncoderLayer", "dropout_inside_the_attention",
-     "The first dropout acts on the attention weights, inside of Keras's attention, instead of its output.",
-     "`MultiHeadAttention(dropout=...)` drops attention *weights*. Some courses have it so; this model "
-     "drops what the sub-layer gives, after its last linear layer.",
+     "The first dropout acts on the attention weights, inside Keras's attention, instead of on its output.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. Some courses do it that way; this model "
+     "drops the output of the sub-layer, after its last linear layer.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
      ("attention_mask=mask", "attention_mask=mask, training=training"),
      ("self.dropout1(attended, training=training)", "attended"))
 
 slip("EncoderLayer", "heads_of_full_width",
      "Each head is as wide as the whole model: key_dim is embedding_dim.",
-     "`key_dim` is the size of one head. With embedding_dim for each of them it works, but there are "
-     "num_heads times as many weights; the paper shares the width out among the heads.",
+     "`key_dim` is the size of one head. With embedding_dim for each head it works, but you get num_heads "
+     "times as many weights; in the paper the heads share the width among them.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim"))
 
 slip("EncoderLayer", "epsilon_of_keras",
-     "layernorm_eps is not handed on, so that the norms have Keras's own epsilon of 1e-3.",
-     "The numbers are nearly right. Keras's LayerNormalization has an epsilon of its own, a thousand times "
-     "the usual one, unless you say another.",
+     "layernorm_eps is not passed on, so the norms use Keras's own epsilon of 1e-3.",
+     "Your numbers are nearly right. Keras's LayerNormalization uses an epsilon of its own, much larger "
+     "than the one asked for, unless you give it another one.",
      ("LayerNormalization(epsilon=layernorm_eps)", "LayerNormalization()", 2))
 
-slip("EncoderLayer", "layers_made_in_call", "The attention is made anew in every call.",
-     "What is made in `call` has new random weights each time, and nothing can ever train it. `__init__` "
-     "makes the parts, `call` uses them.",
+slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in every call.",
+     "A layer that is created in `call` has new random weights each time, so it can never be trained. "
+     "`__init__` creates the parts, `call` only uses them.",
      ("self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)",
       "self.sizes = num_heads, embedding_dim // num_heads"),
      ("self.mha(asked", "keras.layers.MultiHeadAttention(*self.sizes)(asked"),
@@ -352,23 +355,24 @@ slip("EncoderLayer", "layers_made_in_call", "The attention is made anew in every
 
 slip("Encoder", "embeddings_not_scaled",
      "The embeddings are not multiplied by the square root of embedding_dim.",
-     "Section 3.4 multiplies the embeddings by √d_model. Without it the positions, with entries up to 1, "
-     "drown the words.",
+     "Section 3.4 of the paper multiplies the embeddings by √d_model. Without that, the words get lost next "
+     "to the positions, whose entries go up to 1.",
      (" * self.embedding_dim**0.5", ""))
 
 slip("Encoder", "embeddings_divided", "The embeddings are divided by the square root of embedding_dim.",
-     "That is what attention does with its scores. Embeddings start small and are made larger: check the "
-     "direction.",
+     "Dividing is what attention does with its scores. Embeddings start out small and should be made "
+     "larger.",
      ("embedding_dim**0.5", "embedding_dim**-0.5"))
 
 slip("Encoder", "scaled_by_the_whole_width",
      "The embeddings are multiplied by embedding_dim instead of its square root.",
-     "Close: the factor of section 3.4 is a square root. With the whole width the words drown the positions.",
+     "Close: the factor in section 3.4 of the paper is a square root. With the whole width, the positions "
+     "get lost next to the words.",
      ("self.embedding_dim**0.5", "self.embedding_dim"))
 
 slip("Encoder", "positions_scaled_too",
-     "The positions are added before the scaling, so that they are scaled as well.",
-     "Only the embeddings are scaled. The positions are added to what comes out of that, as they are.",
+     "The positions are added before the scaling, so they are scaled as well.",
+     "Only the embeddings are scaled. The positions are added to the result, just as they are.",
      ("self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]",
       "(self.embedding(x) + self.pos_encoding[: ops.shape(x)[1]]) * self.embedding_dim**0.5"))
 
@@ -377,25 +381,26 @@ slip("Encoder", "positions_forgotten", "The positions are not added.",
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
 slip("Encoder", "embeddings_not_dropped", "There is no dropout on the sum of embeddings and positions.",
-     "The layers have their dropout, but section 5.4 also has one on the sum of embeddings and positions, "
-     "before the first layer.",
+     "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
+     "and positions, before the first layer.",
      ("        x = self.dropout(x, training=training)\n", ""))
 
 slip("Encoder", "mask_not_handed_on_to_the_layers", "The layers do not get the mask.",
-     "The encoder is given a mask, and its layers look at padding all the same: each of them has to be told.",
+     "The encoder is given a mask, but its layers look at padding all the same: you have to pass the mask "
+     "on to each of them.",
      (", mask=mask", ""))
 
-slip("Encoder", "last_layer_only", "Every layer gets the embeddings, so that only the last one counts.",
-     "A stack is a chain: what one layer gives is what the next one takes. Whose output does your last "
-     "layer read?",
+slip("Encoder", "last_layer_only", "Every layer gets the embeddings, so only the last layer's output counts.",
+     "The layers form a chain: the output of one layer is the input of the next. Whose output does your "
+     "last layer read?",
      ("for layer in self.enc_layers",
       "given = x\n"
       "        for layer in self.enc_layers"),
      ("layer(x, training", "layer(given, training"))
 
-slip("Encoder", "one_layer_many_times", "One layer is made and stands in the list num_layers times.",
-     "`[layer] * n` is a list of n names for *one* layer: they would share all weights. Each place needs a "
-     "layer that was made for it.",
+slip("Encoder", "one_layer_many_times", "A single layer is created, and it is in the list num_layers times.",
+     "`[layer] * n` is a list of n references to *one* layer: they all share the same weights. Create a new "
+     "layer for each place.",
      ("            for _ in range(num_layers)\n"
       "        ]",
       "        ] * num_layers"))
@@ -407,9 +412,9 @@ slip("Encoder", "last_norm_forgotten", "A pre-norm stack ends without a LayerNor
       "            x = self.layernorm(x)\n",
       ""))
 
-slip("Encoder", "last_norm_always", "A post-norm stack ends in a LayerNormalization too.",
-     "The last layer of a post-norm stack ends in a norm already. The additional one belongs to pre-norm "
-     "only.",
+slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNormalization.",
+     "The last layer of a post-norm stack already ends with a norm. The additional one belongs only to "
+     "pre-norm.",
      ("if norm_first:\n"
       "            self.layernorm =",
       "self.layernorm ="),
@@ -417,96 +422,97 @@ slip("Encoder", "last_norm_always", "A post-norm stack ends in a LayerNormalizat
       "            x =",
       "x ="))
 
-slip("Encoder", "norm_first_not_handed_on", "The layers are not told about norm_first, and stay post-norm.",
-     "The stack has its last norm, but what do its layers know? They have an argument for it, too.",
+slip("Encoder", "norm_first_not_handed_on",
+     "The layers are not told about norm_first, so they stay post-norm.",
+     "Your stack has its last norm, but do its layers know? They take an argument for it, too.",
      ("layernorm_eps, norm_first)", "layernorm_eps)"))
 
 
 # ---------------------------------------------------------------------------------- DecoderLayer
 
 slip("DecoderLayer", "the_encoder_s_output_asks",
-     "In block 2 the queries come from the encoder's output, keys and values from the decoder.",
-     "Who writes the translation? The decoder: its words ask, so there is a row for each *target* word. The "
-     "encoder's output answers, with keys and values.",
+     "In block 2 the queries come from the encoder's output, and the keys and values from the decoder.",
+     "Who writes the translation? The decoder does: its words ask, so there is one row for each *target* "
+     "word. The encoder's output answers, with keys and values.",
      ("asked, enc_output, attention_mask=padding_mask", "enc_output, asked"))
 
 slip("DecoderLayer", "keys_from_the_decoder",
      "In block 2 the values come from the encoder's output, but the keys from the decoder's words.",
-     "Weights are found by comparing with keys, and then weigh the values: there must be a key for each "
-     "value. Both come from the encoder's output.",
+     "The weights are found by comparing queries with keys, and then they weigh the values: there must be "
+     "one key for each value. Both come from the encoder's output.",
      ("asked, enc_output,", "asked, enc_output, asked,"))
 
 slip("DecoderLayer", "never_looks_at_the_source",
      "Block 2 is a second self-attention: the encoder's output is never used.",
-     "Your decoder invents its translation, because it never looks at the French sentence. What are keys "
-     "and values of block 2 made from?",
+     "Your decoder invents its translation, because it never looks at the French sentence. What should the "
+     "keys and values of block 2 come from?",
      ("asked, enc_output, attention_mask=padding_mask", "asked, asked, attention_mask=look_ahead_mask"))
 
-slip("DecoderLayer", "no_look_ahead_mask", "Block 1 has no mask, so that words see the future.",
-     "In training the right answer stands one place to the right. Without the look-ahead mask your decoder "
-     "just reads it, and has learned nothing when it is on its own.",
+slip("DecoderLayer", "no_look_ahead_mask", "Block 1 has no mask, so words see the future.",
+     "In training the right answer is one place to the right. Without the look-ahead mask your decoder "
+     "simply reads it, and is helpless when it has to write by itself.",
      (" attention_mask=look_ahead_mask,", ""))
 
-slip("DecoderLayer", "no_padding_mask", "Block 2 has no mask, so that the source's padding is looked at.",
-     "The French sentences of a batch have padding at their ends, which says nothing. Block 2 has a mask "
-     "for that.",
+slip("DecoderLayer", "no_padding_mask", "Block 2 has no mask, so it looks at the source's padding.",
+     "The shorter French sentences of a batch end in padding, which means nothing. Block 2 has a mask for "
+     "that.",
      (" attention_mask=padding_mask,", ""))
 
-slip("DecoderLayer", "masks_swapped", "The two masks have changed places.",
+slip("DecoderLayer", "masks_swapped", "The two masks are swapped.",
      "A mask hides keys. The keys of block 1 are the words written so far, those of block 2 are the French "
-     "words: which mask is about which?",
+     "words: which mask belongs to which?",
      ("attention_mask=look_ahead_mask", "attention_mask=padding_mask"),
      ("attention_mask=padding_mask", "attention_mask=look_ahead_mask"))
 
 slip("DecoderLayer", "block_2_is_causal_too",
      "Block 2 is causal as well: the n-th target word sees only the first n source words.",
-     "The French sentence is known from the start; nothing in it is the future. *septembre* may be needed "
-     "for the first English word already.",
+     "The French sentence is known from the start, so there is no future to hide in it. *septembre* may be "
+     "needed for the very first English word.",
      ("attention_mask=padding_mask,", "attention_mask=padding_mask, use_causal_mask=True,"))
 
 slip("DecoderLayer", "one_attention_for_both", "The same attention layer, mha1, serves both blocks.",
-     "Asking one's own words and asking the French ones are different tasks with different weights. One of "
-     "your attention layers is never called.",
+     "Asking your own words and asking the French ones are different tasks, which need different weights. "
+     "One of your attention layers is never called.",
      ("self.mha2(", "self.mha1("))
 
 slip("DecoderLayer", "residual_of_block_2_from_x",
-     "What block 2 gives is added to the layer's input instead of the result of block 1.",
-     "Each block is wrapped by itself: what it gives is added to what *it* began with. Your second sum "
+     "The output of block 2 is added to the layer's input instead of the result of block 1.",
+     "Each block is wrapped by itself: its output is added to what *it* started from. Your second sum "
      "forgets what block 1 has found.",
      ("asked = self.layernorm1(x)",
       "given = x\n"
       "        asked = self.layernorm1(x)"),
      ("x = x + self.dropout2", "x = given + self.dropout2"))
 
-slip("DecoderLayer", "second_norm_for_block_3_too", "layernorm2 serves the second and the third block.",
-     "Three blocks, three norms, each with its own γ and β. They are equal when they are made, so nothing "
-     "shows before the training.",
+slip("DecoderLayer", "second_norm_for_block_3_too", "layernorm2 is used for the second and the third block.",
+     "There are three blocks and three norms, each with its own γ and β. Freshly made ones are all alike, "
+     "so before training you notice nothing.",
      ("self.layernorm3 = keras.layers.LayerNormalization(epsilon=layernorm_eps)",
       "self.layernorm3 = self.layernorm2"))
 
 slip("DecoderLayer", "encoder_output_normalised",
      "In pre-norm the encoder's output is normalised once more in block 2.",
-     "A pre-norm encoder ends in a norm of its own, so its output comes normalised. Only the decoder's x "
-     "goes through the block's norm.",
+     "A pre-norm encoder ends with a norm of its own, so its output is already normalised. Only the "
+     "decoder's x goes through the norm of the block.",
      ("asked, enc_output,", "asked, self.layernorm2(enc_output) if self.norm_first else enc_output,"))
 
 slip("DecoderLayer", "decoder_layer_always_post_norm",
      "norm_first is ignored: the layer is always post-norm.",
-     "Right for the paper's order. With norm_first=True each norm moves from the sum to the way into its "
-     "block.",
+     "Your layer is right for the paper's order. With norm_first=True each norm is no longer applied to the "
+     "sum, but to what goes into its block.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
 
 slip("DecoderLayer", "weights_swapped",
-     "The attention weights come back in the wrong order: those of block 2 first.",
-     "Three things come back, and the order is the contract: x, then the weights of block 1, then those of "
-     "block 2.",
+     "The attention weights are returned in the wrong order: those of block 2 first.",
+     "The layer returns three things, and the caller relies on their order: x, then the weights of block 1, "
+     "then those of block 2.",
      ("return x, attn_weights_block1, attn_weights_block2",
       "return x, attn_weights_block2, attn_weights_block1"))
 
 slip("DecoderLayer", "decoder_dropout_always_on",
      "Dropout acts in every call, because training=True is written into the layer.",
-     "A translation that changes each time you ask. Who knows whether this is training? The caller, who "
-     "says so by an argument.",
+     "Your translation changes each time you ask for it. Who knows whether this is training? The caller "
+     "does, and says so with an argument.",
      ("training=training", "training=True", 3))
 
 
@@ -514,65 +520,67 @@ slip("DecoderLayer", "decoder_dropout_always_on",
 
 slip("Decoder", "target_embeddings_not_scaled",
      "The embeddings are not multiplied by the square root of embedding_dim.",
-     "The decoder's embeddings are treated as the encoder's: section 3.4 multiplies both by √d_model.",
+     "The decoder's embeddings are treated like the encoder's: section 3.4 of the paper multiplies both by "
+     "√d_model.",
      (" * self.embedding_dim**0.5", ""))
 
 slip("Decoder", "target_positions_forgotten", "The positions are not added.",
-     "The decoder has to know the order of the words it has written, too. The look-ahead mask alone says "
-     "what came before, not where.",
+     "The decoder has to know the order of the words it has written, too. The look-ahead mask alone tells a "
+     "layer which words came before, but not where they stand.",
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
 slip("Decoder", "masks_not_handed_on", "The layers get no masks.",
-     "The decoder is given two masks, and its layers see the future and the padding all the same: each "
-     "layer has to be told.",
+     "The decoder is given two masks, but its layers see the future and the padding all the same: you have "
+     "to pass the masks on to each of them.",
      (", look_ahead_mask=look_ahead_mask, padding_mask=padding_mask", ""))
 
 slip("Decoder", "padding_mask_not_handed_on", "The layers get the look-ahead mask, but not the padding mask.",
-     "Block 1 is honest now, but block 2 looks at the source's padding. There are two masks to hand on.",
+     "Block 1 can no longer cheat, but block 2 still looks at the source's padding. You have two masks to "
+     "pass on.",
      (", padding_mask=padding_mask", ""))
 
 slip("Decoder", "source_seen_by_the_first_layer_only",
-     "The encoder's output goes into the first layer only; later layers get what the layer before gave.",
-     "Every decoder layer asks the *encoder's* output. In yours the second layer asks the first one: the "
-     "name `enc_output` should mean the same thing all along.",
+     "The encoder's output goes into the first layer only; each later layer gets the output of the one "
+     "before it instead.",
+     "Every decoder layer asks the *encoder's* output. In your version the second layer asks the first one: "
+     "the name `enc_output` should mean the same thing throughout.",
      ("] = block2",
       "] = block2\n"
       "            enc_output, padding_mask = x, None"))
 
 slip("Decoder", "last_layer_of_the_decoder_only",
-     "Every layer gets the embeddings, so that only the last one counts.",
-     "A stack is a chain: what one layer gives is what the next one takes. Whose output does your last "
-     "layer read?",
+     "Every layer gets the embeddings, so only the last layer's output counts.",
+     "The layers form a chain: the output of one layer is the input of the next. Whose output does your "
+     "last layer read?",
      ("for number, layer",
       "given = x\n"
       "        for number, layer"),
      ("x, enc_output, training=training", "given, enc_output, training=training"))
 
 slip("Decoder", "names_counted_from_0",
-     "The layers are counted from 0 in the names of the attention weights.",
+     "In the names of the attention weights the layers are counted from 0.",
      "The first layer is called decoder_layer1, as the docstring says. Where does your counting begin?",
      ("start=1", "start=0"))
 
 slip("Decoder", "weights_of_the_last_layer_only",
-     "All layers write their attention weights under the names of the first.",
-     "A dict keeps one value for each name: the second layer overwrites what the first one has put there. "
-     "The number has to move on.",
+     "All layers store their attention weights under the names of the first layer.",
+     "A dict keeps only one value for each name: the second layer overwrites what the first one has stored. "
+     "The number in the name has to go up with the layers.",
      ("decoder_layer{number}_", "decoder_layer1_", 2))
 
 slip("Decoder", "blocks_of_the_decoder_swapped",
-     "The weights of block 1 are kept under the name of block 2, and the other way round.",
-     "block1 is self-attention, block2 is cross-attention. Look at the order in which a layer gives them "
-     "back.",
+     "The weights of block 1 are stored under the name of block 2, and the other way round.",
+     "block1 is self-attention, block2 is cross-attention. In which order does a layer return them?",
      ("] = block1", "] = block2"), ("] = block2", "] = block1"))
 
 slip("Decoder", "target_embeddings_not_dropped",
      "There is no dropout on the sum of embeddings and positions.",
-     "The layers have their dropout, but section 5.4 also has one on the sum of embeddings and positions, "
-     "in both stacks.",
+     "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
+     "and positions, in both stacks.",
      ("        x = self.dropout(x, training=training)\n", ""))
 
 slip("Decoder", "last_norm_of_the_decoder_forgotten", "A pre-norm decoder ends without a LayerNormalization.",
-     "As in the encoder: the sums of a pre-norm stack are never normalised, and something has to do that at "
+     "As in the encoder, the sums of a pre-norm stack are never normalised, so something has to do that at "
      "the end.",
      ("        if self.norm_first:\n"
       "            x = self.layernorm(x)\n",
@@ -582,35 +590,35 @@ slip("Decoder", "last_norm_of_the_decoder_forgotten", "A pre-norm decoder ends w
 # ---------------------------------------------------------------------------------- Transformer
 
 slip("Transformer", "probabilities_for_logits",
-     "The last layer has a softmax, so that probabilities come out instead of logits.",
-     "The docstring asks for logits: the loss takes the softmax itself, and does it without overflow. Twice "
-     "a softmax is a loss that hardly learns.",
+     "The last layer has a softmax, so the model returns probabilities instead of logits.",
+     "The docstring asks for logits: the loss applies the softmax itself, in a way that does not overflow. "
+     "With two softmaxes the model hardly learns.",
      ("Dense(target_vocab_size)", 'Dense(target_vocab_size, activation="softmax")'))
 
 slip("Transformer", "no_mask_for_the_future",
-     "Block 1 lets words see the future: the look-ahead mask is missing, or connected by *or*.",
-     "The target mask has two parts, and a key must be allowed by the one *and* by the other. Yours hides "
-     "the padding, but not the words to come, and those are the answers.",
+     "Block 1 lets words see the future: the look-ahead mask is missing, or it is combined with *or*.",
+     "The target mask has two parts, and a key must be allowed by both of them. Yours hides the padding but "
+     "not the words to come, and those are the answers.",
      ("create_look_ahead_mask(target_ids) & ", ""))
 
 slip("Transformer", "target_padding_in_block_2",
-     "Block 2 gets the padding mask of the target instead of the source.",
-     "A mask hides keys, and the keys of block 2 are the French words. Where both sentences are of equal "
-     "length, this mistake makes no noise at all.",
+     "Block 2 gets the target's padding mask instead of the source's.",
+     "A mask hides keys, and the keys of block 2 are the French words. If both sentences are equally long, "
+     "this mistake does not even raise an error.",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = create_padding_mask(target_ids)"))
 
 slip("Transformer", "no_padding_mask_in_block_2", "Block 2 gets no mask.",
-     "The decoder looks at the source's padding. The encoder's mask can be used once more: it is about the "
+     "Your decoder looks at the source's padding. You can use the encoder's mask again: it is about the "
      "same words.",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = None"))
 
 slip("Transformer", "no_padding_mask_in_the_encoder", "The encoder gets no mask.",
-     "In the encoder French words look at padding. Extra columns of padding change your translation, and "
-     "they should not.",
+     "In your encoder French words look at padding. So extra columns of padding change your translation, "
+     "and they should not.",
      (", mask=enc_padding_mask", ""))
 
-slip("Transformer", "causal_encoder", "The encoder is causal, too.",
-     "The French sentence is known as a whole; its words may look ahead. Only the decoder has a future to "
+slip("Transformer", "causal_encoder", "The encoder is causal as well.",
+     "The whole French sentence is known, so its words may look ahead. Only the decoder has a future to "
      "hide.",
      ("mask=enc_padding_mask)", "mask=enc_padding_mask & create_look_ahead_mask(source_ids))"))
 
@@ -618,19 +626,19 @@ slip("Transformer", "masks_of_padding", "The padding masks are True at the paddi
      "In this lab True means *may attend*. Your masks say where the padding is, which is the opposite.",
      ("create_padding_mask(source_ids)", "ops.logical_not(create_padding_mask(source_ids))"))
 
-slip("Transformer", "weights_forgotten", "Only the logits come back.",
-     "The docstring names two results. The attention weights that the decoder gives are what you will look "
-     "at later.",
+slip("Transformer", "weights_forgotten", "Only the logits are returned.",
+     "The docstring asks for two results. You will look at the attention weights, which the decoder "
+     "returns, later in this lab.",
      ("return logits, attention_weights", "return logits"))
 
-slip("Transformer", "no_last_layer", "What comes out is the decoder's output, without the last layer.",
-     "The decoder gives embedding_dim numbers for each position. To choose a word you need a number for "
+slip("Transformer", "no_last_layer", "The decoder's output is returned without the last layer.",
+     "The decoder returns embedding_dim numbers for each position. To choose a word you need one number for "
      "each word of English.",
      ("self.final_layer(dec_output)", "dec_output"))
 
 slip("Transformer", "encoder_always_in_training", "The encoder is always told training=True.",
-     "The translation of a sentence is random, although you say training=False. One part of the model does "
-     "not hear it.",
+     "Your translation of a sentence is random even with training=False. One part of the model does not get "
+     "that argument.",
      ("self.encoder(source_ids, training=training", "self.encoder(source_ids, training=True"))
 
 
@@ -656,144 +664,149 @@ class Transformer(keras.Model):
 
 # ---------------------------------------------------------------------------------- masked_loss
 
-slip("masked_loss", "padding_counts", "Positions whose label is padding count like words.",
-     "There is nothing to learn at padding. Yours adds its loss, and so extra padding changes the result.",
+slip("masked_loss", "padding_counts", "Positions whose label is padding count like real words.",
+     "There is nothing to learn at padding. Yours includes its loss, so extra padding changes the result.",
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses)"))
 
 slip("masked_loss", "divided_by_all_positions",
-     "Padding's losses are set to 0, but the sum is divided by all positions.",
-     "The sum is right, its divisor is not: how many positions have a *real* label? More padding must not "
-     "make the loss smaller.",
+     "The losses of the padding are set to 0, but the sum is divided by all positions.",
+     "Your sum is right, but you divide it by the wrong number: how many positions have a *real* label? "
+     "More padding must not make the loss smaller.",
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses * real)"))
 
-slip("masked_loss", "summed_not_averaged", "The losses are added up, and not divided by anything.",
-     "The result grows with the number of words in the batch, and with it the gradient. A mean does not.",
+slip("masked_loss", "summed_not_averaged", "The losses are added up but not divided by anything.",
+     "The result grows with the number of words in the batch, and so does the gradient. A mean does not "
+     "grow.",
      (" / ops.sum(real)", ""))
 
 slip("masked_loss", "divided_by_the_batch", "The sum is divided by the number of sentences instead of words.",
-     "Then a batch of long sentences has a larger loss than one of short sentences. Each real *label* "
-     "counts once: how many are there?",
+     "This way a batch of long sentences has a larger loss than one of short sentences. Each real *label* "
+     "counts once: how many of them are there?",
      ("/ ops.sum(real)", "/ labels.shape[0]"))
 
 slip("masked_loss", "mean_of_the_sentences_means",
-     "Each sentence's mean is taken first, and then the mean over the sentences.",
-     "Then a word of a short sentence weighs more than one of a long sentence. All real labels of the batch "
-     "count alike.",
+     "The mean is taken within each sentence first, and then over the sentences.",
+     "This way a word of a short sentence weighs more than a word of a long one. All real labels of the "
+     "batch should count alike.",
      ("ops.sum(losses * real) / ops.sum(real)",
       "ops.mean(ops.sum(losses * real, axis=1) / ops.sum(real, axis=1))"))
 
-slip("masked_loss", "smoothing_ignored", "The smoothing is ignored: it is plain cross-entropy.",
-     "Without smoothing everything is right. With it, the label is to get only 1 - ε, and others share ε.",
+slip("masked_loss", "smoothing_ignored", "The smoothing is ignored: this is plain cross-entropy.",
+     "Without smoothing your loss is right. With smoothing, the label gets only 1 - ε, and the other words "
+     "share ε.",
      ("(1 - smoothing) * is_label + smoothing / (classes - 2) * is_other", "is_label"))
 
 slip("masked_loss", "smoothing_of_the_pad_column_too",
      "Padding gets a share of the smoothing, as if it were a word.",
-     "No word is ever padding, so the model should not be asked to believe in it. Two classes get no share "
-     "of ε: the label and the padding.",
+     "The right word is never padding, so the model should not be asked to give padding any probability. "
+     "Two classes get no share of ε: the label and the padding.",
      (" * (1 - ops.one_hot(pad_id, classes))", ""), ("classes - 2", "classes - 1"))
 
 slip("masked_loss", "shares_do_not_sum_to_1", "Padding is left out, but ε is divided as if it were not.",
-     "Add up your wanted distribution: it should give 1. Among how many classes do you share ε out, and by "
-     "what do you divide it?",
+     "Add up your wanted distribution: the sum should be 1. Among how many classes do you share out ε, and "
+     "what do you divide it by?",
      ("classes - 2", "classes - 1"))
 
 slip("masked_loss", "keras_s_own_smoothing",
-     "ε is spread over all classes, the label and the padding included, as Keras's label_smoothing does.",
+     "ε is spread over all classes, including the label and the padding, as Keras's label_smoothing does.",
      "Keras's `label_smoothing` gives every class ε / V: the label gets a bit of it back, and padding gets "
-     "a share. The docstring wants another distribution.",
+     "a share. The docstring asks for a different distribution.",
      ("smoothing / (classes - 2) * is_other", "smoothing / classes"))
 
 slip("masked_loss", "logits_taken_for_probabilities",
-     "The logits are taken for probabilities: from_logits is forgotten.",
-     "Logits can be negative and do not sum to 1. A loss that expects probabilities must be told that it "
-     "gets something else, or it takes the logarithm of clipped nonsense.",
+     "The logits are taken for probabilities: from_logits is missing.",
+     "Logits can be negative and do not sum to 1. A loss that expects probabilities has to be told that it "
+     "gets logits; otherwise it clips them and takes the logarithm of meaningless numbers.",
      ("ops.log_softmax(logits)",
       "ops.log(ops.clip(logits / ops.sum(logits, axis=-1, keepdims=True), 1e-7, 1.0))"))
 
 slip("masked_loss", "softmax_twice", "The softmax is taken twice.",
-     "The loss takes the softmax of what it gets. If that is a softmax already, all probabilities come out "
-     "nearly equal, and little is learned.",
+     "The loss applies a softmax to what it gets. If that has been through a softmax already, all "
+     "probabilities come out nearly equal, and the model learns little.",
      ("ops.log_softmax(logits)", "ops.log_softmax(ops.softmax(logits))"))
 
 slip("masked_loss", "logarithm_of_the_softmax",
-     "The logarithm is taken of the finished softmax, which can be 0.",
-     "Right for small logits. For large ones a probability is 0 in float32, its logarithm minus infinity. "
-     "There is a function that does both steps at once, and exactly.",
+     "The logarithm is taken of the result of a softmax, which can be 0.",
+     "Your loss is right for small logits. For large ones a probability becomes 0 in float32, and its "
+     "logarithm is minus infinity. There is a function that does both steps at once without that problem.",
      ("ops.log_softmax(logits)", "ops.log(ops.softmax(logits))"))
 
-slip("masked_loss", "padding_is_always_0", "pad_id is ignored: padding is taken to be 0.",
-     "Right as long as padding has the id 0. The function has an argument for it, and another vocabulary "
-     "may have another number.",
+slip("masked_loss", "padding_is_always_0", "pad_id is ignored: padding is assumed to be 0.",
+     "Your loss is right as long as padding has the id 0. The function has an argument for it, because "
+     "another vocabulary may use another id.",
      ("ops.one_hot(pad_id,", "ops.one_hot(0,"), ("ops.not_equal(labels, pad_id)", "ops.not_equal(labels, 0)"))
 
 slip("masked_loss", "sign_forgotten", "The sign is missing: the loss is negative.",
-     "Logarithms of probabilities are negative, and a loss is to be made *small*. Minimising yours makes "
+     "Logarithms of probabilities are negative, and training makes the loss *small*. Minimising yours makes "
      "the right word less probable.",
      ("-ops.sum(", "ops.sum("))
 
 
 # ---------------------------------------------------------------------------------- masked_accuracy
 
-slip("masked_accuracy", "padding_counts_as_right", "Positions of padding count, and are mostly right.",
-     "Padding is easy to predict, and a batch with much of it looks very good. Only positions with a real "
-     "label count.",
+slip("masked_accuracy", "padding_counts_as_right", "Positions of padding count, and most of them are right.",
+     "Padding is easy to predict, so a batch with a lot of it looks very good. Only positions with a real "
+     "label should count.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(right, "float32"))'))
 
 slip("masked_accuracy", "accuracy_divided_by_all_positions",
-     "Only real labels are counted as right, but all positions are divided by.",
-     "With much padding even a perfect model would get a low number. By how many positions can it be right "
-     "at all?",
+     "Only real labels are counted as right, but the sum is divided by all positions.",
+     "With a lot of padding even a perfect model would get a low accuracy. At how many positions can it be "
+     "right at all?",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(right & real, "float32"))'))
 
 slip("masked_accuracy", "right_padding_over_real_labels",
-     "All hits are counted, those at the padding too, but divided by the real labels.",
-     "A share cannot be larger than 1. What is counted above must be part of what is counted below.",
+     "All correct positions are counted, including the padding, but only divided by the number of real "
+     "labels.",
+     "The result could be larger than 1. You may only count positions in the numerator that you also count "
+     "in the denominator.",
      ("right & real", "right"))
 
 slip("masked_accuracy", "share_of_whole_sentences", "A sentence counts only if all of its words are right.",
-     "That is the exact match of sentences, a fine number as well. Asked for is the share of *words*.",
+     "That is the exact match of whole sentences, which is a useful number as well. But the exercise asks "
+     "for the share of *words*.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(ops.all(right | ~real, axis=1), "float32"))'))
 
 slip("masked_accuracy", "mean_of_the_sentences_shares",
-     "Each sentence's share is taken first, and then the mean over the sentences.",
-     "Then a word of a short sentence weighs more than one of a long sentence. All real labels of the batch "
-     "count alike.",
+     "The share is taken within each sentence first, and then averaged over the sentences.",
+     "This way a word of a short sentence weighs more than a word of a long one. All real labels of the "
+     "batch should count alike.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.sum(ops.cast(right & real, "float32"), axis=1) / ops.sum(ops.cast(real, "float32"), axis=1))'))
 
 slip("masked_accuracy", "best_position_for_each_class",
-     "The largest logit is looked for over the positions instead of the classes.",
-     "Which axis of the logits counts the classes? The model chooses among *those*, at each position.",
+     "The largest logit is searched among the positions instead of the classes.",
+     "Which axis of the logits holds the classes? The model chooses among *those*, at each position.",
      ("axis=-1", "axis=1"))
 
-slip("masked_accuracy", "accuracy_with_padding_0", "pad_id is ignored: padding is taken to be 0.",
-     "Right as long as padding has the id 0. The function has an argument for it.",
+slip("masked_accuracy", "accuracy_with_padding_0", "pad_id is ignored: padding is assumed to be 0.",
+     "Your accuracy is right as long as padding has the id 0. The function has an argument for it.",
      ("ops.not_equal(labels, pad_id)", "ops.not_equal(labels, 0)"))
 
-slip("masked_accuracy", "share_of_the_wrong", "The share of wrong words comes back.",
-     "That is the error rate. The accuracy counts the words that are right.",
+slip("masked_accuracy", "share_of_the_wrong", "The share of wrong words is returned.",
+     "That is the error rate. The accuracy is the share of words that are right.",
      ("return ops.sum(", "return 1 - ops.sum("))
 
 
 # ---------------------------------------------------------------------------------- WarmupSchedule
 
 slip("WarmupSchedule", "counted_from_0",
-     "The step is used as it comes, so that the first update has a rate of 0.",
-     "Keras says how many updates were made *before*: 0 at the first one. The paper counts them 1, 2, 3. "
+     "The step is used as Keras passes it, so the first update has a rate of 0.",
+     "Keras passes the number of updates made *before* this one: 0 at the first. The paper counts 1, 2, 3. "
      "Your first update changes nothing.",
      (" + 1.0", ""))
 
 slip("WarmupSchedule", "larger_of_the_two", "The larger of the two terms is taken instead of the smaller.",
-     "The rate should begin low and grow. Which of the two terms is small in the beginning, and which in "
+     "The rate should start low and grow. Which of the two terms is small at the beginning, and which at "
      "the end?",
      ("ops.minimum", "ops.maximum"))
 
-slip("WarmupSchedule", "exponents_swapped", "The exponents -0.5 and -1.5 have changed places.",
-     "The two terms must be equal at the peak, where n is warmup_steps. Put that in, and add up the "
-     "exponents.",
+slip("WarmupSchedule", "exponents_swapped", "The exponents -0.5 and -1.5 are swapped.",
+     "The two terms must be equal at the peak, where n is warmup_steps. Put that value in for n, and add up "
+     "the exponents.",
      ("n**-0.5", "n**-1.5"), ("warmup_steps**-1.5", "warmup_steps**-0.5"))
 
 slip("WarmupSchedule", "width_multiplied",
@@ -801,100 +814,103 @@ slip("WarmupSchedule", "width_multiplied",
      "Wider models need smaller steps: the exponent of d_model is negative.",
      ("embedding_dim**-0.5", "embedding_dim**0.5"))
 
-slip("WarmupSchedule", "width_forgotten", "embedding_dim plays no part in the rate.",
-     "Equation 3 has three factors. Yours is right up to one that depends on the width of the model.",
+slip("WarmupSchedule", "width_forgotten", "The rate does not depend on embedding_dim.",
+     "Equation 3 has one more factor, which depends on the width of the model. Apart from it, your rate is "
+     "right.",
      ("self.embedding_dim**-0.5 * ", ""))
 
-slip("WarmupSchedule", "factor_forgotten", "factor plays no part in the rate.",
-     "Right where factor is 1. The whole rate is multiplied by it.",
+slip("WarmupSchedule", "factor_forgotten", "factor is not used.",
+     "Your rate is right as long as factor is 1. The whole rate is multiplied by it.",
      ("self.factor * ", ""))
 
 slip("WarmupSchedule", "never_falls", "After the warm-up the rate stays where it is.",
-     "Up to the peak it is right. Then the rate has to fall, with the inverse square root of the step.",
+     "Up to the peak your rate is right. After that it has to fall, with the inverse square root of the "
+     "step.",
      ("n**-0.5", "self.warmup_steps**-0.5"))
 
-slip("WarmupSchedule", "step_stays_an_integer", "The step is used as the integer that it is.",
-     "The optimizer counts in integers, and TensorFlow does not mix integers with fractions by itself. Turn "
-     "the count into a float first.",
+slip("WarmupSchedule", "step_stays_an_integer", "The step is used as an integer.",
+     "The optimizer counts its steps in integers, and TensorFlow does not mix integers and floats by "
+     "itself. Turn the step into a float first.",
      ('ops.cast(step, "float32") + 1.0', "step + 1"))
 
 slip("WarmupSchedule", "configuration_incomplete", "The configuration lacks warmup_steps and factor.",
-     "A schedule that comes back from a file has to be the one that was saved. All that the constructor was "
-     "given belongs into the configuration.",
+     "A schedule that is loaded from a file has to be the same as the one that was saved. So everything "
+     "that the constructor was given belongs in the configuration.",
      (', "warmup_steps": self.warmup_steps, "factor": self.factor', ""))
 
 
 # ---------------------------------------------------------------------------------- train_step
 
-slip("train_step", "reads_the_answer", "The decoder reads the labels as they are, not moved.",
+slip("train_step", "reads_the_answer", "The decoder reads the labels themselves, without the shift.",
      "At each position the model reads exactly the word that it should predict. The loss will be wonderful, "
-     "and the translations worthless.",
+     "and the translations will be worthless.",
      ("ops.concatenate([begin, labels[:, :-1]], axis=1)", "labels"))
 
-slip("train_step", "moved_the_other_way", "The labels are moved to the left instead of the right.",
-     "What the decoder reads lies one step *behind* the labels: BOS first. Yours lies ahead, and begins "
-     "with the second word.",
+slip("train_step", "moved_the_other_way", "The labels are shifted to the left instead of the right.",
+     "What the decoder reads is one step *behind* the labels: BOS first. Your input is ahead of them, and "
+     "starts with the second word.",
      ("[begin, labels[:, :-1]]", "[labels[:, 1:], begin]"))
 
 slip("train_step", "begins_with_the_end", "EOS is put in front instead of BOS.",
-     "The first thing that the decoder reads says that a sentence begins. Its id is an argument.",
+     "The first thing that the decoder reads says that a sentence begins. Its id is given to you as an "
+     "argument.",
      ("labels[:, :1], bos_id", "labels[:, :1], 2"))
 
 slip("train_step", "dropout_off_in_training", "The model is called as for inference: no dropout.",
-     "Everything seems right, and the model overfits. Keras does not know by itself that this is training: "
-     "whoever calls the model says so.",
+     "Everything seems fine, but the model overfits. Keras does not know by itself that this is training: "
+     "whoever calls the model has to say so.",
      ("training=True", "training=False"))
 
-slip("train_step", "nothing_is_updated", "The gradients are computed, and not used.",
-     "The loss is right, and the weights stay what they were. The optimizer never hears of the gradients.",
+slip("train_step", "nothing_is_updated", "The gradients are computed but not used.",
+     "The loss is right, but the weights stay as they were. The optimizer never gets the gradients.",
      ("    optimizer.apply(gradients, model.trainable_variables)\n", ""))
 
 slip("train_step", "step_uphill", "The step goes up the gradient instead of down.",
-     "An optimizer subtracts what it is given. A minus too many, and the loss grows.",
+     "An optimizer already subtracts what you give it. You have one minus sign too many, so the loss grows.",
      ("optimizer.apply(gradients,", "optimizer.apply([-gradient for gradient in gradients],"))
 
-slip("train_step", "loss_after_the_tape",
-     "The loss is computed outside of the tape, so that there is no gradient.",
-     "A tape knows what was computed while it ran. Between the weights and the loss there must be no gap.",
+slip("train_step", "loss_after_the_tape", "The loss is computed outside the tape, so there is no gradient.",
+     "A tape only records what is computed while it runs. It must see everything from the weights to the "
+     "loss, without a gap.",
      ("        loss = masked_loss", "    loss = masked_loss"))
 
 slip("train_step", "loss_through_numpy", "The loss is turned into a Python number.",
-     "While a function is traced there are no numbers yet, only a plan. Turn it into a number where the "
-     "compiled step is called.",
+     "While a function is being traced there are no numbers yet, only a plan. Convert the loss into a "
+     "number where you call the compiled step.",
      ("return loss", "return loss.numpy()"))
 
-slip("train_step", "step_loses_the_smoothing", "The smoothing is not handed on to the loss.",
-     "Your loss has its default smoothing, whatever the caller of the step says.",
+slip("train_step", "step_loses_the_smoothing", "The smoothing is not passed on to the loss.",
+     "Your loss always uses its default smoothing, whatever the caller of the step asks for.",
      ("logits, smoothing)", "logits)"))
 
 slip("train_step", "labels_and_logits_swapped",
-     "Labels and logits are handed to the loss in the wrong order.",
+     "Labels and logits are passed to the loss in the wrong order.",
      "Keras's order is labels first, PyTorch's is logits first. Look at the signature of your loss.",
      ("masked_loss(labels, logits", "masked_loss(logits, labels"))
 
-slip("train_step", "bos_as_a_label", "The loss compares with what the decoder reads instead of the labels.",
-     "The model is asked to predict the word that it is just reading: BOS at the first position, never EOS. "
-     "What should it predict?",
+slip("train_step", "bos_as_a_label", "The loss is computed with the decoder's input instead of the labels.",
+     "Your model is asked to predict the word that it is just reading: BOS at the first position, and never "
+     "EOS. What should it predict?",
      ("masked_loss(labels", "masked_loss(target_ids"))
 
 
 # ---------------------------------------------------------------------------------- greedy_decode
 
 slip("greedy_decode", "reads_the_first_position",
-     "The next word is read off the first position instead of the last.",
-     "The logits have a row for each word so far. The row of the *last* word says what comes next; the "
+     "The next word is read from the first position instead of the last.",
+     "The logits have one row for each word so far. The row of the *last* word says what comes next; the "
      "first row says what follows BOS, every time.",
      ("logits[:, -1]", "logits[:, 0]"))
 
 slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are kept.",
-     "Once a sentence has said EOS it is finished: whatever the model says about it afterwards is chatter. "
-     "Remember which ones have ended.",
+     "Once a sentence has its EOS, it is finished: whatever the model says about it afterwards is "
+     "meaningless. Remember which sentences have ended.",
      ("ops.where(ended, pad_id", "ops.where(ops.equal(word, eos_id), pad_id"))
 
 slip("greedy_decode", "never_stops_early",
-     "It always takes max_len steps, also when every sentence has ended.",
-     "The result is right, but most of the time is wasted: once all sentences have ended there is nothing "
-     "more to ask.",
+     "It always takes max_len steps, even when every sentence has ended.",
+     "The result is right, but you waste time: once all sentences have ended, there is nothing more to ask "
+     "the model.",
      ("        if ops.all(ended):\n"
       "            break\n",
       ""))
@@ -903,39 +919,40 @@ slip("greedy_decode", "stops_with_the_first", "It stops as soon as one sentence 
      "The sentences of a batch end at different steps. Go on until *all* of them have ended.",
      ("ops.all(ended)", "ops.any(ended)"))
 
-slip("greedy_decode", "begin_kept", "BOS comes back as the first word.",
+slip("greedy_decode", "begin_kept", "BOS is returned as the first word.",
      "BOS is what you gave the model to begin with, not something that it wrote.",
      ("return ids[:, 1:]", "return ids"))
 
-slip("greedy_decode", "end_kept", "EOS comes back as a word.",
-     "EOS says that the sentence is over; it is no word of the translation. The docstring wants padding in "
-     "its place.",
+slip("greedy_decode", "end_kept", "EOS is returned as a word.",
+     "EOS only says that the sentence is over; it is not a word of the translation. Put padding in its "
+     "place.",
      ("ended = ended | ops.equal(word, eos_id)\n"
       "        word = ops.where(ended, pad_id, word)",
       "word = ops.where(ended, pad_id, word)\n"
       "        ended = ended | ops.equal(word, eos_id)"))
 
 slip("greedy_decode", "only_the_last_word_read",
-     "The model is given the last word only, instead of all words so far.",
-     "The model remembers nothing from call to call. All that it has written must be handed over each time.",
+     "The model is given only the last word instead of all words so far.",
+     "The model remembers nothing from one call to the next: you have to give it all the words it has "
+     "written so far.",
      ("model(source_ids, ids,", "model(source_ids, ids[:, -1:],"))
 
 slip("greedy_decode", "begins_with_the_end_of_sentence", "The decoder is started with EOS instead of BOS.",
-     "In training the decoder's input always began with BOS. A beginning that it has never seen leads "
-     "anywhere.",
+     "In training the decoder's input always began with BOS. The model has never seen a beginning with "
+     "anything else.",
      ("1), bos_id", "1), eos_id"))
 
-slip("greedy_decode", "one_word_too_few",
-     "BOS is counted as a written word, so that there is one step too few.",
+slip("greedy_decode", "one_word_too_few", "BOS is counted as a written word, so there is one step too few.",
      "max_len counts the words that are *written*, and BOS is not one of them.",
      ("range(max_len)", "range(max_len - 1)"))
 
 slip("greedy_decode", "largest_in_absolute_value", "The logit with the largest absolute value is chosen.",
-     "A strongly negative logit means: certainly not this word. The largest one wins, signs included.",
+     "A strongly negative logit means that it is certainly not this word. Take the largest logit, with its "
+     "sign.",
      ("logits[:, -1]", "ops.abs(logits[:, -1])"))
 
-slip("greedy_decode", "usual_ids_only", "The ids of begin, end and padding are taken to be 1, 2 and 0.",
-     "Right for the usual vocabulary. The function has arguments for them.",
+slip("greedy_decode", "usual_ids_only", "The ids of BOS, EOS and padding are assumed to be 1, 2 and 0.",
+     "Your function is right for the usual vocabulary. But it has arguments for these ids.",
      ("    ids = ops.full(",
       "    bos_id, eos_id, pad_id = 1, 2, 0\n"
       "    ids = ops.full("))
@@ -944,34 +961,34 @@ slip("greedy_decode", "usual_ids_only", "The ids of begin, end and padding are t
 # ---------------------------------------------------------------------------------- SavableTransformer
 
 slip("SavableTransformer", "never_built", "The loaded model is not built before its weights are read.",
-     "The model that comes back is random. A model that was never called has no variables, so that there is "
-     "nothing to put the weights into.",
+     "The model that you load has random weights. A model that was never called has no variables yet, so "
+     "there is nothing to put the saved weights into.",
      ('two_words = ops.ones((1, 2), dtype="int32")\n'
       "        self(two_words, two_words)",
       "pass"))
 
 slip("SavableTransformer", "sizes_only",
      "The configuration holds the sizes, but not norm_first, layernorm_eps and dropout_rate.",
-     "Whatever is not in the configuration comes back with its default value. Everything that the "
-     "constructor was given belongs into it.",
+     "Whatever is not in the configuration gets its default value when you load the model. Everything that "
+     "the constructor was given belongs in it.",
      ("return {**super().get_config(), **self.config}",
       'rest = ("norm_first", "layernorm_eps", "dropout_rate")\n'
       "        return {**super().get_config(), **{key: self.config[key] for key in self.config if key not in rest}}"))
 
 slip("SavableTransformer", "configuration_without_the_arguments",
      "The configuration is Keras's own, without the constructor's arguments.",
-     "Keras knows the name and the type of numbers of a model. How many layers it has, only the class can "
-     "say.",
+     "Keras knows only the name of a model and the type of its numbers. How many layers it has, only your "
+     "class can say.",
      ("{**super().get_config(), **self.config}", "super().get_config()"))
 
-slip("SavableTransformer", "built_with_one_input", "The model is built with one input only.",
-     "This model takes two: the source's ids and the target's. A call with one of them fails, and then "
-     "there are no variables.",
+slip("SavableTransformer", "built_with_one_input", "The model is built with only one input.",
+     "This model takes two inputs: the ids of the source and of the target. A call with only one of them "
+     "fails, and then there are no variables.",
      ("self(two_words, two_words)", "self(two_words)"))
 
 slip("SavableTransformer", "dropout_forgotten_in_the_configuration", "The configuration lacks dropout_rate.",
-     "In inference everything is right. Train on after loading, and the model has another dropout than "
-     "before: compare the configuration with the constructor.",
+     "In inference everything is right. But if you go on training after loading, the model has a different "
+     "dropout rate than before: compare the configuration with the constructor.",
      ("return {**super().get_config(), **self.config}",
       "config = {**super().get_config(), **self.config}\n"
       '        config.pop("dropout_rate", None)\n'

@@ -614,7 +614,7 @@ def train_epoch(model, batches, optimizer, scheduler=None, max_norm: float = 1.0
 # </details>
 # <details><summary>Hint 2: plain numbers</summary>
 #
-# `loss.item()`. If you keep the tensors instead, the whole graph of each step stays in memory.
+# `loss.item()` turns a tensor into a plain number. If you keep the tensors instead, the whole graph of each step stays in memory.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_epoch", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
@@ -691,7 +691,8 @@ def decode_entities(
 # </details>
 # <details><summary>Hint 2: three kinds of pieces</summary>
 #
-# Pieces of no word; pieces that continue a word (they can only move an end); the first piece of a word (only here does the tag count).
+# There are pieces of no word; pieces that continue a word (they can only move an end); and first pieces of a word (only here does the tag
+# count).
 # </details>
 # <details><summary>Hint 3: labels with hyphens</summary>
 #

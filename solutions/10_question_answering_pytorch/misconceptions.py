@@ -6,16 +6,17 @@ from grader.catalogue import misconception, slip
 
 # ---------------------------------------------------------------------------------- answer_token_span
 
-slip("answer_token_span", "last_token_exclusive", "The last token is counted exclusively, one too many.",
-     "Characters end exclusively, tokens do not: the last token is a part of the answer. For an answer of "
+slip("answer_token_span", "last_token_exclusive",
+     "The last token is counted exclusively, so it is one too far.",
+     "Characters end exclusively, but tokens do not: the last token is part of the answer. For an answer of "
      "one token the two numbers are equal.",
      ("return touched[0], touched[-1]", "return touched[0], touched[-1] + 1"))
 
 
 @misconception(
     "answer_token_span",
-    "`end` is the first character *behind* the answer. Looked up as if it belonged to the answer it is often a "
-    "space, which no token has, or the beginning of the next piece.",
+    "`end` is the first character *after* the answer. You look it up as if it belonged to the answer, but "
+    "it is often a space, which belongs to no token, or the beginning of the next piece.",
 )
 def end_taken_as_inclusive(offsets, start, end):
     """The token that holds character `end` itself is taken as the last one."""
@@ -33,22 +34,22 @@ def end_taken_as_inclusive(offsets, start, end):
 
 
 slip("answer_token_span", "answer_at_the_end_dropped",
-     "An answer that ends where the window's text ends is taken as cut off.",
-     "Ends are exclusive on both sides of your comparison: the last token may end exactly where the answer "
-     "does. An answer at the very end of the text or window is whole.",
+     "An answer that ends where the window's text ends is treated as cut off.",
+     "Both ends in your comparison are exclusive, so the last token may end exactly where the answer does. "
+     "An answer at the very end of the text or window is whole.",
      ("if not touched or", "if not touched or end >= max(pair[1] for pair in offsets if pair) or"))
 
 slip("answer_token_span", "cut_answers_kept",
-     "Of an answer that the window cuts off, the part that is left is the target.",
-     "The window holds only a part of the answer, and you point at that part. Trained on it, a model learns "
-     "to say half of an answer. What is the target where the answer is not whole?",
+     "If the window cuts off an answer, the part that is left becomes the target.",
+     "The window holds only a part of the answer, and you point at that part. A model that is trained on "
+     "this learns to give half an answer. What is the target if the answer is not whole?",
      ("if not touched or offsets[touched[0]][0] > start or offsets[touched[-1]][1] < end:",
       "if not touched:"))
 
 slip("answer_token_span", "only_at_borders_of_tokens",
      "An answer is found only if it begins and ends where tokens do.",
      "You look for a token that begins exactly where the answer begins, and one that ends exactly where it "
-     "ends. An answer may begin or end within a token; which tokens cover it then?",
+     "ends. But an answer may begin or end within a token: which tokens cover it then?",
      ("[0] > start", "[0] != start"), ("[1] < end:", "[1] != end:"))
 
 slip("answer_token_span", "counted_from_the_context",
@@ -60,75 +61,77 @@ slip("answer_token_span", "counted_from_the_context",
       "    touched = ["))
 
 slip("answer_token_span", "first_token_lost", "The token that begins where the answer begins is left out.",
-     "A token has something of the answer in it if it *ends after* the answer's start. You ask it to begin "
-     "after the start, and so lose the token that begins right there.",
+     "A token contains part of the answer if it *ends after* the answer's start. You require it to begin "
+     "after the start, so you lose the token that begins right there.",
      ("return touched[0],", "return min(touched[0] + 1, touched[-1]),"))
 
 slip("answer_token_span", "minus_one_for_no_answer",
      "(-1, -1) stands for an answer that is not in the window.",
-     "A missing answer has a target, too: position 0, where [CLS] stands. -1 would be no position at all, "
-     "or, in Python, the last one.",
+     "If there is no answer there is still a target: position 0, where [CLS] is. -1 would be no position at "
+     "all or, in Python, the last one.",
      ("return 0, 0", "return -1, -1"))
 
 
 # ---------------------------------------------------------------------------------- split_into_windows
 
-slip("split_into_windows", "windows_without_overlap", "Each window begins where the one before ends.",
-     "Your windows touch and share nothing. An answer across a border is whole in neither of them. Where "
+slip("split_into_windows", "windows_without_overlap", "Each window begins where the previous one ends.",
+     "Your windows touch but share nothing. An answer across a border is whole in neither of them. Where "
      "must the next window begin?",
      ("windows[-1][1] - overlap", "windows[-1][1]"))
 
 slip("split_into_windows", "overlap_taken_as_step",
-     "The next window begins `overlap` tokens after the one before.",
-     "`overlap` is what two windows share, not the distance between their beginnings. (Hugging Face's "
-     "argument `stride` is such an overlap, too, in spite of its name.)",
+     "The next window begins `overlap` tokens after the start of the previous one.",
+     "`overlap` is what two windows share, not the distance between their beginnings. (Hugging Face has an "
+     "argument called `stride`, and in spite of its name it is such an overlap, too.)",
      ("windows[-1][1] - overlap", "windows[-1][0] + max(overlap, 1)"))
 
 slip("split_into_windows", "last_window_missing",
-     "Only full windows are made; what is left at the end is lost.",
-     "The end of the text is in no window. You stop before the last window, perhaps because it is not full.",
+     "Only full windows are made; what is left over at the end is lost.",
+     "The end of the text is not in any window. You stop before the last window, perhaps because it is not "
+     "full.",
      ("while windows[-1][1] < length", "while windows[-1][1] - overlap + size <= length"))
 
 
 @misconception(
     "split_into_windows",
-    "Your last window holds nothing that the one before does not have: that one has reached the end already. Ask "
-    "when to stop, not whether there is still text to begin with.",
+    "Your last window holds nothing new: the one before it has already reached the end. Ask whether you "
+    "are done, not whether there is still text where another window could begin.",
 )
 def one_window_too_many(length, size, overlap):
-    """There is a window for every beginning within the text, also when the end was reached."""
+    """There is a window for every possible beginning, even after one has reached the end of the text."""
     return [(a, min(a + size, length)) for a in range(0, length, size - overlap)] + (
         [(length - 1, length)] if overlap == 0 else []
     )
 
 
-slip("split_into_windows", "beyond_the_end", "The last window has full size, beyond the end of the text.",
-     "The last window ends behind the end of the text. Slices forgive that, but the number of tokens in it "
+slip("split_into_windows", "beyond_the_end",
+     "The last window has the full size and goes beyond the end of the text.",
+     "Your last window ends after the end of the text. Slices forgive that, but the number of tokens in it "
      "is wrong.",
      ("(0, min(size, length))", "(0, size)"), ("(begin, min(begin + size, length))", "(begin, begin + size)"))
 
 slip("split_into_windows", "window_end_inclusive",
-     "The end of each window is its last token instead of the one behind.",
+     "The end of each window is its last token instead of the one after it.",
      "The end of a window is exclusive here, as in a slice: `end - begin` is its number of tokens.",
      ("return windows", "return [(begin, end - 1) for begin, end in windows]"))
 
 slip("split_into_windows", "last_window_moved_back", "The last window is moved back until it is full.",
-     "Moving the last window back so that it is full is a sensible idea, but not this one: neighbours are "
-     "to share exactly `overlap` tokens, and a short last window is fine.",
+     "Moving the last window back so that it is full is a sensible idea, but it is not what the exercise "
+     "asks for: neighbours should share exactly `overlap` tokens, and the last window may be short.",
      ("return windows", "return [*windows[:-1], (max(0, length - size), length)]"))
 
 slip("split_into_windows", "first_window_only", "There is only one window; the rest of the text is cut off.",
-     "That is truncation: all that stands behind the first window is never read, and answers there are "
-     "never found.",
+     "That is truncation: everything after the first window is never read, and answers there are never "
+     "found.",
      ("return windows", "return windows[:1]"))
 
 
 # ---------------------------------------------------------------------------------- make_features
 
 slip("make_features", "first_mention_by_find",
-     "The answer's place is looked up by find(), which gives the first mention.",
-     "You look for the answer's words in the context, and `find` gives the first place where they stand. It "
-     "may be another mention. The answer's own place was handed to you.",
+     "The position of the answer is looked up by find(), which gives the first mention.",
+     "You search for the answer's words in the context, and `find` gives the first place where they occur. "
+     "That may be another mention. The answer's own position was given to you.",
      ("    question_ids, _ =",
       "    if answer:\n"
       "        words = context[answer[0] : answer[1]]\n"
@@ -136,106 +139,106 @@ slip("make_features", "first_mention_by_find",
       "    question_ids, _ ="))
 
 slip("make_features", "context_stripped",
-     "White space is stripped from the context before its offsets are made.",
-     "The offsets belong to a text without the white space in front, the answer's place to one with it. "
-     "Hand the tokenizer the context as it is.",
+     "White space is stripped from the context before its offsets are computed.",
+     "Your offsets belong to a text without the white space at the front, but the answer's position belongs "
+     "to one with it. Give the tokenizer the context as it is.",
      ("tokenize(context)", 'tokenize(" ".join(context.split()))'))
 
 slip("make_features", "one_segment", "token_type_ids are 0 everywhere.",
-     "All tokens are in segment 0: the model cannot tell question and context apart by their segments, as "
-     "it has learned to.",
+     "All your tokens are in segment 0, so the model cannot tell the question and the context apart by "
+     "their segments, as it has learned to do.",
      ("[0] * len(front) + [1] * (inside + 1) + [0] * padding", "[0] * max_length"))
 
 slip("make_features", "separator_opens_the_segment",
      "Segment 1 begins one token too early, with the question's [SEP], and ends before the last [SEP].",
-     "Each [SEP] closes the text before it, and belongs to its segment: the first one to the question's, "
-     "the second one to the context's. One of yours is on the wrong side.",
+     "Each [SEP] closes the text before it, and belongs to the same segment: the first one to the "
+     "question's, the second one to the context's. One of yours is in the wrong segment.",
      ("[0] * len(front) + [1] * (inside + 1) + [0] * padding",
       "[0] * (len(front) - 1) + [1] * (inside + 1) + [0] * (padding + 1)"))
 
-slip("make_features", "padding_attended", "The attention mask is 1 at the padding, too.",
-     "Your attention mask has a 1 at the padding, so that every token attends to it, too. Then a window's "
-     "result depends on how much padding it got.",
+slip("make_features", "padding_attended", "The attention mask is also 1 at the padding.",
+     "Your attention mask is 1 at the padding as well, so every token attends to the padding, too. The "
+     "result for a window then depends on how much padding it got.",
      ("[1] * len(tokens) + [0] * padding", "[1] * max_length"))
 
-slip("make_features", "not_padded", "There is no padding, so that the lists have no common length.",
-     "The windows have different lengths: nothing was filled up. A batch is a rectangle.",
+slip("make_features", "not_padded", "There is no padding, so the lists do not have the same length.",
+     "Your windows have different lengths, because you did not pad them. A batch has to be rectangular.",
      ("max_length - len(tokens)", "0"))
 
 slip("make_features", "truncated", "Only the first window is made.",
-     "What does not fit into the first window is cut off, and its answers with it. That is what "
-     "truncation=True does when nobody asks for the rest.",
+     "Whatever does not fit into the first window is cut off, and its answers with it. That is what "
+     "truncation=True does if nobody asks for the rest.",
      ("return features", "return features[:1]"))
 
 slip("make_features", "special_tokens_forgotten",
-     "The windows leave no room for the special tokens, and are too long.",
-     "Count the special tokens: one in front, one between, one at the end. All of them need room beside the "
-     "question.",
+     "The windows leave no room for the special tokens, so they are too long.",
+     "Count the special tokens: one at the front, one between the two texts, one at the end. All of them "
+     "need room, and so does the question.",
      ("    room = max_length",
       "    max_length += 3\n"
       "    room = max_length"))
 
 slip("make_features", "positions_in_the_context",
      "start_position and end_position do not count the tokens in front of the context.",
-     "Your positions count from the context's first token in the window. The model's logits count from "
-     "[CLS].",
+     "You count from the context's first token in the window. The model's logits are counted from [CLS].",
      ('"start_position": first', '"start_position": first - len(front) if last else 0'),
      ('"end_position": last', '"end_position": last - len(front) if last else 0'))
 
 slip("make_features", "offsets_of_the_question_kept",
      "The question's tokens have their offsets instead of None.",
-     "The question's tokens have offsets, too, but in the question. Mixed with the context's they point at "
-     "characters that have nothing to do with them.",
+     "The question's tokens do have offsets, but those are positions in the question. Mixed with the "
+     "context's offsets, they point at characters that have nothing to do with them.",
      ("question_ids, _ =", "question_ids, question_offsets ="),
      ('"offsets": offsets', '"offsets": [None, *question_offsets, *offsets[len(front) - 1 :]]'))
 
 slip("make_features", "neighbours_share_nothing", "The windows do not overlap.",
-     "Windows that share nothing lose the answers on their borders. The argument `overlap` has to reach the "
-     "windows.",
+     "Windows that share nothing lose the answers on their borders. You have to pass `overlap` on to the "
+     "function that makes the windows.",
      ("room, overlap)", "room, 0)"))
 
 
 # ---------------------------------------------------------------------------------- SpanHead
 
-slip("SpanHead", "StartAndEndSwapped", "Start and end logits have changed places.",
-     "Row 0 of the weight is for the start, row 1 for the end. With random weights nobody notices; with "
-     "trained ones every answer is turned round.",
+slip("SpanHead", "StartAndEndSwapped", "Start and end logits are swapped.",
+     "Row 0 of the weight is for the start, row 1 for the end. With random weights nobody would notice; "
+     "with trained ones, start and end of every answer are swapped.",
      ("logits[..., 0], logits[..., 1]", "logits[..., 1], logits[..., 0]"))
 
 slip("SpanHead", "NothingBlocked", "The places that are not allowed keep their logits.",
-     "The logits are as the layer gives them, at the question and at the padding, too. What is the argument "
-     "`allowed` for?",
+     "Your logits are just as the layer gives them, even at the question and at the padding. What is the "
+     "argument `allowed` for?",
      (".masked_fill(~allowed[..., None], -1e9)", ""))
 
-slip("SpanHead", "MaskTurnedRound", "The allowed places are blocked, and the others not.",
-     "True means allowed in this course. You block what is allowed, and leave the rest.",
+slip("SpanHead", "MaskTurnedRound", "The allowed places are blocked, and the others are not.",
+     "True means allowed in this course. You block what is allowed, and leave the rest as it is.",
      ("~allowed", "allowed"))
 
 slip("SpanHead", "MultipliedByTheMask", "Forbidden places get 0, or 1e-9, instead of a very low logit.",
-     "A logit of 0 is nothing special: it is more than -5, and 1e-9 is nearly 0. To forbid a place its "
-     "logit must be so low that no other is lower, minus a billion for example.",
+     "There is nothing special about a logit of 0: it is more than -5, for example, and 1e-9 is practically "
+     "0. To forbid a place, its logit must be so low that no other is lower: minus a billion, for example.",
      (".masked_fill(~allowed[..., None], -1e9)", " * allowed[..., None]"))
 
-slip("SpanHead", "SharesInsteadOfLogits", "A softmax is applied, so that shares come back instead of logits.",
-     "These are shares, not logits: they lie between 0 and 1. The loss takes a softmax itself, and would "
-     "take it of a softmax.",
+slip("SpanHead", "SharesInsteadOfLogits",
+     "A softmax is applied, so probabilities are returned instead of logits.",
+     "You return probabilities, which lie between 0 and 1, not logits. The loss applies a softmax itself, "
+     "and that would then be a softmax of a softmax.",
      ("-1e9)", "-1e9).softmax(dim=-2)"))
 
-slip("SpanHead", "OneColumnTwice", "Start and end are the same logits.",
-     "Both results are the same column. The layer has two outputs for each token; you take one of them "
-     "twice.",
+slip("SpanHead", "OneColumnTwice", "The start and end logits are the same.",
+     "Both your results are the same column. The layer has two outputs for each token, and you take one of "
+     "them twice.",
      ("logits[..., 1]", "logits[..., 0]"))
 
 slip("SpanHead", "ReshapedInsteadOfTakenApart",
      "(batch, seq_len, 2) is reshaped to (2, batch, seq_len), which mixes tokens and logits.",
-     "The numbers are right, but in wrong places: reshaping reads the memory row by row and cares for no "
-     "meaning. The two logits of a token lie side by side in the *last* axis.",
+     "The numbers are right, but in the wrong places: reshaping simply reads the memory row by row, "
+     "whatever the numbers mean. The two logits of a token are side by side in the *last* axis.",
      (".masked_fill(~allowed[..., None], -1e9)", ".reshape(2, *allowed.shape).masked_fill(~allowed, -1e9)"),
      ("logits[..., 0], logits[..., 1]", "logits[0], logits[1]"))
 
-slip("SpanHead", "TwoLayers", "There is a layer for the start and another one for the end.",
+slip("SpanHead", "TwoLayers", "There is one layer for the start and another one for the end.",
      "The docstring asks for one layer named `linear` with two outputs. Two layers can do the same, but "
-     "trained weights would not fit into them.",
+     "trained weights would not fit them.",
      ("self.linear = nn.Linear(hidden_size, 2)",
       "self.start, self.end = nn.Linear(hidden_size, 1), nn.Linear(hidden_size, 1)"),
      ("logits = self.linear(hidden).masked_fill(~allowed[..., None], -1e9)",
@@ -245,29 +248,30 @@ slip("SpanHead", "TwoLayers", "There is a layer for the start and another one fo
 # ---------------------------------------------------------------------------------- span_loss
 
 slip("span_loss", "losses_added", "The two cross-entropies are added instead of averaged.",
-     "Your loss is exactly twice as large: the two cross-entropies are added. Everything else that depends "
-     "on its size, such as clipping, changes with it.",
+     "Your loss is exactly twice as large as it should be: you add the two cross-entropies. Everything else "
+     "that depends on its size, such as clipping, changes with it.",
      ("(start_loss + end_loss) / 2", "start_loss + end_loss"))
 
 slip("span_loss", "start_only", "Only the start counts.",
-     "The end has no gradient: it is never trained. Both ends of an answer are classifications.",
+     "The end gets no gradient, so it is never trained. Both ends of an answer are classifications.",
      ("(start_loss + end_loss) / 2", "start_loss"))
 
 slip("span_loss", "summed_over_the_batch", "The loss is summed over the batch instead of averaged.",
-     "Your loss grows with the batch: it sums over the windows. Which `reduction` is asked for?",
+     "Your loss grows with the batch, because it sums over the windows. Which `reduction` does the exercise "
+     "ask for?",
      ("return (start_loss", "return len(start_logits) * (start_loss"))
 
-slip("span_loss", "softmax_twice", "A softmax is taken before cross_entropy, which takes another one.",
-     "PyTorch's `cross_entropy` takes logits, and takes their softmax itself. Shares handed to it are "
-     "squashed a second time: the loss can never come near 0.",
+slip("span_loss", "softmax_twice", "A softmax is taken before cross_entropy, which then takes another one.",
+     "PyTorch's `cross_entropy` expects logits and applies the softmax itself. If it gets probabilities, "
+     "they are squashed a second time, and the loss can never come near 0.",
      ("cross_entropy(start_logits", "cross_entropy(start_logits.softmax(-1)"),
      ("cross_entropy(end_logits", "cross_entropy(end_logits.softmax(-1)"))
 
 
 @misconception(
     "span_loss",
-    "For large logits the exponentials overflow, or a share becomes 0 and its logarithm infinite. There are functions that "
-    "compute the logarithm of a softmax in one go.",
+    "For large logits the exponentials overflow, or a probability becomes 0 and its logarithm infinite. "
+    "There are functions that compute the logarithm of a softmax in one go.",
 )
 def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_positions):
     """exp, sum and log are taken one after the other, which overflows for large logits."""
@@ -278,14 +282,15 @@ def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_pos
     return total / 2
 
 
-slip("span_loss", "positions_crossed", "Start logits are compared with end positions, and the reverse.",
-     "Start logits meet end positions. Look at what belongs to what.",
+slip("span_loss", "positions_crossed",
+     "Start logits are compared with end positions, and the other way round.",
+     "You compare the start logits with the end positions. Check which of them belong together.",
      ("(start_logits, start_positions)", "(start_logits, end_positions)"),
      ("(end_logits, end_positions)", "(end_logits, start_positions)"))
 
 slip("span_loss", "no_answer_ignored", "Windows without an answer are left out of the loss.",
-     "Position 0 is [CLS], and stands for no answer. That is a class to be learned, not one to be ignored: "
-     "a model that never learns it always finds something.",
+     "Position 0 is [CLS], and it stands for no answer. That is a class that the model has to learn, so do "
+     "not ignore it: a model that never learns it always finds some answer.",
      ("    start_loss =",
       "    keep = start_positions != 0\n"
       "    start_logits, end_logits = start_logits[keep], end_logits[keep]\n"
@@ -295,11 +300,11 @@ slip("span_loss", "no_answer_ignored", "Windows without an answer are left out o
 
 @misconception(
     "span_loss",
-    "The two targets of a window are not one event whose shares are multiplied and averaged afterwards; the loss averages "
-    "logarithms, not shares.",
+    "You average the probabilities first, and take the logarithm of that mean. A cross-entropy works the "
+    "other way round: it takes a logarithm for each target, and then the mean of these.",
 )
 def logarithm_of_the_mean(start_logits, end_logits, start_positions, end_positions):
-    """The logarithm of the mean share is taken instead of the mean of the logarithms."""
+    """The logarithm of the mean probability is taken instead of the mean of the logarithms."""
     logs = [
         logits.log_softmax(-1).gather(1, right[:, None])
         for logits, right in ((start_logits, start_positions), (end_logits, end_positions))
@@ -311,16 +316,16 @@ def logarithm_of_the_mean(start_logits, end_logits, start_positions, end_positio
 # ---------------------------------------------------------------------------------- best_span
 
 slip("best_span", "each_for_itself",
-     "The best start and the best end of the context are taken independently.",
-     "Start and end are chosen each for itself. Nothing keeps the end from coming before the start, or a "
-     "page behind it. It is the best *pair* that is wanted.",
+     "The best start and the best end in the context are chosen independently.",
+     "You choose start and end each by itself, so nothing keeps the end from coming before the start, or a "
+     "page after it. You want the best *pair*.",
      ("    possible = possible.triu().tril(max_answer_length - 1)\n", ""))
 
 
 @misconception(
     "best_span",
-    "You take the best start first, and then the best end that fits it. If that start has no good end, another pair has a "
-    "greater sum.",
+    "You take the best start first, and then the best end that fits it. If that start has no good end, "
+    "another pair has a higher sum.",
 )
 def greedy(start_logits, end_logits, in_context, max_answer_length):
     """The best start is fixed before an end is looked for."""
@@ -331,224 +336,230 @@ def greedy(start_logits, end_logits, in_context, max_answer_length):
 
 
 slip("best_span", "question_allowed", "The question's tokens and [SEP] may be answers.",
-     "Your answers are pieces of the question, or [SEP], if their logits are high. The argument "
-     "`in_context` says where an answer may be.",
+     "If their logits are high, you return pieces of the question, or [SEP]. The argument `in_context` says "
+     "where an answer may be.",
      ("possible = in_context[:, None] & in_context[None, :]",
       "in_context = torch.arange(len(in_context)) > 0\n"
       "    possible = in_context[:, None] & in_context[None, :]"))
 
 slip("best_span", "cls_allowed", "[CLS] counts as a possible answer.",
-     "[CLS] is not a token of the context. Its score says that there is no answer, and is compared later "
-     "with the best span.",
+     "[CLS] is not a token of the context. Its score is the score for no answer, which is compared with the "
+     "best span later.",
      ("possible = in_context[:, None] & in_context[None, :]",
       "in_context = in_context | (torch.arange(len(in_context)) == 0)\n"
       "    possible = in_context[:, None] & in_context[None, :]"))
 
 slip("best_span", "any_length", "max_answer_length is not used.",
-     "There is no limit to the length. A good start at the beginning and a good end at the other side of "
-     "the text make an answer of half a page.",
+     "You set no limit to the length. A good start at the beginning and a good end at the other end of the "
+     "text make an answer half a page long.",
      (".tril(max_answer_length - 1)", ""))
 
 slip("best_span", "one_token_too_long",
-     "The distance from first to last may be max_answer_length: one token too many.",
-     "From i to j are j - i + 1 tokens, both ends included. Your answers may be one token too long.",
+     "The distance from first to last may be max_answer_length, which is one token too many.",
+     "From i to j there are j - i + 1 tokens, both ends included. Your answers may be one token too long.",
      ("max_answer_length - 1", "max_answer_length"))
 
 slip("best_span", "one_token_too_short", "Answers of exactly max_answer_length tokens are refused.",
-     "From i to j are j - i + 1 tokens, both ends included. Your answers are one token shorter than they "
-     "might be.",
+     "From i to j there are j - i + 1 tokens, both ends included. Your answers can never have the full "
+     "length that is allowed.",
      ("max_answer_length - 1", "max_answer_length - 2"))
 
 slip("best_span", "at_least_two_tokens", "The last token must come after the first.",
-     "An answer of a single token begins and ends with it. First and last may be equal.",
+     "An answer of a single token begins and ends with that token. First and last may be equal.",
      ("triu()", "triu(1)"))
 
 slip("best_span", "impossible_pairs_set_to_zero",
      "Impossible pairs have score 0 instead of a score below all others.",
-     "Impossible pairs are multiplied by 0. As long as a good pair has a score above 0, nobody notices; if "
-     "all are below, the impossible ones win.",
+     "You multiply impossible pairs by 0. As long as a good pair has a score above 0, nobody notices; if "
+     "all scores are below 0, the impossible pairs win.",
      ('float("-inf")', "0.0"))
 
 slip("best_span", "product_of_shares",
-     "The score is the product of two shares instead of the sum of two logits.",
-     "The span is right and the score is not: it is to be the sum of two logits, so that it can be compared "
-     "with the no-answer score. A product of shares has another size, and in every window another one.",
+     "The score is the product of two probabilities instead of the sum of two logits.",
+     "Your span is right, but its score is not: it should be the sum of two logits, so that it can be "
+     "compared with the no-answer score. A product of probabilities is on another scale, and on a different "
+     "one in every window.",
      ("float(scores[first, last])", "float(start_logits.softmax(-1)[first] * end_logits.softmax(-1)[last])"))
 
 
 # ---------------------------------------------------------------------------------- exact_match
 
 slip("exact_match", "compared_letter_by_letter", "Nothing is normalised.",
-     "*The kitchen.* and *kitchen* are the same answer. Neither side is normalised in yours.",
+     "*The kitchen.* and *kitchen* are the same answer. You have to normalise both sides before you compare "
+     "them.",
      ("return int(normalise(prediction) in right)", 'return int(prediction in (list(answers) or [""]))'))
 
-slip("exact_match", "lower_case_only", "Only upper and lower case are made equal.",
-     "Lower case is the first of four steps. What about marks, articles and white space?",
+slip("exact_match", "lower_case_only", "Only upper and lower case are treated as equal.",
+     "Lower case is the first of four steps. What about punctuation, articles and white space?",
      ("normal for normal in map(normalise, answers) if normal",
       "one.lower() for one in answers if one.strip()"),
      ("normalise(prediction)", "prediction.lower()"))
 
 slip("exact_match", "articles_kept", "Articles are not dropped.",
-     "Articles stay in yours. *the kitchen* and *kitchen* are to be equal.",
+     "You keep the articles, but *the kitchen* and *kitchen* should be equal.",
      ('    text = re.sub(r"\\b(a|an|the)\\b", " ", text)\n', ""))
 
 slip("exact_match", "article_in_front_only", "Only an article at the beginning is dropped.",
-     "You drop an article at the beginning only. The rule drops it wherever it stands.",
+     "You drop an article only at the beginning. The rule drops it wherever it occurs.",
      ('r"\\b(a|an|the)\\b"', 'r"^\\s*(a|an|the)\\b"'))
 
-slip("exact_match", "articles_within_words", "The letters of articles are deleted within words, too.",
-     "You delete the letters of an article wherever they stand, also within a word: a theatre becomes "
+slip("exact_match", "articles_within_words", "The letters of articles are also deleted within words.",
+     "You delete the letters of an article wherever they occur, even inside a word: *theatre* becomes "
      "something else. An article is a whole word.",
      ('r"\\b(a|an|the)\\b", " "', 'r"the|\\ban\\b|a\\b", ""'))
 
 slip("exact_match", "space_for_marks", "Punctuation becomes a space instead of nothing.",
-     "Marks are deleted, and nothing takes their place. With a space for each, *U.S.A.* is three words.",
+     "Punctuation marks are deleted, and nothing takes their place. If you put a space for each of them, "
+     "*U.S.A.* becomes three words.",
      ("character for character in text.lower() if character not in string.punctuation",
       '" " if character in string.punctuation else character for character in text.lower()'))
 
 slip("exact_match", "articles_before_marks", "Articles are dropped before punctuation is deleted.",
-     "The order of the steps matters: as long as a bracket sticks to it, *(the)* is no article. And *the-* "
-     "in front of a word is none afterwards.",
+     "The order of the steps matters: as long as it has brackets around it, *(the)* is not an article. And "
+     "*the-* in front of a word is no longer one once the hyphen is gone.",
      ('text = "".join(character for character in text.lower() if character not in string.punctuation)',
       'text = " ".join(word for word in text.lower().split() if word not in ("a", "an", "the"))'),
      ('text = re.sub(r"\\b(a|an|the)\\b", " ", text)',
       'text = "".join(character for character in text if character not in string.punctuation)'))
 
 slip("exact_match", "white_space_kept", "White space is not collapsed.",
-     "White space inside the text stays as it is: two spaces or a line break make two equal answers "
+     "White space inside the text stays as it is, so two spaces or a line break make two equal answers "
      "different.",
      ('r"\\b(a|an|the)\\b", " "', 'r"\\b(a|an|the)\\b *", ""'),
      ('return " ".join(text.split())', "return text"))
 
-slip("exact_match", "part_is_enough", "It is enough if one is a part of the other.",
-     "A part of the answer, or more than the answer, is no exact match. F1 is for that.",
+slip("exact_match", "part_is_enough", "It is enough if one text is part of the other.",
+     "A part of the answer, or more than the answer, is not an exact match. F1 is for such cases.",
      ("return int(normalise(prediction) in right)",
       "said = normalise(prediction)\n"
       "    return int(any(said == one or said and one and (said in one or one in said) for one in right))"))
 
 slip("exact_match", "first_answer_only", "Only the first of the right answers counts.",
-     "Of several right answers the best counts. You look at the first one only.",
+     "If there are several right answers, the best match counts. You look only at the first one.",
      ("in right)", "== right[0])"))
 
 slip("exact_match", "no_answer_never_right", "A question without an answer always scores 0.",
-     "Without a right answer you never say 1. Then the empty text is right: the reader says that there is "
-     "no answer, and there is none.",
+     "If there is no right answer, you never return 1. But then the empty text is right: the reader says "
+     "that there is no answer, and there is none.",
      ("normalise(prediction) in right", 'normalise(prediction) != "" and normalise(prediction) in right'))
 
-slip("exact_match", "empty_answers_kept", "Right answers of which nothing is left are not dropped.",
-     "A right answer of which nothing is left, such as *the*, does not count. Yours makes the empty text "
-     "right although there is another answer.",
+slip("exact_match", "empty_answers_kept", "Right answers are kept even if nothing is left of them.",
+     "A right answer such as *the*, of which nothing is left, does not count. Your version accepts the "
+     "empty text although there is another answer.",
      ("[normal for normal in map(normalise, answers) if normal]", "list(map(normalise, answers))"))
 
 
 # ---------------------------------------------------------------------------------- f1
 
-slip("f1", "sets_of_words", "Words are collected in sets, so that a repeated word counts once.",
-     "A set forgets how often a word comes. Said twice and right once, one word is in common and two were "
-     "said.",
+slip("f1", "sets_of_words", "Words are collected in sets, so a repeated word counts only once.",
+     "A set forgets how often a word occurs. If the prediction has a word twice and the right answer has it "
+     "once, they have one word in common, but the prediction has two.",
      ("(Counter(said) & Counter(right)).total()", "len(set(said) & set(right))"),
      ("common / len(said), common / len(right)", "common / len(set(said)), common / len(set(right))"))
 
 slip("f1", "precision_only", "Precision is returned instead of F1.",
-     "That is precision: what share of the words said is right. A reader that says a single sure word would "
-     "be perfect. The other half is missing.",
+     "That is precision: what share of the predicted words is right. A reader that gives a single word it "
+     "is sure of would look perfect. The other half is missing.",
      ("2 * precision * recall / (precision + recall)", "precision"))
 
 slip("f1", "recall_only", "Recall is returned instead of F1.",
-     "That is recall: what share of the right words is said. A reader that says the whole text would be "
-     "perfect. The other half is missing.",
+     "That is recall: what share of the right words was predicted. A reader that returns the whole text "
+     "would look perfect. The other half is missing.",
      ("2 * precision * recall / (precision + recall)", "recall"))
 
 slip("f1", "arithmetic_mean", "The arithmetic mean of precision and recall is taken instead of the harmonic.",
-     "You average precision and recall as usual. The harmonic mean stays close to the smaller of the two, "
-     "so that neither can be bought with the other.",
+     "You take the ordinary mean of precision and recall. The harmonic mean stays close to the smaller of "
+     "the two, so a high value of one cannot make up for a low value of the other.",
      ("2 * precision * recall / (precision + recall)", "(precision + recall) / 2"))
 
 slip("f1", "letters_instead_of_words", "Letters are compared instead of words.",
-     "You count letters, and words that merely look alike score. F1 here is about whole words: split first.",
+     "You count letters, so words that merely look alike score. F1 here is about whole words: split the "
+     "text first.",
      ("normalise(prediction).split()", "list(normalise(prediction))"),
      ("normalise(one).split()", "list(normalise(one))"))
 
 slip("f1", "words_not_normalised", "The texts are not normalised.",
-     "The words are compared as they are written. Use your `normalise` on both sides first.",
+     "You compare the words as they are written. Apply your `normalise` to both sides first.",
      ("normalise(prediction).split()", "prediction.split()"),
      ("words for words in (normalise(one).split() for one in answers) if words",
       "one.split() for one in answers if normalise(one)"))
 
 slip("f1", "mean_of_the_answers", "The mean over the right answers is taken instead of the best.",
-     "Of several right answers the best F1 counts, not their mean: each of them is right by itself.",
+     "If there are several right answers, the best F1 counts, not the mean: each of them is right by "
+     "itself.",
      ("return max(against(right) for right in right_ones or [[]])",
       "right_ones = right_ones or [[]]\n"
       "    return sum(map(against, right_ones)) / len(right_ones)"))
 
-slip("f1", "answers_poured_together", "The words of all right answers are taken as one answer.",
-     "All right answers are poured into one bag of words. Each of them is an answer by itself.",
+slip("f1", "answers_poured_together", "The words of all right answers are treated as one answer.",
+     "You pour all right answers into one bag of words. But each of them is an answer by itself.",
      ("return max(against(right) for right in right_ones or [[]])", "return against(sum(right_ones, []))"))
 
-slip("f1", "division_by_zero", "Without a common word there is a division by zero.",
-     "Without a common word precision and recall are both 0, and their harmonic mean divides by 0. What is "
-     "F1 then? The text says it.",
+slip("f1", "division_by_zero", "If there is no common word, there is a division by zero.",
+     "If there is no common word, precision and recall are both 0, and their harmonic mean divides by 0. "
+     "The text says what F1 is in that case.",
      ("        if common == 0:\n"
       "            return 0.0\n",
       ""))
 
-slip("f1", "nothing_scores_nothing", "No answer where there is none scores 0 instead of 1.",
-     "When there is no answer and none is given, that is right: both have no word, and F1 is 1.",
+slip("f1", "nothing_scores_nothing", "A prediction of no answer, where there is none, scores 0 instead of 1.",
+     "If there is no answer and none is given, that is right: neither side has any words, and F1 is 1.",
      ("float(said == right)", "0.0"))
 
-slip("f1", "exact_match_again", "It is 1 for equal texts and 0 for all others, as exact match is.",
-     "Exact match is all or nothing. F1 gives a share for words in common.",
+slip("f1", "exact_match_again", "It is 1 for equal texts and 0 for all others, just like exact match.",
+     "Exact match is all or nothing. F1 gives part of the score for words in common.",
      ("2 * precision * recall / (precision + recall)", "float(said == right)"))
 
 
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "gradients_not_cleared",
-     "The gradients are never set to zero, so that they add up from step to step.",
-     "The first step is right, later ones are not: `backward` *adds* to the gradients that are there. Who "
-     "clears them, and when?",
+     "The gradients are never set to zero, so they add up from step to step.",
+     "Your first step is right, but the later ones are not: `backward` *adds* to the gradients that are "
+     "already there. Where do you clear them?",
      ("    optimizer.zero_grad()\n", ""))
 
 slip("train_step", "nothing_changes",
-     "No weight changes: the gradients are cleared before they are used, or the step is missing.",
-     "The loss is right, and the weights stay what they were. Either the gradients are cleared between "
-     "backward and step, or there is no step at all. The order is: clear, compute, use.",
+     "No weight changes: the gradients are cleared before they are used, or there is no step.",
+     "The loss is right, but the weights stay as they were. Either you clear the gradients between backward "
+     "and the step, or you never take a step. The order is: clear, compute, use.",
      ("optimizer.zero_grad()\n"
       "    loss.backward()",
       "loss.backward()\n"
       "    optimizer.zero_grad()"))
 
 slip("train_step", "left_in_evaluation", "The model is not put into training mode.",
-     "The model may come from an evaluation. Then dropout stays off while it learns, and nobody notices "
-     "until it has learned by heart.",
+     "The model may come from an evaluation. If so, dropout stays off while the model learns, and nobody "
+     "notices until it has learned the data by heart.",
      ("    model.train()\n", ""))
 
-slip("train_step", "not_clipped", "The gradients are not clipped, or at a moment when it has no effect.",
-     "The gradients are used at their full length. Either they are not clipped, or at a moment when there "
-     "are none yet. Between which two lines must it happen?",
+slip("train_step", "not_clipped", "The gradients are not clipped, or they are clipped when it has no effect.",
+     "The gradients are used at their full length. Either you do not clip them, or you do so when there are "
+     "none yet. Between which two lines must it happen?",
      ("    nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n", ""))
 
 slip("train_step", "every_number_clipped",
-     "Each entry of the gradient is limited, instead of the norm of all together.",
-     "You limit every number of the gradient by itself. That changes its direction. Scaling all of it by "
-     "one factor keeps the direction and shortens the step.",
+     "Each entry of the gradient is limited, instead of the norm of all of them together.",
+     "You limit each number in the gradient by itself, and that changes its direction. Scaling all of them "
+     "by one factor keeps the direction and shortens the step.",
      ("clip_grad_norm_", "clip_grad_value_"))
 
-slip("train_step", "learning_rate_ignored", "The learning rate is not handed to the optimizer.",
-     "The optimizer goes on with the rate that it had. The schedule's rate for this step is an argument.",
+slip("train_step", "learning_rate_ignored", "The learning rate is not given to the optimizer.",
+     "The optimizer keeps the rate that it had. The schedule's rate for this step is an argument of your "
+     "function.",
      ('        group["lr"] = learning_rate', "        pass"))
 
-slip("train_step", "attention_mask_forgotten", "The attention mask is not handed to the model.",
-     "Without the attention mask every token attends to the padding, too, and a window's result depends on "
-     "its neighbours in the batch.",
+slip("train_step", "attention_mask_forgotten", "The attention mask is not passed to the model.",
+     "Without the attention mask every token also attends to the padding, so the result for a window "
+     "depends on its neighbours in the batch.",
      ("model(*(batch[name] for name in names))",
       "model(\n"
       '        batch["input_ids"], token_type_ids=batch["token_type_ids"], allowed=batch["allowed"]\n'
       "    )"))
 
-slip("train_step", "segments_forgotten", "The token_type_ids are not handed to the model.",
-     "Question and context look the same to the model: the segments did not reach it. Mind the order of the "
-     "arguments, or hand them over by name.",
+slip("train_step", "segments_forgotten", "The token_type_ids are not passed to the model.",
+     "The segments did not reach the model, so it cannot use them to tell the question from the context. "
+     "Mind the order of the arguments, or pass them by name.",
      ("model(*(batch[name] for name in names))",
       "model(\n"
       '        batch["input_ids"], batch["attention_mask"], allowed=batch["allowed"]\n'
@@ -557,56 +568,59 @@ slip("train_step", "segments_forgotten", "The token_type_ids are not handed to t
 
 # ---------------------------------------------------------------------------------- answer
 
-slip("answer", "place_by_find", "The answer's place is looked up with find(), which gives the first mention.",
-     "You found the right tokens, and then looked for their text with `find`: it gives the first place "
-     "where these words stand. The offsets of the tokens say which place it is.",
+slip("answer", "place_by_find",
+     "The position of the answer is looked up with find(), which gives the first mention.",
+     "You found the right tokens, but then you searched for their text with `find`, which gives the first "
+     "place where these words occur. The offsets of the tokens tell you which place it is.",
      ("return offsets[first][0], offsets[last][1], margin",
       "words = context[offsets[first][0] : offsets[last][1]]\n"
       "    return context.find(words), context.find(words) + len(words), margin"))
 
-slip("answer", "places_in_the_stripped_text", "The context is stripped first, so that all places are off.",
-     "The places count in a text whose white space was stripped, but the answer is cut out of the one that "
-     "was given. All of them are off by what was in front.",
+slip("answer", "places_in_the_stripped_text", "The context is stripped first, so all positions are off.",
+     "Your positions count in a text without the white space at the front, but the answer is cut out of the "
+     "one that was given. All of them are off by the length of that white space.",
      ("make_features(question, context,", "make_features(question, context.strip(),"))
 
 slip("answer", "last_token_cut_off", "The answer ends where its last token begins.",
-     "Your answers lack their last token: they end where it begins. A pair of offsets has two halves.",
+     "Your answers lack their last token: they end where it begins. Each offset is a pair with two halves.",
      ("offsets[last][1]", "offsets[last][0]"))
 
-slip("answer", "one_letter_too_many", "1 is added to the answer's end, which is exclusive already.",
-     "Your answers are a letter too long: the ends of offsets are exclusive already, as those of a slice.",
+slip("answer", "one_letter_too_many", "1 is added to the end of the answer, which is already exclusive.",
+     "Your answers are one character too long: the ends of offsets are already exclusive, like those of a "
+     "slice.",
      ("offsets[last][1]", "offsets[last][1] + 1"))
 
 slip("answer", "first_window_read_only", "Only the first window counts.",
-     "Only the first window is read. An answer further on is never found.",
+     "You read only the first window. An answer further on is never found.",
      ("range(len(features))", "range(1)"), (".min())", "[0])"))
 
 slip("answer", "last_window_wins", "The last window's span is taken, whatever its score.",
-     "Each window overwrites what the one before has found, whatever its score. Keep the best of all.",
+     "Each window overwrites what the previous one has found, whatever its score. Keep the best of all.",
      ("range(len(features))", "[len(features) - 1]"), (".min())", "[-1])"))
 
-slip("answer", "always_an_answer", "The threshold is not used, so that there is always an answer.",
-     "It always finds something. Compare the margin with the threshold: a question may have no answer in "
-     "this text.",
+slip("answer", "always_an_answer", "The threshold is not used, so there is always an answer.",
+     "Your function always finds an answer. Compare the margin with the threshold: there may be no answer "
+     "to a question in this text.",
      ("    if margin <= threshold:\n"
       "        return 0, 0, margin\n",
       ""))
 
 slip("answer", "greatest_no_answer_score",
-     "The greatest of the windows' no-answer scores counts instead of the least.",
-     "Windows that do not hold the answer rightly say that there is none. One such window must not outvote "
-     "the one that found it: which of the no-answer scores counts?",
+     "The highest of the windows' no-answer scores is used instead of the lowest.",
+     "Windows that do not hold the answer are right to say that there is none. One such window must not "
+     "outvote the one that found the answer: which of the no-answer scores should you use?",
      (".min())", ".max())"))
 
 slip("answer", "score_instead_of_margin",
-     "The span's score itself is compared with the threshold, without the no-answer score.",
-     "The margin is the score alone: nothing is subtracted. A high score means little as long as [CLS] may "
+     "The span's score alone is compared with the threshold, without the no-answer score.",
+     "Your margin is just the score: you subtract nothing. A high score means little as long as [CLS] may "
      "have a higher one.",
      ("score - float((start_logits[:, 0] + end_logits[:, 0]).min())", "score"))
 
-slip("answer", "asked_in_training_mode", "The model is asked in the mode that it was in, with gradients.",
-     "The numbers are right, but the model was asked as it was: in training mode dropout makes answers "
-     "random, and gradients cost memory for nothing.",
+slip("answer", "asked_in_training_mode",
+     "The model is called in whatever mode it was in, and with gradients.",
+     "Your numbers may look right, but in training mode dropout makes the answers random, and gradients "
+     "cost memory for nothing. Set the mode and switch gradients off before you ask the model.",
      ("    model.eval()\n"
       "    with torch.set_grad_enabled(False):\n"
       "        start_logits",

@@ -4,25 +4,26 @@ from grader.catalogue import slip
 
 # ---------------------------------------------------------------------------------- answer_token_spans
 
-slip("answer_token_spans", "last_tokens_exclusive", "The last token is counted exclusively, one too many.",
-     "The last token belongs to the answer: both numbers are included. For an answer of one token they are "
+slip("answer_token_spans", "last_tokens_exclusive",
+     "The last token is counted exclusively, so it is one too far.",
+     "The last token belongs to the answer: both numbers are inclusive. For an answer of one token they are "
      "equal.",
      ("tf.where(whole, last, 0)", "tf.where(whole, last + 1, 0)"))
 
 slip("answer_token_spans", "parts_of_answers_kept",
-     "Of an answer that the window cuts off, the part that is left is the target.",
-     "`argmax` of a row without any True is 0, and that looks like a result. But where a window holds only "
-     "a part of the answer, there is a True, and half an answer comes out. Ask whether the tokens cover all "
-     "of it.",
+     "If the window cuts off an answer, the part that is left becomes the target.",
+     "`argmax` of a row without any True is 0, and that happens to look right. But where a window holds "
+     "only a part of the answer there is a True, so you get half an answer. Ask whether the tokens cover "
+     "all of it.",
      ("\n"
       "        & (tf.gather(begins, first, batch_dims=1) <= starts)\n"
       "        & (tf.gather(stops, last, batch_dims=1) >= ends)",
       ""))
 
 slip("answer_token_spans", "answers_at_the_borders_lost",
-     "An answer that begins or ends where the window's text does is taken as cut off.",
-     "You compare with <= or < on the wrong side: an answer may end exactly where the window's last token "
-     "ends, and begin where its first begins. Ends are exclusive.",
+     "An answer that begins or ends where the window's text does is treated as cut off.",
+     "Your comparison is too strict: an answer may end exactly where the window's last token ends, and "
+     "begin exactly where its first token begins. Ends are exclusive.",
      ("        & (tf.gather(begins, first,",
       "        & (tf.reduce_min(tf.where(begins >= 0, begins, ends[:, None]), axis=1) < starts)\n"
       "        & (tf.reduce_max(stops, axis=1) > ends)\n"
@@ -30,26 +31,26 @@ slip("answer_token_spans", "answers_at_the_borders_lost",
 
 slip("answer_token_spans", "equal_borders_only",
      "An answer is found only if it begins and ends where tokens do.",
-     "You look for tokens that begin and end exactly where the answer does. An answer may begin or end "
+     "You look for tokens that begin and end exactly where the answer does. But an answer may begin or end "
      "within a token.",
      ("<= starts)", "== starts)"), (">= ends)", "== ends)"))
 
 slip("answer_token_spans", "first_taken_for_last",
-     "The first token of the answer is given as its last one, too.",
+     "The first token of the answer is also returned as its last one.",
      "`argmax` finds the *first* greatest entry. For the last True, read the row backwards, or number the "
      "tokens before you take the maximum.",
      ("tf.where(whole, last, 0)", "tf.where(whole, first, 0)"))
 
 slip("answer_token_spans", "minus_one_where_nothing_is", "-1 stands for no answer.",
-     "(-1, -1) marks tokens that are not of the context. Where there is no answer, start and end are 0 and "
-     "0; a window's target is then 0, where [CLS] stands, and not -1.",
+     "(-1, -1) marks tokens that are not part of the context. Where there is no answer, start and end are 0 "
+     "and 0; the target of the window is then also 0, where [CLS] is, and not -1.",
      ("return tf.where(whole, first, 0), tf.where(whole, last, 0)",
       "return tf.where(whole, first, -1), tf.where(whole, last, -1)"))
 
 slip("answer_token_spans", "counted_in_the_context",
      "Tokens are counted from the first token of the context.",
-     "Places count from the beginning of the window, [CLS] being 0. Yours count from the first token of the "
-     "context.",
+     "Positions count from the beginning of the window, with [CLS] as 0. Yours count from the first token "
+     "of the context.",
      ("return tf.where(whole, first, 0), tf.where(whole, last, 0)",
       "front = tf.argmax(tf.cast(begins >= 0, tf.int32), axis=1, output_type=tf.int32)\n"
       "    return tf.where(whole, first - front, 0), tf.where(whole, last - front, 0)"))
@@ -59,8 +60,8 @@ slip("answer_token_spans", "counted_in_the_context",
 
 slip("padded_batches", "padded_to_the_longest_of_all",
      "Every batch is padded to the longest window of all of them.",
-     "All batches have the width of the longest window of all. `padded_batch` fills each batch up to its "
-     "own longest row, unless you give it a shape.",
+     "All your batches are as wide as the longest window of all. `padded_batch` pads each batch to its own "
+     "longest row, unless you give it a shape.",
      ("    return tf.data",
       '    width = max(len(feature["input_ids"]) for feature in features)\n'
       "    widths = {name: [width] * spec.shape.rank for name, spec in signature.items()}\n"
@@ -68,7 +69,7 @@ slip("padded_batches", "padded_to_the_longest_of_all",
      ("padded_batch(batch_size)", "padded_batch(batch_size, widths)"))
 
 slip("padded_batches", "padding_is_attended", "The attention mask is 1 at the padding.",
-     "Your attention mask is 1 everywhere, at the padding, too. Make it before the windows are padded: then "
+     "Your attention mask is 1 everywhere, even at the padding. Make it before the windows are padded: then "
      "the padding gets its 0 by itself.",
      ("padded_batch(batch_size)",
       "padded_batch(batch_size).map(\n"
@@ -76,63 +77,65 @@ slip("padded_batches", "padding_is_attended", "The attention mask is 1 at the pa
       "    )"))
 
 slip("padded_batches", "cls_not_allowed", "allowed is False at [CLS].",
-     "[CLS] stands for no answer, and has to be allowed: otherwise the model can never say that there is "
+     "[CLS] stands for no answer, so it has to be allowed: otherwise the model can never say that there is "
      "none, and the loss of such windows is enormous.",
      ('[True, *feature["in_context"][1:]]', '[False, *feature["in_context"][1:]]'))
 
-slip("padded_batches", "every_token_allowed", "allowed is True at every token that is no padding.",
-     "An answer consists of words of the context only. In yours the question, or [SEP], is allowed, too.",
+slip("padded_batches", "every_token_allowed", "allowed is True at every token that is not padding.",
+     "An answer consists only of words of the context. You also allow the question, or [SEP].",
      ('[True, *feature["in_context"][1:]]', '[True] * len(feature["input_ids"])'))
 
 slip("padded_batches", "rest_dropped", "The last batch is dropped if it is not full.",
-     "The windows at the end are lost: `drop_remainder` leaves out the last batch if it is not full.",
+     "You lose the windows at the end: `drop_remainder` leaves out the last batch if it is not full.",
      ("padded_batch(batch_size)", "padded_batch(batch_size, drop_remainder=True)"))
 
-slip("padded_batches", "order_changed", "The windows come in another order, here by their length.",
-     "The order is not the one that was given. Shuffling is done elsewhere, on the windows, where batches "
-     "of equal lengths are made.",
+slip("padded_batches", "order_changed", "The windows are in a different order, for example sorted by length.",
+     "The windows are not in the order that was given. Shuffling happens elsewhere, before this function "
+     "gets them.",
      ("for feature in features:",
       'for feature in sorted(features, key=lambda feature: len(feature["input_ids"])):'))
 
 slip("padded_batches", "segments_lost", "token_type_ids are 0 everywhere.",
-     "Segment 1 is the context's. Your token_type_ids are 0 everywhere, or not taken from the features.",
+     "Segment 1 belongs to the context. Your token_type_ids are 0 everywhere, or not taken from the "
+     "features.",
      ('feature["token_type_ids"]', '[0] * len(feature["input_ids"])'))
 
 
 # ---------------------------------------------------------------------------------- SpanHead
 
-slip("SpanHead", "ColumnsSwapped", "Start and end logits have changed places.",
-     "Column 0 of the kernel is for the start, column 1 for the end. Yours are the other way round.",
+slip("SpanHead", "ColumnsSwapped", "Start and end logits are swapped.",
+     "Column 0 of the kernel is for the start, column 1 for the end. You have them the other way round.",
      ("logits[..., 0], logits[..., 1]", "logits[..., 1], logits[..., 0]"))
 
 slip("SpanHead", "NothingIsBlocked", "The places that are not allowed keep their logits.",
-     "The logits are as the layer gives them, at the question and at the padding, too. What is the argument "
-     "`allowed` for?",
+     "Your logits are just as the layer gives them, even at the question and at the padding. What is the "
+     "argument `allowed` for?",
      ("ops.where(allowed[..., None], self.dense(hidden), -1e9)", "self.dense(hidden)"))
 
-slip("SpanHead", "AllowedIsBlocked", "The allowed places are blocked, and the others not.",
-     "True means allowed in this course. You block what is allowed, and leave the rest.",
+slip("SpanHead", "AllowedIsBlocked", "The allowed places are blocked, and the others are not.",
+     "True means allowed in this course. You block what is allowed, and leave the rest as it is.",
      ("self.dense(hidden), -1e9", "-1e9, self.dense(hidden)"))
 
 slip("SpanHead", "ZeroIsNotForbidden", "Forbidden places get 0 instead of a very low logit.",
-     "A logit of 0 is nothing special: it is more than -5. A forbidden place needs a logit so low that no "
-     "other is lower, minus a billion for example.",
+     "There is nothing special about a logit of 0: it is more than -5, for example. To forbid a place, its "
+     "logit must be so low that no other is lower: minus a billion, for example.",
      ("-1e9", "0.0"))
 
-slip("SpanHead", "SoftmaxInTheHead", "A softmax is applied, so that shares come back instead of logits.",
-     "These are shares, not logits: a softmax has been taken. The loss takes one itself.",
+slip("SpanHead", "SoftmaxInTheHead", "A softmax is applied, so probabilities are returned instead of logits.",
+     "You return probabilities, not logits. The loss applies a softmax itself, and that would then be a "
+     "softmax of a softmax.",
      ("ops.where(allowed[..., None], self.dense(hidden), -1e9)",
       "ops.softmax(ops.where(allowed[..., None], self.dense(hidden), -1e9), axis=1)"))
 
-slip("SpanHead", "MadeInTheCall", "The Dense layer is made in call, anew each time.",
-     "A new Dense layer is made at every call: its weights are random each time, and nobody trains or saves "
-     "them. Layers are made in the constructor.",
+slip("SpanHead", "MadeInTheCall", "The Dense layer is created in call, anew each time.",
+     "You create a new Dense layer at every call: its weights are random each time, and they are neither "
+     "trained nor saved. Layers are created in the constructor.",
      ("        self.dense = keras.layers.Dense(2)\n", ""),
      ("self.dense(hidden)", "keras.layers.Dense(2)(hidden)"))
 
 slip("SpanHead", "Reshaped", "(batch, seq_len, 2) is reshaped to (2, batch, seq_len).",
-     "The numbers are there, but in wrong places: reshaping mixes tokens and logits. The two logits of a "
-     "token lie side by side in the *last* axis.",
+     "The numbers are there, but in the wrong places: reshaping mixes tokens and logits. The two logits of "
+     "a token are side by side in the *last* axis.",
      ("ops.where(allowed[..., None], self.dense(hidden), -1e9)",
       "ops.where(allowed, ops.reshape(self.dense(hidden), (2, *allowed.shape)), -1e9)"),
      ("logits[..., 0], logits[..., 1]", "logits[0], logits[1]"))
@@ -141,68 +144,70 @@ slip("SpanHead", "Reshaped", "(batch, seq_len, 2) is reshaped to (2, batch, seq_
 # ---------------------------------------------------------------------------------- weights_from_torch
 
 slip("weights_from_torch", "reshaped_instead_of_transposed", "The weight is reshaped instead of transposed.",
-     "The shape fits, the numbers do not: reshaping reads row by row. What PyTorch has in a row, Keras has "
-     "in a column.",
+     "The shape fits, but the numbers do not: reshaping reads row by row. What is a row in PyTorch is a "
+     "column in Keras.",
      ('state["linear.weight"].T', 'state["linear.weight"].reshape(-1, 2)'))
 
-slip("weights_from_torch", "not_transposed", "The weight is handed over as it is.",
-     "The kernel has the shape that PyTorch has. Keras multiplies from the other side: (in, out).",
+slip("weights_from_torch", "not_transposed", "The weight is used as it is.",
+     "Your kernel has the shape that PyTorch uses. Keras multiplies from the other side: (in, out).",
      ('state["linear.weight"].T', 'state["linear.weight"]'))
 
 slip("weights_from_torch", "rows_in_reverse", "The rows are taken in reverse order.",
-     "Start and end have changed places on the way. Row 0 becomes column 0.",
+     "You have swapped start and end on the way. Row 0 becomes column 0.",
      ('state["linear.weight"].T, state["linear.bias"]',
       'state["linear.weight"][::-1].T, state["linear.bias"][::-1]'))
 
-slip("weights_from_torch", "bias_of_zeros", "The bias is set to zeros.",
-     "The bias is lost: a trained bias is not 0. It is the second of the two weights.",
+slip("weights_from_torch", "bias_of_zeros", "The bias is set to zero.",
+     "You lose the bias: a trained bias is not 0. It is the second of the two weights.",
      ('state["linear.bias"]', "np.zeros(2, np.float32)"))
 
 
 # ---------------------------------------------------------------------------------- span_loss
 
 slip("span_loss", "taken_for_probabilities", "from_logits is left at False.",
-     "Keras takes your logits for probabilities, because nobody told it otherwise. Look up `from_logits`.",
+     "Keras takes your logits for probabilities, because you did not tell it otherwise. Look up "
+     "`from_logits`.",
      (", from_logits=True", "", 2))
 
 slip("span_loss", "two_softmaxes", "A softmax is taken before a cross-entropy of logits.",
-     "A softmax, and then a cross-entropy that takes another one: the loss can never come near 0.",
+     "You apply a softmax, and then the cross-entropy applies another one: the loss can never come near 0.",
      ("start_positions, start_logits,", "start_positions, tf.nn.softmax(start_logits),"),
      ("end_positions, end_logits,", "end_positions, tf.nn.softmax(end_logits),"))
 
 slip("span_loss", "both_added", "The two cross-entropies are added instead of averaged.",
-     "Your loss is exactly twice as large: start and end are added, not averaged.",
+     "Your loss is exactly twice as large as it should be: you add the losses of start and end instead of "
+     "averaging them.",
      ("tf.reduce_mean(start_loss + end_loss) / 2", "tf.reduce_mean(start_loss + end_loss)"))
 
 slip("span_loss", "end_forgotten", "Only the start counts.",
-     "The end has no gradient: it is never trained. Both ends of an answer are classifications.",
+     "The end gets no gradient, so it is never trained. Both ends of an answer are classifications.",
      ("tf.reduce_mean(start_loss + end_loss) / 2", "tf.reduce_mean(start_loss)"))
 
-slip("span_loss", "crossed", "Start logits are compared with end positions, and the reverse.",
-     "Start logits meet end positions. Look at what belongs to what.",
+slip("span_loss", "crossed", "Start logits are compared with end positions, and the other way round.",
+     "You compare the start logits with the end positions. Check which of them belong together.",
      ("cross_entropy(start_positions", "cross_entropy(end_positions"),
      ("cross_entropy(end_positions", "cross_entropy(start_positions"))
 
 slip("span_loss", "batch_summed", "The loss is summed over the batch.",
-     "Your loss grows with the batch: it sums over the windows instead of averaging.",
+     "Your loss grows with the batch, because it sums over the windows instead of averaging.",
      ("tf.reduce_mean(", "tf.reduce_sum("))
 
 slip("span_loss", "zero_left_out", "Windows whose target is 0 are left out.",
-     "Position 0 is [CLS], and stands for no answer. That is a class to be learned, not padding to be left "
-     "out.",
+     "Position 0 is [CLS], and it stands for no answer. That is a class that the model has to learn, not "
+     "padding that you may leave out.",
      ("(start_loss + end_loss)", "((start_loss + end_loss)[start_positions > 0])"))
 
 
 # ---------------------------------------------------------------------------------- best_spans
 
-slip("best_spans", "chosen_apart", "The best start and the best end are taken independently.",
-     "Start and end are chosen each for itself: nothing keeps the end from coming before the start. It is "
-     "the best *pair* that is wanted.",
+slip("best_spans", "chosen_apart", "The best start and the best end are chosen independently.",
+     "You choose start and end each by itself, so nothing keeps the end from coming before the start. You "
+     "want the best *pair*.",
      ("tf.linalg.band_part(both, 0, max_answer_length - 1)", "both"))
 
 slip("best_spans", "flattened_over_the_batch",
-     "The table is flattened over the batch, so that all windows get the same span.",
-     "The best of *all* windows together comes out, or everything is counted from the first window. Flatten "
+     "The table is flattened over the batch, so all windows get the same span.",
+     "You get the best span of *all* windows together, or count everything from the first window. Flatten "
      "each window's table by itself.",
      ("(-1, length * length)", "(1, -1)"),
      ("output_type=tf.int32)\n",
@@ -210,29 +215,29 @@ slip("best_spans", "flattened_over_the_batch",
       "    best = tf.repeat(best, len(scores))\n"),
      ("tf.reduce_max(flat, axis=1)", "tf.repeat(tf.reduce_max(flat), len(scores))"))
 
-slip("best_spans", "row_and_column_swapped", "First and last have changed places.",
-     "Rows are starts and columns are ends, but you take the quotient for the end. Number k of a flattened "
-     "table stands in row k // length.",
+slip("best_spans", "row_and_column_swapped", "First and last are swapped.",
+     "Rows are starts and columns are ends, but you take the quotient for the end. Entry k of a flattened "
+     "table is in row k // length.",
      ("best // length, best % length", "best % length, best // length"))
 
 slip("best_spans", "zeros_outside_the_band", "Impossible pairs have score 0.",
-     "Outside of the band there are zeros, and a zero is more than a sum of logits far below 0. Impossible "
-     "pairs need a score below all.",
+     "Outside the band there are zeros, and 0 is more than a sum of logits far below 0. Impossible pairs "
+     "need a score below all others.",
      ("scores.dtype.min", "0.0"))
 
 slip("best_spans", "band_too_wide", "Answers may be one token too long.",
-     "From i to j are j - i + 1 tokens, both ends included. With `max_answer_length` diagonals above the "
-     "main one your answers may be one token too long.",
+     "From i to j there are j - i + 1 tokens, both ends included. With `max_answer_length` diagonals above "
+     "the main one your answers may be one token too long.",
      ("max_answer_length - 1", "max_answer_length"))
 
 slip("best_spans", "diagonal_missing", "The last token must come after the first.",
-     "The main diagonal is missing: an answer of a single token begins and ends with it.",
+     "Your main diagonal is missing: an answer of a single token begins and ends with that token.",
      ("tf.linalg.band_part(both, 0, max_answer_length - 1)",
       "(tf.linalg.band_part(both, 0, max_answer_length - 1) - tf.linalg.band_part(both, 0, 0))"))
 
 slip("best_spans", "anywhere", "Tokens outside of the context may be answers.",
-     "Your answers are pieces of the question if their logits are high. The argument `in_context` says "
-     "where an answer may be.",
+     "If their logits are high, you return pieces of the question. The argument `in_context` says where an "
+     "answer may be.",
      ("    both =",
       "    in_context = tf.ones_like(in_context)\n"
       "    both ="))
@@ -241,11 +246,11 @@ slip("best_spans", "anywhere", "Tokens outside of the context may be answers.",
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "not_in_training", "The model is not told that it is in training.",
-     "Without training=True the model runs as in an evaluation: dropout stays off while it learns.",
+     "Without training=True the model runs as in an evaluation: dropout stays off while the model learns.",
      ("model(batch, training=True)", "model(batch)"))
 
 slip("train_step", "never_applied", "The gradients are not applied.",
-     "The loss is right, and no weight moves: the gradients are computed and never applied.",
+     "The loss is right, but no weight changes: you compute the gradients and never apply them.",
      ("    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))\n", ""))
 
 slip("train_step", "full_length", "The gradients are not clipped.",
@@ -253,64 +258,66 @@ slip("train_step", "full_length", "The gradients are not clipped.",
      ("    gradients, _ = tf.clip_by_global_norm(gradients, max_norm)\n", ""))
 
 slip("train_step", "clipped_one_by_one", "The gradient of each weight is clipped by its own norm.",
-     "You clip each weight's gradient by itself. The norm of all *together* is meant: one factor for all, "
-     "so that the direction stays.",
+     "You clip each weight's gradient by itself. You should limit the norm of all of them *together*: one "
+     "factor for all, so that the direction stays the same.",
      ("gradients, _ = tf.clip_by_global_norm(gradients, max_norm)",
       "gradients = [tf.clip_by_norm(part, max_norm) for part in gradients]"))
 
 slip("train_step", "outside_the_tape", "The forward pass happens before the tape begins to record.",
-     "The forward pass is not under the tape: it was not written down, and all gradients are None. Both, "
-     "the model and the loss, belong under it.",
+     "Your forward pass is outside the tape, so it was not recorded, and all gradients are None. Both the "
+     "model and the loss belong inside the tape.",
      ("with tf.GradientTape() as tape:\n"
       "        start_logits, end_logits = model(batch, training=True)",
       "start_logits, end_logits = model(batch, training=True)\n"
       "    with tf.GradientTape() as tape:"))
 
-slip("train_step", "number_inside_the_graph", "The loss is made a Python number inside the graph.",
-     "Inside a graph the loss has no value yet: it cannot become a Python number there. Return the tensor.",
+slip("train_step", "number_inside_the_graph", "The loss is turned into a Python number inside the graph.",
+     "Inside a graph the loss has no value yet, so it cannot become a Python number there. Return the "
+     "tensor.",
      ("return loss", "return loss.numpy()"))
 
 
 # ---------------------------------------------------------------------------------- answer
 
 slip("answer", "text_found_again",
-     "The answer's place is looked up with find(), which gives the first mention.",
-     "You found the right tokens, and then looked for their text with `find`: it gives the first place "
-     "where these words stand. The offsets say which place it is.",
+     "The position of the answer is looked up with find(), which gives the first mention.",
+     "You found the right tokens, but then you searched for their text with `find`, which gives the first "
+     "place where these words occur. The offsets tell you which place it is.",
      ("return offsets[int(first[window])][0], offsets[int(last[window])][1], margin",
       "words = context[offsets[int(first[window])][0] : offsets[int(last[window])][1]]\n"
       "    return context.find(words), context.find(words) + len(words), margin"))
 
-slip("answer", "stripped_first", "The context is stripped first, so that all places are off.",
-     "The places count in a text whose white space was stripped. The answer is cut out of the one that was "
-     "given.",
+slip("answer", "stripped_first", "The context is stripped first, so all positions are off.",
+     "Your positions count in a text without the white space at the front, but the answer is cut out of the "
+     "one that was given.",
      ("windows_of(question, context,", "windows_of(question, context.strip(),"))
 
 slip("answer", "ends_where_the_last_token_begins", "The answer ends where its last token begins.",
-     "Your answers lack their last token: they end where it begins. A pair of offsets has two halves.",
+     "Your answers lack their last token: they end where it begins. Each offset is a pair with two halves.",
      ("offsets[int(last[window])][1]", "offsets[int(last[window])][0]"))
 
-slip("answer", "end_plus_one", "1 is added to the answer's end, which is exclusive already.",
-     "Your answers are a letter too long: the ends of offsets are exclusive already, as those of a slice.",
+slip("answer", "end_plus_one", "1 is added to the end of the answer, which is already exclusive.",
+     "Your answers are one character too long: the ends of offsets are already exclusive, like those of a "
+     "slice.",
      ("offsets[int(last[window])][1]", "offsets[int(last[window])][1] + 1"))
 
 slip("answer", "window_zero", "Only the first window counts.",
-     "Only the first window counts in yours: `score[0]`. Which window has the best span?",
+     "You use only the first window: `score[0]`. Which window has the best span?",
      ("int(tf.argmax(score))", "0"),
      ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[0, 0] + end_logits[0, 0]"))
 
-slip("answer", "never_nothing", "The threshold is not used, so that there is always an answer.",
-     "It always finds something. Compare the margin with the threshold: a question may have no answer in "
-     "this text.",
+slip("answer", "never_nothing", "The threshold is not used, so there is always an answer.",
+     "Your function always finds an answer. Compare the margin with the threshold: there may be no answer "
+     "to a question in this text.",
      ("    if margin <= threshold:\n"
       "        return 0, 0, margin\n",
       ""))
 
-slip("answer", "outvoted", "The greatest of the windows' no-answer scores counts instead of the least.",
-     "Windows that do not hold the answer rightly say that there is none. One of them must not outvote the "
-     "window that found it: the least of the no-answer scores counts.",
+slip("answer", "outvoted", "The highest of the windows' no-answer scores is used instead of the lowest.",
+     "Windows that do not hold the answer are right to say that there is none. One of them must not outvote "
+     "the window that found the answer: use the lowest of the no-answer scores.",
      ("tf.reduce_min", "tf.reduce_max"))
 
-slip("answer", "asked_as_in_training", "The model is asked as in training.",
-     "The model is asked with training=True: dropout then makes answers random.",
+slip("answer", "asked_as_in_training", "The model is called as in training.",
+     "You call the model with training=True, and then dropout makes the answers random.",
      ("names}, training=False", "names}, training=True"))
