@@ -307,7 +307,7 @@ report_on("start_here.softmax", shares)
 #
 # <details><summary>Hint: my result has the wrong sums, or the shapes do not fit</summary>
 #
-# Take the sum along <code>axis</code>, the argument, and keep that axis, with length 1. Section 4 does this for axis 1.
+# Sum along the argument <code>axis</code>, and keep that axis with length 1. Section 4 does this for axis 1.
 #
 # </details>
 #
@@ -324,7 +324,7 @@ report_on("start_here.softmax", shares)
 #
 # </details>
 #
-# <details><summary>Hint: the whole way in words</summary>
+# <details><summary>Hint: what are all the steps, in words?</summary>
 #
 # 1. Find the largest score along the axis, keep the axis, and subtract it from the scores.
 # 2. Take exp of that.

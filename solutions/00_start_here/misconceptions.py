@@ -17,7 +17,8 @@ def wrong_axis(scores, axis=-1):
 
 @misconception(
     "softmax",
-    "A sum without an axis runs over *all* numbers of the array, so the whole table is one distribution. Here every row (or whatever `axis` names) is one of its own.",
+    "A sum without an axis runs over *all* numbers of the array, so the whole table is one distribution. "
+    "Here every row (or whatever `axis` names) should be a distribution of its own.",
 )
 def no_axis(scores, axis=-1):
     """All numbers of the array sum to 1 together, instead of each row."""
@@ -37,7 +38,9 @@ def axis_fixed_to_1(scores, axis=-1):
 
 @misconception(
     "softmax",
-    "The largest float64 is about exp(709), so exp(1000) overflows to infinity and inf/inf is NaN; exp(-1000) is 0 and 0/0 is NaN too. Adding the same number to all scores changes no softmax: which number, added, makes the largest score 0?",
+    "The largest float64 is about exp(709), so exp(1000) overflows to infinity and inf/inf is NaN; "
+    "exp(-1000) is 0 and 0/0 is NaN too. Adding the same number to all scores changes no softmax: which "
+    "number must you add to make the largest score 0?",
 )
 def no_max_subtraction(scores, axis=-1):
     """exp() is applied to the scores as they are, and overflows for large ones."""
@@ -50,14 +53,15 @@ def no_max_subtraction(scores, axis=-1):
     "A sum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.",
 )
 def no_keepdims(scores, axis=-1):
-    """The sum has lost its axis, so that it does not line up with the scores when dividing."""
+    """The sum has lost its axis, so it does not line up with the scores in the division."""
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return exponentials / np.sum(exponentials, axis=axis)
 
 
 @misconception(
     "softmax",
-    "A Python loop over `scores` sees numbers only if the array has one axis; in a table it sees whole rows. Let NumPy work on all axes at once: exp() does already, and sums and maxima take an `axis`.",
+    "A Python loop over `scores` sees numbers only if the array has one axis; in a table it sees whole rows. "
+    "Let NumPy work on all axes at once: exp() already does, and sums and maxima take an `axis`.",
 )
 def one_dimensional_only(scores, axis=-1):
     """It works for a single row only."""
@@ -78,15 +82,18 @@ def no_exponential(scores, axis=-1):
 
 @misconception(
     "softmax",
-    "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: by what must each number be divided?",
+    "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: what must each number be divided by?",
 )
 def no_division(scores, axis=-1):
     """The exponentials are returned without being divided by their sum."""
     return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
 
 
-@misconception("softmax", "You shift by one maximum, that of the whole array. A row that lies far below it becomes exp of very negative numbers, all 0, and 0/0 is NaN. How many largest scores does a table have, if every row is a choice of its own?")
+@misconception("softmax",
+     "You subtract a single maximum, that of the whole array. In a row far below it, exp is taken of very "
+     "negative numbers and gives only zeros, and 0/0 is NaN. If every row is a choice of its own, how many "
+     "maxima does a table need?")
 def one_maximum_for_all(scores, axis=-1):
-    """All scores are shifted by one maximum, so that a row far below it becomes 0 / 0."""
+    """All scores are shifted by a single maximum, so a row far below it becomes 0 / 0."""
     exponentials = np.exp(scores - np.max(scores))
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)

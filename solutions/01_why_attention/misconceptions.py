@@ -8,61 +8,63 @@ from grader.catalogue import misconception, slip
 # ---------------------------------------------------------------------------------- rnn_forward
 # Each one repeats the whole loop, so that it can be handed in as it is.
 
-slip("rnn_forward", "state_not_carried", "The new state is not handed to the next step.",
-     "Every step begins again from the first state, so nothing is remembered: each state depends on its own "
-     "word only. What must the next step get to see?",
+slip("rnn_forward", "state_not_carried", "The new state is not passed on to the next step.",
+     "Every step starts again from the first state, so nothing is remembered: each state depends only on its "
+     "own word. What does the next step need to see?",
      ("        state = np.tanh", "        new = np.tanh"), ("states.append(state)", "states.append(new)"))
 
 slip("rnn_forward", "hidden_weights_transposed", "The state is multiplied by the transposed matrix.",
-     "A state is a row, so it meets the *rows* of its matrix: it stands on the left, and the matrix is not "
-     "turned. (Books that write vectors as columns have W·h; there the matrix is the other way round.)",
+     "A state is a row vector, so it goes on the left of its matrix, and the matrix is not transposed. "
+     "(Books that write vectors as columns have W·h; there the matrix is the other way round.)",
      ("state @ w_hidden", "state @ w_hidden.T"))
 
 slip("rnn_forward", "no_tanh", "The tanh is missing.",
-     "Without the tanh the network is linear: many steps are then just one matrix, and the states can grow "
-     "beyond all bounds.",
+     "Without the tanh the network is linear: many steps in a row then do no more than one matrix could, and "
+     "the states can grow without limit.",
      ("np.tanh(x[", "(x["))
 
-slip("rnn_forward", "sigmoid_for_tanh", "A sigmoid stands in place of the tanh.",
-     "A sigmoid gives numbers from 0 to 1; gates use it. The state of this network goes through a tanh, "
-     "from -1 to 1.",
+slip("rnn_forward", "sigmoid_for_tanh", "A sigmoid is used instead of the tanh.",
+     "A sigmoid gives numbers between 0 and 1, which is what gates need. The state of this network goes "
+     "through a tanh, which gives numbers between -1 and 1.",
      ("np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
       "1 / (1 + np.exp(-(x[..., step, :] @ w_input + state @ w_hidden + bias)))"))
 
 slip("rnn_forward", "state_added_outside_the_tanh", "The old state's part is added outside the tanh.",
      "Only the word's part goes through your tanh, and the old state is added outside. Look at the formula: "
-     "what stands inside the brackets?",
+     "what is inside the brackets?",
      (" + state @ w_hidden + bias)", " + bias) + state @ w_hidden"))
 
 slip("rnn_forward", "bias_forgotten", "The bias is not added.",
-     "Three things are added up inside the tanh. You use two of them.",
+     "Three things are added up inside the tanh. You use only two of them.",
      ("state @ w_hidden + bias", "state @ w_hidden"))
 
-slip("rnn_forward", "first_state_ignored", "The given first state is ignored: it always begins with zeros.",
-     "The caller may bring a state along, for example that of the sentence before. Yours always begins with "
-     "zeros.",
+slip("rnn_forward", "first_state_ignored",
+     "The first state that is given is ignored: the network always starts from zeros.",
+     "The caller may pass in a state, for example the one left by the previous sentence. Yours always starts "
+     "from zeros.",
      ("    if state is None:\n"
       "        state =",
       "    state ="))
 
 slip("rnn_forward", "stored_before_the_step",
-     "Each state is stored before its word is read: all are one step late.",
+     "Each state is stored before its word is read, so every state is one step late.",
      "Your states are those *before* each word: the first is the one before the sentence begins, and the "
-     "last word has no effect at all. In which order do computing and storing come?",
+     "last word has no effect at all. Which should come first, computing the new state or storing it?",
      ("state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)\n"
       "        states.append(state)",
       "states.append(state)\n"
       "        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)"))
 
-slip("rnn_forward", "last_state_only", "Only the last state comes back.",
-     "You give back one state, the last. Attention will need the states after *every* word: collect them.",
+slip("rnn_forward", "last_state_only", "Only the last state is returned.",
+     "You return only one state, the last. Attention will need the state after *every* word, so collect them "
+     "all.",
      ("np.stack(states, axis=-2)", "state"))
 
 
 @misconception(
     "rnn_forward",
-    "You walk along the first axis. In a batch that is the sentences, so that one sentence's states flow into the next. The words are the "
-    "second-to-last axis, whatever stands in front.",
+    "You loop over the first axis. In a batch, that axis counts the sentences, so one sentence's state flows "
+    "into the next sentence. The words are on the second-to-last axis, whatever comes before it.",
 )
 def loop_over_the_first_axis(x, w_input, w_hidden, bias, state=None):
     """The loop runs over the first axis, which is the batch where there is one."""
@@ -77,30 +79,31 @@ def loop_over_the_first_axis(x, w_input, w_hidden, bias, state=None):
 # ---------------------------------------------------------------------------------- additive_scores
 
 slip("additive_scores", "additive_without_tanh", "The tanh is missing.",
-     "Without the tanh the score is a number of the query plus a number of the key. The first is the same "
-     "for the whole row, and the softmax does not see it: every query would get the same weights.",
+     "Without the tanh, the score is a number that depends on the query plus a number that depends on the "
+     "key. The first is the same along the whole row, so the softmax ignores it, and every query gets the "
+     "same weights.",
      ("np.tanh(asked", "(asked"))
 
 slip("additive_scores", "tanh_before_the_sum",
-     "The tanh is taken of query and key separately, before they are added.",
-     "Query and key go through the tanh one by one, and are added afterwards. So they never meet inside it, "
-     "and the softmax drops the query's part. Add first.",
+     "The tanh is applied to query and key separately, before they are added.",
+     "Query and key go through the tanh separately and are added only afterwards. So they never meet inside "
+     "it, and the query's part drops out in the softmax. Add first.",
      ("np.tanh(asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :])",
       "np.tanh(asked)[..., :, np.newaxis, :] + np.tanh(offered)[..., np.newaxis, :, :]"))
 
 slip("additive_scores", "tanh_of_the_score",
-     "The tanh is taken of the finished score instead of the features.",
+     "The tanh is applied to the finished score instead of to the features.",
      "The tanh belongs to the features of each pair, before `v` adds them up. Yours squeezes the finished "
      "score between -1 and 1.",
      ("np.tanh(asked", "(asked"), ("return pairs @ v", "return np.tanh(pairs @ v)"))
 
 slip("additive_scores", "multiplied_instead_of_added", "Query and key are multiplied instead of added.",
-     "This kind is called additive because query and key are *added*. Multiplying them feature by feature "
-     "is the idea of the next exercise.",
+     "This kind of attention is called additive because query and key are *added*. Multiplying them feature "
+     "by feature is the idea of the next exercise.",
      ("] + offered[", "] * offered["))
 
-slip("additive_scores", "features_summed_without_v", "The features are summed without being weighed by v.",
-     "The features are added up as if all counted the same. The vector `v` says how much each of them "
+slip("additive_scores", "features_summed_without_v", "The features are summed without being weighted by v.",
+     "You add up the features as if they all counted the same. The vector `v` says how much each of them "
      "counts.",
      ("pairs @ v", "pairs.sum(-1)"))
 
@@ -111,22 +114,22 @@ slip("additive_scores", "additive_rows_are_keys", "The scores have a row for eac
       "asked[..., np.newaxis, :, :] + offered[..., :, np.newaxis, :]"))
 
 slip("additive_scores", "additive_with_softmax",
-     "The weights come back instead of the scores: a softmax too many.",
-     "You go one step too far: the softmax comes later. Here the scores themselves are asked for, which may "
-     "be negative and need not sum to 1.",
+     "The weights are returned instead of the scores: there is one softmax too many.",
+     "You go one step too far: the softmax comes later. This function returns the scores themselves, which "
+     "may be negative and need not sum to 1.",
      ("pairs @ v", "softmax(pairs @ v)"))
 
 slip("additive_scores", "axes_counted_from_the_front",
      "The new axes are counted from the front, so it works for a single sentence only.",
-     "The new axes are counted from the front, so they hit the batch. Count from the back: `...` stands for "
-     "all axes in front.",
+     "The new axes are counted from the front, so they land on the batch. Count from the back: `...` stands "
+     "for all the leading axes.",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]",
       "asked[:, np.newaxis] + offered[np.newaxis, :]"))
 
 slip("additive_scores", "paired_off",
      "Queries and keys are added without a new axis, as if they came in pairs.",
-     "Query 0 is added to key 0, query 1 to key 1, and so on, which does not even fit. *Each* query is "
-     "compared with *every* key: that takes one more axis.",
+     "Query 0 is added to key 0, query 1 to key 1, and so on, and the two lengths do not even match. *Each* "
+     "query has to be compared with *every* key: that takes one more axis.",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]", "asked + offered"))
 
 slip("additive_scores", "additive_scaled",
@@ -140,17 +143,17 @@ slip("additive_scores", "additive_scaled",
 
 slip("dot_product_scores", "dot_key_not_transposed", "The key is not transposed, so the shapes do not fit.",
      "(q_len, d) times (k_len, d) does not fit: the inner sizes must be equal. One of the two has to be "
-     "turned so that the product runs over the features.",
+     "transposed so that the product runs over the features.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ key"))
 
 slip("dot_product_scores", "dot_all_axes_transposed",
      "The key's `.T` also moves the batch axis, so it works for one sentence only.",
-     "`.T` reverses *all* axes: a batch of keys (2, 5, 3) becomes (3, 5, 2). Only the last two are to be "
-     "exchanged; the batch stays in front.",
+     "`.T` reverses *all* axes: a batch of keys (2, 5, 3) becomes (3, 5, 2). Swap only the last two; the "
+     "batch stays in front.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ key.T"))
 
 slip("dot_product_scores", "general_ignored", "The matrix w is not used.",
-     "A matrix is given and you do not use it. It stands between query and key, and brings the query to the "
+     "You are given a matrix and do not use it. It goes between query and key, and brings the query to the "
      "key's length.",
      ("    if w is not None:\n"
       "        query = query @ w\n",
@@ -159,7 +162,7 @@ slip("dot_product_scores", "general_ignored", "The matrix w is not used.",
 slip("dot_product_scores", "general_turned_round",
      "The matrix w is transposed, or multiplies the wrong side.",
      "The matrix has a row for each feature of the *query* and a column for each feature of the *key*. You "
-     "use it the other way round. Write the three shapes side by side: inner sizes must be equal.",
+     "use it the other way round. Write the three shapes side by side: the inner sizes must be equal.",
      ("query = query @ w", "query = query @ w.T"))
 
 slip("dot_product_scores", "dot_scaled",
@@ -168,37 +171,37 @@ slip("dot_product_scores", "dot_scaled",
      "they are.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])"))
 
-slip("dot_product_scores", "cosine", "The vectors are divided by their lengths first: it is the cosine.",
-     "You divide by the lengths, which makes it a cosine. A dot product keeps the lengths: a query twice as "
-     "long has scores twice as large.",
+slip("dot_product_scores", "cosine", "The vectors are divided by their lengths first, which gives the cosine.",
+     "You divide by the lengths, which makes it a cosine. In a dot product the lengths count: a query twice "
+     "as long gets scores twice as large.",
      ("    return query @",
       "    query = query / np.linalg.norm(query, axis=-1, keepdims=True)\n"
       "    key = key / np.linalg.norm(key, axis=-1, keepdims=True)\n"
       "    return query @"))
 
 slip("dot_product_scores", "dot_with_softmax",
-     "The weights come back instead of the scores: a softmax too many.",
-     "You go one step too far: the softmax comes in the next exercise. Scores may be negative and need not "
-     "sum to 1.",
+     "The weights are returned instead of the scores: there is one softmax too many.",
+     "You go one step too far: the softmax comes in the next exercise. Scores may be negative and do not "
+     "have to sum to 1.",
      ("query @ np.swapaxes(key, -1, -2)", "softmax(query @ np.swapaxes(key, -1, -2))"))
 
 slip("dot_product_scores", "dot_rows_are_keys", "The scores have a row for each key instead of each query.",
-     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which "
-     "of the two stands on the left?",
+     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which of "
+     "the two goes on the left of the product?",
      ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
 
 slip("dot_product_scores", "dot_entry_by_entry",
      "Queries and keys are multiplied entry by entry, as if they came in pairs.",
-     "`*` multiplies entry by entry, query 0 with key 0 and so on. Every query is to be compared with every "
-     "key: that is a matrix product.",
+     "`*` multiplies entry by entry, query 0 with key 0 and so on. Every query has to be compared with every "
+     "key: that takes a matrix product.",
      ("query @ np.swapaxes(key, -1, -2)", "(query * key).sum(-1)"))
 
 
 # ---------------------------------------------------------------------------------- attend
 
 slip("attend", "shared_out_over_queries", "The softmax runs over the queries instead of the keys.",
-     "Each *query* shares out its attention over the keys, so each row of the weights sums to 1. Yours sums "
-     "to 1 along the columns. Which axis of the scores counts the keys?",
+     "Each *query* shares out its attention over the keys, so each row of the weights should sum to 1. In "
+     "yours, each column does. Which axis of the scores counts the keys?",
      ("dot_product_scores(query, key))", "dot_product_scores(query, key), axis=-2)"))
 
 slip("attend", "scores_as_weights", "The scores are used as weights, without a softmax.",
@@ -206,14 +209,14 @@ slip("attend", "scores_as_weights", "The scores are used as weights, without a s
      "1. One step is missing.",
      ("softmax(dot_product_scores(query, key))", "dot_product_scores(query, key)"))
 
-slip("attend", "context_from_scores", "The context is made with the scores instead of the weights.",
-     "Your weights are right, but the context is made with the raw scores. What is averaged must be weighed "
-     "by what came out of the softmax.",
+slip("attend", "context_from_scores", "The context is computed with the scores instead of the weights.",
+     "Your weights are right, but you compute the context with the raw scores. The values must be weighted "
+     "by what comes out of the softmax.",
      ("weights @ value", "dot_product_scores(query, key) @ value"))
 
 slip("attend", "divided_by_the_sum", "The scores are divided by their sum, without exp.",
-     "Dividing scores by their sum does not make shares: some scores are negative, and the sum can be close "
-     "to 0. The softmax takes exp first.",
+     "Dividing scores by their sum does not turn them into shares: some scores are negative, and the sum can "
+     "be close to 0. The softmax takes exp first.",
      ("softmax(dot_product_scores(query, key))",
       "dot_product_scores(query, key)\n"
       "    weights = weights / weights.sum(-1, keepdims=True)"))
@@ -223,33 +226,36 @@ slip("attend", "attend_scaled", "The scores are divided by the square root of th
      ("dot_product_scores(query, key)", "dot_product_scores(query, key) / np.sqrt(key.shape[-1])"))
 
 slip("attend", "keys_averaged", "The keys are averaged instead of the values.",
-     "The keys are what something is found by. What is handed over, once it is found, is another argument.",
+     "The keys are only what a word is found by. What it hands over once it has been found is a different "
+     "argument.",
      ("weights @ value", "weights @ key"))
 
 slip("attend", "best_key_only", "Each query takes only the value of its best key.",
-     "Your query takes the best value and drops the rest: a hard look-up. Attention is the soft one, in "
-     "which every value has its share. (And which one is the largest has no gradient.)",
+     "Your query takes the value of its best key and drops the rest: that is a hard look-up. Attention is a "
+     "soft one, in which every value has its share. (A hard choice also has no gradient that could be used "
+     "in training.)",
      ("softmax(dot_product_scores(query, key))",
       "dot_product_scores(query, key)\n"
       "    weights = (weights == weights.max(-1, keepdims=True)).astype(float)"))
 
-slip("attend", "context_and_weights_swapped", "Context and weights are returned in each other's place.",
-     "The names in the return line decide what the caller takes for what. Compare the order in the "
-     "docstring with the order you return.",
+slip("attend", "context_and_weights_swapped", "Context and weights are returned in the wrong order.",
+     "The caller tells the results apart only by the order in which you return them. Compare the order in "
+     "the docstring with yours.",
      ("return context, weights", "return weights, context"))
 
 slip("attend", "exp_overflows",
-     "The softmax of one's own does not subtract the largest score, and overflows.",
-     "exp of a score in the hundreds is more than a float can hold: infinity divided by infinity is NaN. "
-     "The course's `softmax` takes care of that; one of your own has to subtract the largest score first.",
+     "A softmax written by hand does not subtract the largest score, so it overflows.",
+     "exp of a score in the hundreds is more than a float can hold: infinity divided by infinity is NaN. The "
+     "course's `softmax` takes care of that; if you write your own, it has to subtract the largest score "
+     "first.",
      ("softmax(dot_product_scores(query, key))",
       "np.exp(dot_product_scores(query, key))\n"
       "    weights = weights / weights.sum(-1, keepdims=True)"))
 
 slip("attend", "one_portion_for_all",
      "The softmax runs over the whole table of a sentence instead of each row.",
-     "All queries of a sentence share one single portion of attention here: the whole table sums to 1. "
-     "Every query has a portion of its own.",
+     "Here all queries of a sentence share a single portion of attention: the whole table sums to 1. Every "
+     "query should have a portion of its own.",
      ("softmax(dot_product_scores(query, key))",
       "dot_product_scores(query, key)\n"
       "    weights = softmax(weights.reshape(*weights.shape[:-2], -1)).reshape(weights.shape)"))
@@ -260,7 +266,7 @@ slip("attend", "one_portion_for_all",
 
 @misconception(
     "reweight",
-    "The products are not shares yet: they can be negative and do not sum to 1. What turns scores into shares?",
+    "The products are not yet shares: they can be negative and do not sum to 1. What turns scores into shares?",
 )
 def products_as_weights(x):
     """The dot products are used as weights, without a softmax."""
@@ -270,8 +276,8 @@ def products_as_weights(x):
 
 @misconception(
     "reweight",
-    "The table of products is symmetric, so it is easy to miss: yours sums to 1 along the columns. Word i shares out *its* attention over all j: "
-    "that is row i.",
+    "The table of products is symmetric, so this is easy to miss: in yours, each column sums to 1. Word i "
+    "shares out *its* attention over all j, and that is row i.",
 )
 def reweight_along_the_columns(x):
     """The softmax runs over i instead of j."""
@@ -281,11 +287,11 @@ def reweight_along_the_columns(x):
 
 @misconception(
     "reweight",
-    "You give every weight to the word itself again: the weights of a row sum to 1, so x_i times their sum is x_i. What is averaged are the *other* "
-    "words, x_j.",
+    "All the weights of a row end up on word i itself: they sum to 1, so x_i times their sum is just x_i "
+    "again. What should be averaged are the words that it looks at, x_j.",
 )
 def weighs_itself(x):
-    """The sum runs over w_ij x_i instead of w_ij x_j: every word stays as it was."""
+    """The sum runs over w_ij x_i instead of w_ij x_j, so every word stays as it was."""
     weights = softmax(x @ np.swapaxes(x, -1, -2))
     return weights.sum(-1, keepdims=True) * x, weights
 
@@ -303,7 +309,7 @@ def word_itself_left_out(x):
 
 @misconception(
     "reweight",
-    "You compare features with features, in a table of (d, d). Words are rows: the table that is asked for has a row and a column for each *word*.",
+    "You compare features with features, in a table of shape (d, d). Words are rows: the table you need has a row and a column for each *word*.",
 )
 def features_compared(x):
     """Features are compared with features instead of words with words."""
@@ -316,7 +322,7 @@ def features_compared(x):
     "You divide the words by their lengths before you compare them: those are cosines. The formula has plain dot products, in which a long vector counts more.",
 )
 def cosines_compared(x):
-    """Cosines stand in place of the dot products."""
+    """Cosines are used instead of dot products."""
     unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
     weights = softmax(unit @ np.swapaxes(unit, -1, -2))
     return weights @ x, weights
@@ -331,7 +337,7 @@ def reweight_scaled(x):
 
 @misconception(
     "reweight",
-    "Adding the word to the average is a residual connection. Transformers have one around their attention (lab 05), and this formula does not.",
+    "Adding the word to the average is a residual connection. Transformers have one around their attention (lab 05), but this formula has none.",
 )
 def residual_added(x):
     """The word itself is added to the average."""
@@ -341,7 +347,8 @@ def residual_added(x):
 
 @misconception(
     "reweight",
-    "Equal shares for all: that is the mean. How much word j counts for word i depends on their product.",
+    "You give every word an equal share, which is the mean. How much word j counts for word i should depend "
+    "on their dot product.",
 )
 def plain_mean(x):
     """Every word gets the same weight."""
@@ -352,26 +359,26 @@ def plain_mean(x):
 # ---------------------------------------------------------------------------------- layer_cost
 
 slip("layer_cost", "operations_exchanged",
-     "The operations of self-attention and of the recurrent layer are exchanged.",
-     "The two are exchanged. Self-attention compares *positions*, each with each, by a dot product. A "
-     "recurrent layer has a *matrix* to go through at each position.",
+     "The operations of self-attention and of the recurrent layer are swapped.",
+     "You have the two the wrong way round. Self-attention compares every *position* with every other by a "
+     "dot product. A recurrent layer multiplies by a *matrix* at each position.",
      ("return n * n * d,", "return n * d * d,"), ("return n * d * d,", "return n * n * d,"))
 
 slip("layer_cost", "averaging_counted", "The averaging of self-attention is counted as well.",
-     "Both products of self-attention are counted, comparing and averaging. That is the whole truth, but "
-     "not what the docstring asks for: it leaves the second one out, as O() does.",
+     "You count both products of self-attention, comparing and averaging. That is the full count, but not "
+     "what the docstring asks for: it leaves the second one out, since O() ignores constant factors.",
      ("return n * n * d,", "return 2 * n * n * d,"))
 
 slip("layer_cost", "kernel_forgotten",
      "The kernel's width is missing from the operations of the convolutions.",
-     "A convolution of width 3 has three matrices, one for each place it sees, and multiplies by all of "
-     "them at each position. You count one.",
+     "A convolution of width 3 has three matrices, one for each place it sees, and multiplies by all of them "
+     "at each position. You count only one.",
      ("kernel * n * d * d", "n * d * d", 2))
 
 slip("layer_cost", "one_number_a_feature",
-     "The convolutions are counted with d instead of d² multiplications a place.",
+     "The convolutions are counted with d instead of d² multiplications per place.",
      "You multiply each feature by one number (a *depthwise* convolution). Here a position's d features "
-     "become d new ones, each made of all the old: that is a (d, d) matrix.",
+     "become d new ones, each computed from all the old ones: that takes a (d, d) matrix.",
      ("kernel * n * d * d", "kernel * n * d", 2))
 
 slip("layer_cost", "attention_takes_logarithmic_steps",
@@ -381,56 +388,56 @@ slip("layer_cost", "attention_takes_logarithmic_steps",
      ("n * n * d, 1, 1", "n * n * d, 1, max(1, int(np.ceil(np.log2(n))))"))
 
 slip("layer_cost", "recurrent_in_one_step", "The recurrent layer is said to need a single sequential step.",
-     "In a recurrent layer state 5 cannot be computed before state 4: the positions wait for each other, "
-     "one after the other.",
+     "In a recurrent layer, state 5 cannot be computed before state 4: each position has to wait for the one "
+     "before it.",
      ("d * d, n, n", "d * d, 1, n"))
 
 slip("layer_cost", "gaps_counted",
-     "The path of the recurrent layer is n - 1: the gaps are counted instead of the states.",
-     "You count the gaps between the states; the docstring counts the states themselves, the first and the "
-     "last included. In the figure the way begins at the input below the first state.",
+     "The path of the recurrent layer is n - 1, because the gaps are counted instead of the states.",
+     "You count the gaps between the states; the docstring counts the states themselves, including the first "
+     "and the last. In the figure, the path begins at the input below the first state.",
      ("d * d, n, n", "d * d, n, n - 1"))
 
 slip("layer_cost", "convolution_sees_everything",
      "Convolutions are given a path of 1, as if one layer saw the whole sequence.",
-     "One layer of convolution sees only a few neighbours. How many layers must stand on each other until "
-     "the last position has heard of the first?",
+     "One convolutional layer sees only a few neighbours. How many layers must you stack before the last "
+     "position has heard from the first?",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "1"), ("d * d, 1, layers", "d * d, 1, 1"))
 
 slip("layer_cost", "reaches_a_whole_kernel_back",
-     "The path of the convolutions is n / kernel: each layer is taken to reach `kernel` places back.",
+     "The path of the convolutions is n / kernel, as if each layer reached `kernel` places back.",
      "A kernel of width 3 sees its own position and *two* before it, so a layer reaches two places further "
      "back, and the first of n positions is n - 1 places away. Count both in the figure.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-n // kernel)"))
 
 slip("layer_cost", "rounded_down", "The number of layers is rounded down.",
-     "You round down, and the stack ends just before it reaches the first word. Two layers and a half means "
-     "three.",
+     "You round down, so the stack ends just before it reaches the first word. If you need two and a half "
+     "layers, you need three.",
      ("-(-(n - 1) // (kernel - 1))", "(n - 1) // (kernel - 1)"),
      ("while kernel**layers < n", "while kernel ** (layers + 1) <= n"))
 
 slip("layer_cost", "dilated_like_ordinary", "The dilated stack is given the path of the ordinary one.",
-     "The gaps of a dilated stack widen from layer to layer, so each layer reaches several times as far as "
-     "the one below, not just a few places further.",
+     "The gaps in a dilated stack widen from layer to layer, so each layer lets the stack see several times "
+     "as far as before, not just a few places further.",
      ("d * d, 1, layers", "d * d, 1, max(1, -(-(n - 1) // (kernel - 1)))"))
 
 slip("layer_cost", "one_layer_too_many",
      "The dilated stack is one layer too tall at exact powers of the kernel.",
-     "At the exact powers of the kernel you ask for one layer too many: three layers of width 3 see 27 "
-     "positions, and 27 are enough for 27.",
+     "At exact powers of the kernel you ask for one layer too many: three layers of width 3 see 27 "
+     "positions, which is all you need for n = 27.",
      ("kernel**layers < n", "kernel**layers <= n"))
 
 slip("layer_cost", "no_layer_for_one_position", "For a single position the path of the convolutions is 0.",
-     "For a single position your convolutions need no layer at all. There is always at least one: the "
-     "docstring says so.",
+     "For a single position, you say that convolutions need no layer at all. There is always at least one: "
+     "the docstring says so.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-(n - 1) // (kernel - 1))"), ("layers = 1", "layers = 0"))
 
 slip("layer_cost", "key_error_for_unknown_kinds", "An unknown kind raises KeyError.",
-     "A dictionary that is asked for a key it does not have raises KeyError. The docstring promises a "
-     "ValueError that names the kind: look before you take.",
+     "A dictionary raises KeyError when you ask it for a key it does not have. The docstring promises a "
+     "ValueError that names the kind, so check the kind first.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', "raise KeyError(kind)"))
 
 slip("layer_cost", "unknown_kinds_accepted", "An unknown kind is treated like one of the four.",
-     "The last branch catches whatever is left, also kinds that do not exist. A typing mistake would then "
-     "give a wrong number without a word: the docstring promises a ValueError.",
+     "Your last branch catches whatever is left, even kinds that do not exist. A typing mistake would then "
+     "silently give a wrong number; the docstring promises a ValueError.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', 'return layer_cost("dilated", n, d, kernel)'))

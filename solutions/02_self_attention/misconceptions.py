@@ -5,23 +5,23 @@ from grader.catalogue import slip
 # ---------------------------------------------------------------------------------- project_qkv
 
 ORDER_HINT = (
-    "The names in the return line decide what the caller takes for what. Compare the order in the docstring "
-    "with the order you return."
+    "The caller tells the results apart only by the order in which you return them. Compare the order in the "
+    "docstring with yours."
 )
 
 
-slip("project_qkv", "key_and_query_swapped", "Query and key are returned in each other's place.",
+slip("project_qkv", "key_and_query_swapped", "Query and key are returned in the wrong order.",
      ORDER_HINT,
      ("return query, key, value", "return key, query, value"))
 
-slip("project_qkv", "value_from_key_weights", "The value is made with the key's matrix.",
-     "Keys and values come from the same words, but through matrices of their own: the key is what a word "
-     "is found by, the value is what it has to say. Which matrix makes your value?",
+slip("project_qkv", "value_from_key_weights", "The value is computed with the key's matrix.",
+     "Keys and values come from the same words, but through different matrices: the key is what a word is "
+     "found by, the value is what it has to say. Which matrix do you use for the value?",
      ("x @ w_value", "x @ w_key"))
 
-slip("project_qkv", "value_not_projected", "The value is x itself, not projected.",
+slip("project_qkv", "value_not_projected", "The value is x itself, without a projection.",
      "The value is not the word's vector itself but a projection of it, like query and key. (In the toy "
-     "without learned weights all three are the word itself; here there are three matrices.)",
+     "version without learned weights, all three are the word itself; here there are three matrices.)",
      ("value = x @ w_value", "value = x"))
 
 slip("project_qkv", "weights_transposed", "The matrices are transposed before they are multiplied.",
@@ -31,8 +31,8 @@ slip("project_qkv", "weights_transposed", "The matrices are transposed before th
      ("x @ w_query", "x @ w_query.T"), ("x @ w_key", "x @ w_key.T"), ("x @ w_value", "x @ w_value.T"))
 
 slip("project_qkv", "single_sentence_only", "It works for one sentence only, not for a batch.",
-     "Your result has no room for a batch. The matrix product over the last two axes leaves any leading "
-     "axes alone, so nothing needs to be unpacked or reshaped.",
+     "Your code leaves no room for a batch. A matrix product works on the last two axes and leaves any "
+     "leading axes alone, so nothing needs to be unpacked or reshaped.",
      ("    query = x",
       "    seq_len, d_model = x.shape\n"
       "    query = x"))
@@ -41,8 +41,8 @@ slip("project_qkv", "single_sentence_only", "It works for one sentence only, not
 # ---------------------------------------------------------------------------------- attend_one_word
 
 slip("attend_one_word", "one_word_unscaled", "The scores are not divided by the square root of d_k.",
-     "Step 4 is missing: a dot product of two vectors of length d_k grows with d_k. Look up what the scores "
-     "are divided by.",
+     "Step 4 is missing: the longer the vectors, the larger their dot products tend to be. Look up what the "
+     "scores are divided by.",
      (" / np.sqrt(query.size)", ""))
 
 slip("attend_one_word", "one_word_divided_by_d_k",
@@ -60,24 +60,24 @@ slip("attend_one_word", "one_word_scaled_by_d_model",
 slip("attend_one_word", "one_word_scaled_by_seq_len",
      "The scores are divided by the square root of the number of words.",
      "The scale must not depend on how many words there are. The dot product runs over the entries of one "
-     "query and one key: how many are these?",
+     "query and one key: how many entries is that?",
      ("query.size", "len(x)"))
 
 slip("attend_one_word", "one_word_without_softmax",
      "The scores themselves are used as weights, without a softmax.",
      "The scores say how well each word fits, but they are not shares yet: they can be negative and do not "
-     "sum to 1. One step lies between the scaled scores and the weighted sum.",
+     "sum to 1. One step is missing between the scaled scores and the weighted sum.",
      ("softmax(scores)", "scores"))
 
 slip("attend_one_word", "one_word_asks_with_its_key", "The word asks with its key instead of its query.",
-     "You have the right word, but the wrong one of its vectors. What a word wants to know and what it is "
-     "found by are two vectors, made by two matrices. Which one asks?",
+     "You have the right word, but the wrong vector of it. What a word wants to know and what it is found by "
+     "are two vectors, made by two matrices. Which one asks?",
      ("x[position] @ w_query", "x[position] @ w_key"))
 
 slip("attend_one_word", "one_word_sums_words",
      "The weights sum up the words themselves instead of their values.",
-     "The weights were found by comparing query and keys; what they weigh is another thing. What does a "
-     "word hand over once it has been found?",
+     "The weights come from comparing the query with the keys, but what they are applied to is something "
+     "else. What does a word hand over once it has been found?",
      ("weights @ values", "weights @ x"))
 
 slip("attend_one_word", "one_word_counted_from_one",
@@ -89,20 +89,20 @@ slip("attend_one_word", "one_word_counted_from_one",
 # ---------------------------------------------------------------------------------- scaled_dot_product_attention
 
 slip("scaled_dot_product_attention", "no_scaling", "The scores are not divided by the square root of d_k.",
-     "The dot product of two vectors with d_k entries spreads like √d_k. Without dividing by that, the "
-     "softmax saturates: nearly all weight falls on one key, and its gradient vanishes. Equation 1 of "
-     "Vaswani et al. has one more term than you use.",
+     "The spread of the dot product of two vectors with d_k entries grows like √d_k. Without dividing by "
+     "that, the softmax saturates: nearly all weight falls on one key, and its gradient vanishes. Equation 1 "
+     "of Vaswani et al. has one more part than you use.",
      (" / np.sqrt(key.shape[-1])", ""))
 
 slip("scaled_dot_product_attention", "divided_by_d_k",
      "The scores are divided by d_k instead of its square root.",
      "Close: d_k is the right quantity, but the *spread* (standard deviation) of a sum of d_k independent "
-     "products is its square root.",
+     "products grows with its square root.",
      ("np.sqrt(key.shape[-1])", "key.shape[-1]"))
 
 slip("scaled_dot_product_attention", "multiplied_by_root_d_k",
-     "The scores are multiplied by the square root of d_k instead of divided.",
-     "The scores are already too large and must shrink; you make them grow. Check the direction of the "
+     "The scores are multiplied by the square root of d_k instead of divided by it.",
+     "The scores are already too large and should shrink, but you make them grow. Check the direction of the "
      "scaling.",
      ("/ np.sqrt(key.shape[-1])", "* np.sqrt(key.shape[-1])"))
 
@@ -121,42 +121,43 @@ slip("scaled_dot_product_attention", "scaled_by_number_of_queries",
 slip("scaled_dot_product_attention", "key_not_transposed",
      "The key is not transposed, so the shapes do not fit.",
      "(q_len, d_k) times (k_len, d_k) does not fit: the inner sizes must be equal. One of the two has to be "
-     "turned so that the product runs over d_k.",
+     "transposed so that the product runs over d_k.",
      ("np.swapaxes(key, -1, -2)", "key"))
 
 slip("scaled_dot_product_attention", "all_axes_transposed",
      "The key's `.T` also moves the batch axis, so it works for one sentence only.",
-     "`.T` reverses *all* axes: a batch of keys (2, 6, 3) becomes (3, 6, 2). Only the last two axes are to "
-     "be exchanged; the batch stays in front.",
+     "`.T` reverses *all* axes: a batch of keys (2, 6, 3) becomes (3, 6, 2). Swap only the last two axes; "
+     "the batch stays in front.",
      ("np.swapaxes(key, -1, -2)", "key.T"))
 
 slip("scaled_dot_product_attention", "softmax_over_queries",
      "The softmax runs over the queries instead of the keys.",
-     "Each *query* shares out its attention over the keys, so each row of the weights sums to 1. Yours sums "
-     "to 1 along the columns. Which axis of the scores counts the keys?",
+     "Each *query* shares out its attention over the keys, so each row of the weights should sum to 1. In "
+     "yours, each column does. Which axis of the scores counts the keys?",
      ("softmax(scores)", "softmax(scores, axis=-2)"))
 
 slip("scaled_dot_product_attention", "exp_without_denominator",
      "The weights are exp(scores), never divided by their sum.",
-     "exp() makes the scores positive but not into shares: the rows do not sum to 1 yet. The softmax has a "
-     "denominator.",
+     "exp() makes the scores positive, but it does not turn them into shares: the rows do not sum to 1 yet. "
+     "The softmax also has a denominator.",
      ("softmax(scores)", "np.exp(scores)"))
 
 slip("scaled_dot_product_attention", "output_from_raw_scores",
-     "The output is the scores times the values, not the weights times the values.",
-     "Your weights are right, but the output is made with something else: the raw scores. The weighted sum "
-     "of the values needs the result of the softmax.",
+     "The output is computed from the scores and the values, not from the weights and the values.",
+     "Your weights are right, but you compute the output with something else: the raw scores. The weighted "
+     "sum of the values needs the result of the softmax.",
      ("    scores = query", "    scores = raw = query"), ("weights @ value", "raw @ value"))
 
 slip("scaled_dot_product_attention", "weights_and_output_swapped",
-     "Weights and output are returned in each other's place.",
+     "Weights and output are returned in the wrong order.",
      ORDER_HINT,
      ("return output, weights", "return weights, output"))
 
 slip("scaled_dot_product_attention", "tiny_instead_of_huge",
      "Blocked scores are set to 1e-9 instead of -1e9.",
-     "1e-9 is a tiny positive number, close to 0: a score of 0 is quite an ordinary one. To get no weight "
-     "after the softmax a score must be hugely *negative*. Mind the two signs.",
+     "1e-9 is a tiny positive number, close to 0, and a score of 0 is quite an ordinary one. To get no "
+     "weight after the softmax, a score must be hugely *negative*. Check both signs: that of the number and "
+     "that of its exponent.",
      ("-1e9", "1e-9"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -164,9 +165,9 @@ slip("scaled_dot_product_attention", "tiny_instead_of_huge",
 
 slip("scaled_dot_product_attention", "mask_ignored",
      "The mask has no effect: its result is thrown away, or it is never used.",
-     "Without a mask everything is right; with one nothing changes. `np.where(...)` and `masked_fill` do "
-     "not change the array they are given: they return a new one. Is the result kept, and is it what the "
-     "softmax gets?",
+     "Without a mask everything is right, but a mask changes nothing. `np.where(...)` and `masked_fill` do "
+     "not change the array they are given: they return a new one. Do you keep the result, and is it what you "
+     "pass to the softmax?",
      ("scores = np.where(mask", "np.where(mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -174,24 +175,24 @@ slip("scaled_dot_product_attention", "mask_ignored",
 
 slip("scaled_dot_product_attention", "mask_inverted",
      "The mask is read the wrong way round: allowed keys are blocked.",
-     "In this course True means *may attend* (as in PyTorch's scaled_dot_product_attention). Other texts "
-     "use 1 for *blocked*, which turns everything round. Which places do you overwrite?",
+     "In this course True means *may attend* (as in PyTorch's scaled_dot_product_attention). Other texts use "
+     "1 for *blocked*, which is just the opposite. Which places do you overwrite?",
      ("np.where(mask, scores, -1e9)", "np.where(mask, -1e9, scores)"),
      ("np.where(mask, weights, 0.0)", "np.where(mask, 0.0, weights)"))
 
 slip("scaled_dot_product_attention", "mask_added_raw", "The mask itself (True = 1) is added to the scores.",
      "Adding a boolean adds 1 or 0: it nudges the allowed scores and blocks nothing. A mask that is *added* "
-     "must first be turned into 0 for allowed and a hugely negative number for blocked.",
+     "must first be turned into numbers: 0 for allowed, and a hugely negative number for blocked.",
      ("np.where(mask, scores, -1e9)", "scores + mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
 
 slip("scaled_dot_product_attention", "mask_multiplied_after_softmax",
-     "The weights are multiplied by the mask after the softmax, and do not sum to 1 any more.",
-     "After the softmax the row is already shared out, and the blocked keys had their part. Setting it to 0 "
-     "leaves the rest summing to less than 1. Block *before* the softmax, so that the allowed keys share "
-     "everything.",
+     "The weights are multiplied by the mask after the softmax, and no longer sum to 1.",
+     "After the softmax the attention is already shared out, and the blocked keys have had their part. "
+     "Setting that part to 0 leaves the rest summing to less than 1. Block *before* the softmax, so that the "
+     "allowed keys share everything.",
      ("    if mask is not None:\n"
       "        scores = np.where(mask, scores, -1e9)\n",
       ""),
@@ -207,9 +208,9 @@ slip("scaled_dot_product_attention", "mask_added_after_softmax",
      ("np.where(mask, weights, 0.0)", "weights + np.where(mask, 0, -1e9)"))
 
 slip("scaled_dot_product_attention", "scores_multiplied_by_mask",
-     "The scores are multiplied by the mask, which makes blocked scores 0, not impossible.",
-     "Multiplying by the mask makes a blocked score 0, and exp(0) is 1: that key still gets weight, often "
-     "more than others. What score leads to a weight of 0?",
+     "The scores are multiplied by the mask, which makes blocked scores 0 instead of hugely negative.",
+     "Multiplying by the mask makes a blocked score 0, and exp(0) is 1: that key still gets some weight, "
+     "often more than others do. What score leads to a weight of 0?",
      ("np.where(mask, scores, -1e9)", "scores * mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -217,43 +218,44 @@ slip("scaled_dot_product_attention", "scores_multiplied_by_mask",
 
 slip("scaled_dot_product_attention", "first_mask_row_for_all",
      "Only the mask's first row is used, for every query.",
-     "Every query may have allowed keys of its own: the mask has a row for each. You use its first row for "
-     "all of them.",
+     "Different queries may be allowed different keys: the mask has a row for each query. You use its first "
+     "row for all of them.",
      ("        scores = np.where(mask",
       "        mask = np.broadcast_to(mask[..., :1, :], scores.shape)\n"
       "        scores = np.where(mask"))
 
 slip("scaled_dot_product_attention", "two_dimensional_only",
-     "It works for a single sentence only: a batch does not fit.",
-     "For one sentence all is well. With more axes it fails: the sizes you need are the last ones, "
-     "`shape[-1]` and `shape[-2]`, whatever stands in front; and the matrix product already works on the "
+     "It works for a single sentence only, not for a batch.",
+     "For one sentence it works, but with more axes it fails. The sizes you need are the last ones, "
+     "`shape[-1]` and `shape[-2]`, whatever comes before them, and the matrix product already works on the "
      "last two axes.",
      ("    scores = query",
       "    q_len, d_k = query.shape\n"
       "    scores = query"))
 
-slip("scaled_dot_product_attention", "nan_on_blocked_row", "A row with every key blocked turns into NaN.",
-     "A row whose keys are all blocked has nothing to share out: -inf minus -inf, or 0 divided by 0, is "
-     "NaN, and one NaN spreads through all later layers. Read in the docstring what such a row is to give, "
-     "and set it.",
+slip("scaled_dot_product_attention", "nan_on_blocked_row",
+     "A row in which every key is blocked turns into NaN.",
+     "A row whose keys are all blocked has nothing to share out: -inf minus -inf, or 0 divided by 0, is NaN, "
+     "and one NaN spreads through all later layers. The docstring says what such a row should give: set it "
+     "to that.",
      ("-1e9", "-np.inf"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
 
 slip("scaled_dot_product_attention", "uniform_on_blocked_row",
-     "A row with every key blocked shares its attention equally among the blocked keys.",
+     "A row in which every key is blocked shares its attention equally among the blocked keys.",
      "With every key at the same -1e9 the softmax sees equal scores and gives equal shares: a word that may "
-     "attend to nothing takes the average of everything. Read in the docstring what such a row is to give.",
+     "attend to nothing gets the average of everything. The docstring says what such a row should give.",
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
 
 slip("scaled_dot_product_attention", "unmasked_on_blocked_row",
-     "A row with every key blocked has the weights that it would have without a mask.",
-     "Where every key gets the same penalty, the differences between the scores stay, and the softmax sees "
-     "only differences: the row is as if there were no mask. Read in the docstring what such a row is to "
-     "give.",
+     "A row in which every key is blocked gets the weights that it would have without a mask.",
+     "If every key gets the same penalty, the differences between the scores stay, and differences are all "
+     "that the softmax sees: the row comes out as if there were no mask. The docstring says what such a row "
+     "should give.",
      ("np.where(mask, scores, -1e9)", "scores + np.where(mask, 0, -1e9)"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -267,9 +269,9 @@ slip("padding_mask", "padding_marked_true", "True marks the padding instead of t
      ("!= pad_id", "== pad_id"))
 
 slip("padding_mask", "padding_on_query_axis",
-     "The tokens lie on the query axis: shape (..., seq_len, 1) instead of (..., 1, seq_len).",
-     "The mask is laid over scores of shape (..., q_len, k_len), and it is padded *keys* that nobody may "
-     "look at. So the tokens belong on the last axis, and the new axis of length 1 in front of it.",
+     "The tokens are on the query axis: shape (..., seq_len, 1) instead of (..., 1, seq_len).",
+     "The mask is applied to scores of shape (..., q_len, k_len), and it is the padded *keys* that no query "
+     "may look at. So the tokens belong on the last axis, with the new axis of length 1 just before it.",
      ("[..., np.newaxis, :]", "[..., np.newaxis]"))
 
 slip("padding_mask", "padding_without_query_axis",
@@ -283,21 +285,21 @@ slip("padding_mask", "padding_always_zero", "The padding id is taken to be 0, wh
      ("!= pad_id", "!= 0"))
 
 slip("padding_mask", "padding_of_floats", "The mask holds the numbers 0 and 1 instead of booleans.",
-     "Numbers 0 and 1 are not booleans: `~mask` of them is -1 and -2, and adding them to scores does "
-     "something else than blocking. A comparison gives booleans directly.",
+     "The numbers 0 and 1 are not booleans: `~` gives -1 and -2 for integers and an error for floats, and "
+     "adding them to scores blocks nothing. A comparison gives booleans directly.",
      ("(token_ids != pad_id)", "np.where(token_ids == pad_id, 0.0, 1.0)"))
 
 slip("causal_mask", "causal_diagonal_blocked", "The diagonal is blocked: no word may look at itself.",
-     "A word may look at itself: at position i it knows the words 0 to i, and i belongs to them. Otherwise "
-     "the first word has nothing to look at. Check where your triangle begins.",
+     "A word may look at itself: at position i it may look at words 0 to i, including word i. Otherwise the "
+     "first word would have nothing to look at. Check where your triangle begins.",
      ("dtype=bool))", "dtype=bool), -1)"))
 
-slip("causal_mask", "anti_causal", "The mask is the other triangle: words see the future, not the past.",
-     "Row i is the word that looks, column j the word looked at. Yours lets a word see what comes after it "
-     "and hides what came before. Which triangle holds j ≤ i?",
+slip("causal_mask", "anti_causal", "The mask is the wrong triangle: words see the future, not the past.",
+     "Row i is the word that looks, and column j is the word it looks at. Yours lets a word see what comes "
+     "after it and hides what came before. Which triangle holds j ≤ i?",
      ("np.tril(", "np.triu("))
 
-slip("causal_mask", "future_marked_true", "True marks the blocked future instead of what may be attended.",
+slip("causal_mask", "future_marked_true", "True marks the blocked future instead of what may be attended to.",
      "Your True marks the places to be *blocked* (as in older TensorFlow tutorials and in "
      "`torch.nn.MultiheadAttention`). In this course True means *may attend*.",
      ("np.tril(", "np.triu("), ("dtype=bool))", "dtype=bool), 1)"))
@@ -308,31 +310,32 @@ slip("causal_mask", "sees_one_ahead", "Every word also sees the next one.",
      ("dtype=bool))", "dtype=bool), 1)"))
 
 slip("causal_mask", "causal_of_floats", "The mask holds the numbers 0 and 1 instead of booleans.",
-     "Numbers 0 and 1 are not booleans. Ask NumPy for an array of bool.",
+     "The numbers 0 and 1 are not booleans. Ask NumPy for an array of type bool.",
      (", dtype=bool", ""))
 
 slip("combine_masks", "second_overwrites_first", "The second mask replaces the first.",
-     "The first mask is forgotten as soon as the second comes. A key may be attended only if *both* say so.",
+     "The first mask is forgotten as soon as the second comes. A key may be attended to only if *both* allow "
+     "it.",
      ("first & second", "second"))
 
 slip("combine_masks", "either_allows", "A key is allowed as soon as one of the masks allows it.",
-     "With *or*, a key blocked by one mask is let in again by the other. True means may attend: both must "
-     "allow it.",
+     "With *or*, a key that one mask blocks is let back in by the other. True means *may attend*, and both "
+     "masks must allow it.",
      ("first & second", "first | second"))
 
 slip("combine_masks", "masks_added", "The masks are added as numbers.",
-     "Adding or multiplying turns booleans into numbers, or makes 2 of 1 + 1. There is an operator for "
-     "*both* on boolean arrays.",
+     "Adding masks as numbers gives 1 where only one of them allows a key, and 2 where both do, not True and "
+     "False. There is an operator for *both* on boolean arrays.",
      ("first & second", "first.astype(int) + second.astype(int)"))
 
 slip("combine_masks", "python_and",
      "The arrays are combined with Python's `and`, which wants a single True or False.",
      "Python's `and` wants one True or False from each side, and an array has many. NumPy has an operator "
-     "that compares two boolean arrays entry by entry.",
+     "that combines two boolean arrays entry by entry.",
      ("first & second", "first and second"))
 
 slip("combine_masks", "none_not_handled", "A mask that is None is not handled.",
-     "None stands for a mask that allows everything, so the other mask alone decides. NumPy cannot combine "
+     "None means a mask that allows everything, so then the other mask alone decides. NumPy cannot combine "
      "an array with None for you.",
      ("    if first is None:\n"
       "        return second\n"
@@ -350,14 +353,14 @@ slip("causal_self_attention", "no_causal_mask",
      ("combine_masks(causal_mask(x.shape[-2]), token_mask)", "token_mask"))
 
 slip("causal_self_attention", "padding_forgotten", "The padding mask is not used: words attend to padding.",
-     "The causal mask is there, but `token_mask` never reaches the attention, so padding is looked at. Both "
-     "masks have to hold at once: combine them.",
+     "The causal mask is there, but `token_mask` never reaches the attention, so words look at padding. Both "
+     "masks have to apply at once: combine them.",
      ("combine_masks(causal_mask(x.shape[-2]), token_mask)", "causal_mask(x.shape[-2])"))
 
 slip("causal_self_attention", "padding_replaces_causal",
      "The padding mask replaces the causal mask instead of joining it.",
-     "When there is a padding mask, it replaces the causal one, and the future shows. Both have to hold at "
-     "once: combine them.",
+     "When there is a padding mask, it replaces the causal one, so words can see the future again. Both "
+     "masks have to apply at once: combine them.",
      ("combine_masks(causal_mask(x.shape[-2]), token_mask)",
       "causal_mask(x.shape[-2]) if token_mask is None else token_mask"))
 
@@ -369,35 +372,36 @@ slip("causal_self_attention", "causal_without_self",
 
 slip("causal_self_attention", "causal_without_projections",
      "x itself is used as query and key, without projections.",
-     "Queries, keys and values are three *projections* of x. Without them every word mostly finds itself.",
+     "Queries, keys and values are three *projections* of x. Without the projections for queries and keys, "
+     "every word mostly finds itself.",
      ("project_qkv(x, w_query, w_key, w_value)", "x, x, x @ w_value"))
 
 slip("cross_attention", "memory_asks",
      "The memory asks and x answers: queries and keys come from the wrong sides.",
-     "The roles are exchanged: the *decoder's* words x ask, and the encoder's memory answers. There must be "
+     "The roles are swapped: the *decoder's* words x ask, and the encoder's memory answers. There must be "
      "one output for each word of x.",
      ("query = x @", "query = memory @"), ("memory @ w_key, memory @ w_value", "x @ w_key, x @ w_value"),
      (", memory_mask)", ")"))
 
 slip("cross_attention", "memory_ignored",
-     "Keys and values come from x: it is self-attention, memory is never looked at.",
+     "Keys and values come from x: this is self-attention, and memory is never looked at.",
      "This is self-attention: x asks and x answers, so the source sentence is never looked at. Which of the "
      "three come from memory?",
      ("memory @ w_key, memory @ w_value", "x @ w_key, x @ w_value"), (", memory_mask)", ")"))
 
 slip("cross_attention", "memory_mask_forgotten", "The memory's padding mask is not used.",
-     "The padding of the source sentence is attended to. The memory's mask has to reach the attention.",
+     "Words attend to the padding of the source sentence. The memory's mask has to reach the attention.",
      (", memory_mask)", ")"))
 
-slip("cross_attention", "causal_cross_attention", "A causal mask is laid over the memory.",
-     "The source sentence is known from the beginning, all of it: nothing in memory is 'the future'. A "
-     "causal mask belongs to the decoder's self-attention only.",
+slip("cross_attention", "causal_cross_attention", "A causal mask is applied to the memory.",
+     "The whole source sentence is known from the beginning: nothing in memory is 'the future'. A causal "
+     "mask belongs to the decoder's self-attention only.",
      ("    query =",
       "    causal = np.tri(x.shape[-2], memory.shape[-2], dtype=bool)\n"
       "    query ="),
      (", memory_mask)", ", combine_masks(causal, memory_mask))"))
 
-slip("cross_attention", "values_not_projected", "The values are the memory itself, not projected.",
+slip("cross_attention", "values_not_projected", "The values are the memory itself, without a projection.",
      "The keys are projected with the key's matrix and the values with the value's. What a word is found by "
-     "and what it says are two things, though both come from memory.",
+     "and what it says are two different things, though both come from memory.",
      ("memory @ w_value", "memory"))

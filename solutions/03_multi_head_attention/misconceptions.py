@@ -16,65 +16,65 @@ slip("multi_head_attention_loop", "loop_without_w_output",
      ("axis=-1) @ w_output", "axis=-1)"))
 
 slip("multi_head_attention_loop", "loop_with_one_head_again_and_again",
-     "Every head uses the first head's columns.",
-     "All your heads are the same head: each uses the first columns of the matrices. The block of columns "
-     "has to move on with the head.",
+     "Every head uses the columns of the first head.",
+     "All your heads are the same head: each uses the first columns of the matrices. Each head has to move "
+     "on to the next block of columns.",
      ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)", "slice(d_k), slice(d_v)"))
 
 slip("multi_head_attention_loop", "loop_over_interleaved_columns",
-     "Head i takes every num_heads-th column, beginning with column i.",
-     "You deal the columns out like cards: head 0 gets every n-th one. In this course (and in the "
-     "libraries) a head owns a *block* of neighbouring columns: the first d_k belong to head 0, the next "
-     "d_k to head 1.",
+     "Head i takes every num_heads-th column, starting with column i.",
+     "You deal the columns out like cards: with n heads, head 0 gets every n-th column. In this course (and "
+     "in the libraries) a head owns a *block* of neighbouring columns: the first d_k belong to head 0, the "
+     "next d_k to head 1.",
      ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)",
       "slice(head, None, num_heads), slice(head, None, num_heads)"))
 
-slip("multi_head_attention_loop", "loop_with_value_from_key", "The values are made with the key's matrix.",
-     "Values are made with the value's matrix. Yours come from the key's: a word is then handed over as "
-     "what it is found by, not as what it has to say.",
+slip("multi_head_attention_loop", "loop_with_value_from_key", "The values are computed with the key's matrix.",
+     "The values need the value's matrix, but yours come from the key's: each word then hands over what it "
+     "is found by, not what it has to say.",
      ("value = memory @ w_value[:, own_values]", "value = key"))
 
 slip("multi_head_attention_loop", "loop_without_memory",
      "Keys and values come from x: memory is never looked at.",
      "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. (In "
-     "self-attention both are the same sentence, and the mistake does not show.)",
+     "self-attention both are the same sentence, so the mistake does not show.)",
      ("memory @ w_", "x @ w_", 2))
 
 slip("multi_head_attention_loop", "loop_with_heads_summed", "The heads are summed instead of concatenated.",
-     "The heads are added up, so what each of them found is lost in the sum. They belong side by side: "
+     "You add the heads up, so what each of them found is lost in the sum. They belong side by side: "
      "num_heads rows of d_v numbers become one row of num_heads × d_v.",
      ("np.concatenate(outputs, axis=-1)", "np.add.reduce(outputs)"))
 
 slip("multi_head_attention_loop", "loop_without_mask", "The mask is never used.",
-     "The mask does not reach the heads: words are looked at that should be hidden. Every head has to keep "
-     "to it.",
+     "The mask does not reach the heads, so they look at words that should be hidden. Every head has to obey "
+     "it.",
      ("(query, key, value, mask)", "(query, key, value)"))
 
 slip("multi_head_attention_loop", "loop_with_heads_before_batch",
      "The weights have the axis of the heads in front of the batch.",
-     "For one sentence all is well; with a batch your weights have the heads first and the sentences "
+     "For one sentence it works, but with a batch your weights have the heads first and the sentences "
      "second. Where does the docstring want the axis of the heads, counted from the right?",
      ("np.stack(weights_of_heads, axis=-3)", "np.stack(weights_of_heads)"))
 
 slip("multi_head_attention_loop", "loop_with_weights_averaged", "The weights are averaged over the heads.",
-     "The average over the heads hides what they do differently, and that is what they are there for. "
-     "(`torch.nn.MultiheadAttention` averages unless it is told not to.)",
+     "The average over the heads hides what each of them does differently, and that is the point of having "
+     "several. (`torch.nn.MultiheadAttention` averages unless you tell it not to.)",
      ("np.stack(weights_of_heads, axis=-3)", "np.mean(weights_of_heads, axis=0)"))
 
 
 # ---------------------------------------------------------------------------------- split_heads
 
 slip("split_heads", "split_by_reshape_alone",
-     "A reshape straight to the final shape, which mixes words and heads.",
-     "The shape is right, the numbers are in the wrong places. `reshape` never moves a number in memory: it "
-     "reads on, word after word, so head 0 gets whole words. First cut each word's row into heads, where it "
-     "lies; then exchange two axes.",
+     "A reshape goes straight to the final shape, which mixes words and heads.",
+     "The shape is right, but the numbers are in the wrong places. `reshape` keeps the numbers in the order "
+     "they have in memory, word after word, so head 0 gets whole words. First cut each word's row into "
+     "heads, and only then swap two axes.",
      ("*x.shape[:-1], num_heads,", "*x.shape[:-2], num_heads, x.shape[-2],"),
      ("np.swapaxes(by_word, -3, -2)", "by_word"))
 
-slip("split_heads", "split_not_transposed", "The axes of words and heads are not exchanged.",
-     "Each word's row is cut into heads, which is the first half. But attention works on the last two axes, "
-     "and there you have heads and d_k: the words must come to stand beside d_k.",
+slip("split_heads", "split_not_transposed", "The axes of words and heads are not swapped.",
+     "You cut each word's row into heads, and that is half the work. But attention works on the last two "
+     "axes, and there you have heads and d_k: the words have to move next to d_k.",
      ("np.swapaxes(by_word, -3, -2)", "by_word"))
 
 slip("split_heads", "split_like_cards",
@@ -85,24 +85,24 @@ slip("split_heads", "split_like_cards",
      ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -1, -3)"))
 
 slip("split_heads", "split_with_heads_in_front", "The axis of the heads comes first, before the batch.",
-     "For one sentence all is well; with a batch the heads stand in front of the sentences. Everything that "
-     "is in front of the words stays in front, so count the axes from the right.",
+     "For one sentence it works, but with a batch the heads come before the sentences. Everything that comes "
+     "before the words should stay in front, so count the axes from the right.",
      ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -2, 0)"))
 
-slip("split_heads", "split_with_number_and_size_exchanged", "num_heads is taken for the size of a head.",
-     "You made heads of size num_heads, as many as fit. It is the other way round: there are num_heads of "
-     "them, and their size follows.",
+slip("split_heads", "split_with_number_and_size_exchanged", "num_heads is used as the size of a head.",
+     "You made as many heads of size num_heads as fit. It is the other way round: there are num_heads heads, "
+     "and their size follows from that.",
      ("num_heads, x.shape[-1] // num_heads)", "x.shape[-1] // num_heads, num_heads)"))
 
-slip("split_heads", "split_with_features_before_words", "Words and features are exchanged within each head.",
-     "One exchange too many: within a head each *row* is a word, and its d_k features run along the last "
-     "axis. (The transposed key belongs to the scores, later.)",
+slip("split_heads", "split_with_features_before_words", "Words and features are swapped within each head.",
+     "You swap one time too many: within a head, each *row* is a word, and its d_k features run along the "
+     "last axis. (The key is transposed later, when the scores are computed.)",
      ("np.swapaxes(by_word, -3, -2)", "np.moveaxis(by_word, -3, -1)"))
 
 
 @misconception(
     "split_heads",
-    "You give each head some of the *words*. But each head is to look at all words: what is shared out are the features of each word.",
+    "You give each head some of the *words*. But every head should look at all words: what is shared out among the heads is the features of each word.",
 )
 def split_along_words(x, num_heads):
     """The words are shared out among the heads, not the features."""
@@ -110,8 +110,8 @@ def split_along_words(x, num_heads):
 
 
 slip("split_heads", "split_three_axes_only", "It works for a batch (three axes) only.",
-     "A batch works, a single sentence does not: you unpack exactly three sizes. The sizes that you need "
-     "are the last two, `shape[-2]` and `shape[-1]`, whatever stands in front.",
+     "A batch works, but a single sentence does not, because you unpack exactly three sizes. The sizes that "
+     "you need are the last two, `shape[-2]` and `shape[-1]`, whatever comes before them.",
      ("    by_word =",
       "    batch, seq_len, width = x.shape\n"
       "    by_word ="))
@@ -120,43 +120,44 @@ slip("split_heads", "split_three_axes_only", "It works for a batch (three axes) 
 # ---------------------------------------------------------------------------------- merge_heads
 
 slip("merge_heads", "merge_by_reshape_alone",
-     "A reshape straight to the final shape, which mixes words and heads.",
-     "The shape is right, the numbers are in the wrong places: `reshape` reads on in memory, head after "
-     "head, so a row holds several words of one head. Bring the words in front of the heads first.",
+     "A reshape goes straight to the final shape, which mixes words and heads.",
+     "The shape is right, but the numbers are in the wrong places: `reshape` reads them in the order they "
+     "have in memory, head after head, so a row holds several words of one head. Move the words in front of "
+     "the heads first.",
      ("by_word.reshape(", "heads.reshape("))
 
 slip("merge_heads", "merge_without_joining",
-     "The axes are exchanged, but the last two are not joined to one.",
-     "Words and heads are exchanged, which is the first half. Now each word has a small table of heads; it "
+     "The axes are swapped, but the last two are not joined into one.",
+     "You swap words and heads, and that is half the work. Now each word has a small table of heads; it "
      "should be one long row.",
      ("by_word.reshape(*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1])", "by_word"))
 
-slip("merge_heads", "merge_feature_by_feature", "Within a row the heads alternate, feature by feature.",
-     "Your rows go feature by feature: the first feature of all heads, then the second of all heads. Side "
-     "by side means head by head: all d_v features of head 0, then all of head 1.",
+slip("merge_heads", "merge_feature_by_feature", "Within a row, the heads alternate feature by feature.",
+     "Your rows go feature by feature: the first feature of all heads, then the second of all heads. \"Side "
+     "by side\" means head by head: all d_v features of head 0, then all those of head 1.",
      ("np.swapaxes(heads, -3, -2)", "np.moveaxis(heads, -3, -1)"))
 
 slip("merge_heads", "merge_by_averaging", "The heads are averaged instead of set side by side.",
-     "An average (or a sum) throws away what the heads found differently. Side by side keeps everything; "
-     "what to make of it is left to W^O.",
+     "An average (or a sum) throws away the differences between the heads. Side by side, everything is kept, "
+     "and W^O decides what to make of it.",
      ("by_word.reshape(*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1])", "heads.mean(axis=-3)"))
 
 slip("merge_heads", "merge_below_each_other",
      "The heads are set one below the other, along the axis of the words.",
-     "You put the heads one below the other, so the sentence gets longer. They belong beside each other: "
-     "the same words, longer rows.",
+     "You put the heads one below the other, so the sentence gets longer. They belong next to each other: "
+     "the same number of words, but longer rows.",
      ("by_word.reshape(", "heads.reshape("),
      ("*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1]", "*heads.shape[:-3], -1, heads.shape[-1]"))
 
 slip("merge_heads", "merge_with_batch_exchanged",
-     "The batch and the heads are exchanged instead of the heads and the words, so sentences get mixed.",
-     "The wrong two axes: you exchange what stands in front of the heads (the batch) with the heads, so "
-     "that the rows mix sentences. Count from the right: it is words and heads that change places.",
+     "The batch and the heads are swapped instead of the heads and the words, so sentences get mixed.",
+     "You swap the wrong two axes, the batch and the heads, so the rows mix sentences. Count from the right: "
+     "it is words and heads that have to change places.",
      ("by_word.reshape(", "np.swapaxes(heads, 0, 1).reshape("))
 
 slip("merge_heads", "merge_four_axes_only", "It works for a batch (four axes) only.",
-     "A batch works, a single sentence does not: you count on exactly four axes. Count them from the right, "
-     "`-3` and `-2`, and whatever stands in front stays.",
+     "A batch works, but a single sentence does not, because you rely on exactly four axes. Count the axes "
+     "from the right, `-3` and `-2`, and leave whatever comes before them as it is.",
      ("    by_word =",
       "    batch, num_heads, seq_len, d_v = heads.shape\n"
       "    by_word ="))
@@ -176,18 +177,18 @@ def merge_heads(heads):
 
 
 slip("multi_head_attention", "mask_of_the_batch_laid_on_the_heads",
-     "The mask gets no axis for the heads, so its batch axis is laid on the heads.",
-     "The mask has no axis for the heads; the scores have one, in front of q_len and k_len. Lined up from "
-     "the right, the mask's batch axis lands on the heads: an error where the sizes differ, and silently "
-     "wrong where they are equal. Give the mask an axis of length 1 where the heads are.",
+     "The mask gets no axis for the heads, so its batch axis is matched with the heads.",
+     "The mask has no axis for the heads, but the scores have one, just before q_len and k_len. Lined up "
+     "from the right, the mask's batch axis lands on the heads: that is an error if the sizes differ, and "
+     "silently wrong if they are equal. Give the mask an axis of length 1 where the heads are.",
      ("    if mask is not None:\n"
       "        mask = mask[..., np.newaxis, :, :]\n",
       ""))
 
 slip("multi_head_attention", "heads_split_by_reshape_alone",
-     "The heads are split by reshape, without exchanging axes.",
-     "The heads are split by a `reshape` alone: right shape, numbers in the wrong places (figure in section "
-     "3). Use your `split_heads`, which has passed its check.",
+     "The heads are split by reshape, without swapping axes.",
+     "You split the heads with `reshape` alone: the shape is right, but the numbers are in the wrong places "
+     "(see the figure in section 3). Use your `split_heads`, which has passed its check.",
      ("    query = split_heads(",
       "    def split_heads(given, heads):\n"
       "        return given.reshape(*given.shape[:-2], heads, given.shape[-2], given.shape[-1] // heads)\n"
@@ -195,48 +196,49 @@ slip("multi_head_attention", "heads_split_by_reshape_alone",
       "    query = split_heads("))
 
 slip("multi_head_attention", "heads_merged_by_reshape_alone",
-     "The heads are merged by reshape, without exchanging axes back.",
-     "Splitting is right, merging is not: a `reshape` alone reads on head after head, and a word's row gets "
-     "several words of one head. Words and heads have to change places again before the heads are joined.",
+     "The heads are merged by reshape, without swapping the axes back.",
+     "You split correctly, but the merging is wrong: `reshape` alone reads head after head, so a word's row "
+     "gets several words of one head. Swap words and heads back before you join the heads.",
      ("merge_heads(attended)", "attended.reshape(*x.shape[:-1], -1)"))
 
 slip("multi_head_attention", "without_w_output", "The merged heads are not multiplied by w_output.",
-     "The heads are merged, and there it stops. The fourth matrix, which mixes what they found, is not used.",
+     "You merge the heads and stop there. The fourth matrix, which mixes what they found, is never used.",
      ("merge_heads(attended) @ w_output", "merge_heads(attended)"))
 
-slip("multi_head_attention", "value_from_key", "The values are made with the key's matrix.",
-     "Values are made with the value's matrix, keys with the key's. Yours are both made with the key's.",
+slip("multi_head_attention", "value_from_key", "The values are computed with the key's matrix.",
+     "Keys need the key's matrix, and values need the value's. You compute both with the key's.",
      ("memory @ w_value", "memory @ w_key"))
 
 slip("multi_head_attention", "scaled_by_the_whole_width",
      "The scores are divided by the square root of num_heads × d_k instead of d_k.",
      "Each head's scores are dot products of d_k numbers. You divide by the root of the *whole* width, "
-     "num_heads × d_k, as if the heads had not been split: the weights get too flat. Which length does a "
+     "num_heads × d_k, as if the heads had not been split, so the weights get too flat. Which length does a "
      "head's dot product run over?",
      ("(query, key, value, mask)", "(query / num_heads**0.5, key, value, mask)"))
 
 slip("multi_head_attention", "scaled_by_the_number_of_heads",
      "The scores are divided by the square root of the number of heads.",
-     "The number of heads says nothing about how large a dot product gets. What counts is how many products "
-     "are summed up in it: the size of a head.",
+     "The number of heads says nothing about how large a dot product gets. What matters is how many products "
+     "it sums up: the size of a head.",
      ("(query, key, value, mask)", "(query * (query.shape[-1] / num_heads) ** 0.5, key, value, mask)"))
 
 
 @misconception(
     "multi_head_attention",
-    "There is a single attention here, over the whole width: one row of weights for each query, not one for each head. The split has to happen "
-    "*before* the softmax.",
+    "You compute a single attention over the whole width: one row of weights for each query, not one for "
+    "each head. The split has to happen *before* the softmax.",
 )
 def never_split(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are never split: it is one attention over the whole width."""
+    """The heads are never split, so there is a single attention over the whole width."""
     out, weights = scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, mask)
     return out @ w_output, weights
 
 
 @misconception(
     "multi_head_attention",
-    "When heads are folded into the batch axis, they must come out the way they went in. Yours go in sentence by sentence and come out head by head, so outputs "
-    "land in the wrong sentences. Simpler: leave batch and heads as two axes, attention does not mind.",
+    "When heads are folded into the batch axis, they must be unfolded in the same order. Yours go in "
+    "sentence by sentence and come out head by head, so outputs land in the wrong sentences. It is simpler "
+    "to leave batch and heads as two separate axes: attention handles both.",
 )
 def folded_in_by_sentence_out_by_head(
     x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None
@@ -253,17 +255,18 @@ def folded_in_by_sentence_out_by_head(
 slip("multi_head_attention", "memory_never_looked_at",
      "Keys and values come from x: memory is never looked at.",
      "Keys and values have to come from `memory`; yours come from x, so memory is never looked at. In "
-     "self-attention the mistake does not show.",
+     "self-attention this mistake does not show.",
      ("memory @ w_", "x @ w_", 2))
 
 slip("multi_head_attention", "mask_never_used", "The mask is never used.",
-     "The mask does not reach the attention: words are looked at that should be hidden.",
+     "The mask does not reach the attention, so words that should be hidden are looked at.",
      ("(query, key, value, mask)", "(query, key, value)"))
 
 
 @misconception(
     "multi_head_attention",
-    "You cut the *words* into pieces and give each head a piece. A head is to see every feature of a word: project first, with the whole matrix, and split what comes out.",
+    "You cut each word's *embedding* into pieces and give each head one piece. But every head should see all "
+    "features of a word: project first, with the whole matrix, and then split the result.",
 )
 def embedding_cut_into_pieces(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
     """Each head gets a slice of the embedding, projected with a corner of the matrices."""
@@ -289,10 +292,11 @@ def embedding_cut_into_pieces(x, memory, w_query, w_key, w_value, w_output, num_
 
 @misconception(
     "MultiHeadAttention",
-    "Layers that are made in `forward` get new random weights at every call, and nothing can train them. `__init__` makes them, once; `forward` uses them.",
+    "Layers that are created in `forward` get new random weights at every call, so nothing can train them. "
+    "Create them once, in `__init__`, and only use them in `forward`.",
 )
 class LinearMadeInForward(nn.Module):
-    """The linear layers are made in forward instead of __init__."""
+    """The linear layers are created in forward instead of in __init__."""
 
     def __init__(self, d_model, num_heads, bias=True):
         super().__init__()
@@ -314,9 +318,9 @@ class LinearMadeInForward(nn.Module):
 
 
 slip("MultiHeadAttention", "LinearMadeAnewInForward",
-     "The layers of __init__ are there, but forward makes new ones at every call.",
-     "`__init__` makes the four layers, but `forward` does not use them: it makes fresh, random ones. So "
-     "the same input gives another output each time, and training has no effect.",
+     "The layers of __init__ exist, but forward makes new ones at every call.",
+     "`__init__` makes the four layers, but `forward` does not use them: it makes fresh, random ones. So the "
+     "same input gives a different output each time, and training has no effect.",
      ("self.w_query(query), self.w_key(key), self.w_value(value)",
       "(nn.Linear(query.shape[-1], query.shape[-1])(x) for x in (query, key, value))"))
 
@@ -349,58 +353,59 @@ class EmbeddingCutIntoPieces(nn.Module):
         return self.w_output((weights @ v).transpose(1, 2).flatten(2)), weights
 
 
-slip("MultiHeadAttention", "BiasIgnored", "The layers have biases whatever `bias` says.",
-     "`bias` never reaches the layers: nn.Linear has a bias unless it is told otherwise.",
+slip("MultiHeadAttention", "BiasIgnored", "The layers have biases, whatever `bias` says.",
+     "`bias` never reaches the layers: nn.Linear has a bias unless you tell it otherwise.",
      (", bias=bias", "", 4))
 
 slip("MultiHeadAttention", "ViewWithoutTranspose",
      "The heads are split by a view alone, which mixes words and heads.",
-     "`view` to (batch, num_heads, length, d_k) has the right shape and the wrong numbers: it reads on, "
-     "word after word. Cut each word's row where it lies, then exchange the axes of words and heads.",
+     "A `view` of shape (batch, num_heads, length, d_k) has the right shape, but the numbers are in the "
+     "wrong places: it reads them word after word. First cut each word's row into heads, then swap the axes "
+     "of words and heads.",
      ("x.reshape(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2)",
       "x.view(len(x), self.num_heads, x.shape[1], self.d_k)"))
 
 slip("MultiHeadAttention", "MergedWithoutTranspose",
-     "The heads are merged by a reshape alone, without exchanging the axes back.",
-     "The way in is right, the way out is not: before the heads are joined, words and heads have to change "
-     "places again. (PyTorch's advice to add `.contiguous()` to a `view` does not do that: it is about "
+     "The heads are merged by a reshape alone, without swapping the axes back.",
+     "You split correctly, but the merging is wrong: before the heads are joined, words and heads have to "
+     "swap places again. (PyTorch's advice to add `.contiguous()` to a `view` does not do that: it is about "
      "memory, not about order.)",
      ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
 
 slip("MultiHeadAttention", "AttendsAmongHeads",
-     "Words and heads are never exchanged, so the heads of a word attend to each other.",
+     "Words and heads are never swapped, so the heads of a word attend to each other.",
      "Without a transpose the last two axes are heads and d_k, so your attention compares the *heads* of "
      "one word with each other. Words should look at words: bring them to the second-to-last axis.",
      ("self.d_k).transpose(1, 2)", "self.d_k)"),
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"),
      ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
 
-slip("MultiHeadAttention", "ValueFromKey", "The values are made from `key`; `value` is never used.",
-     "The value is projected from the key that came in, not from the value. In self-attention both are the "
-     "same sentence and nothing shows; here they differ.",
+slip("MultiHeadAttention", "ValueFromKey", "The values are computed from `key`; `value` is never used.",
+     "You project the argument `key` to get the values, not the argument `value`. In self-attention both are "
+     "the same sentence, so the mistake does not show; here they differ.",
      ("self.w_value(value)", "self.w_value(key)"))
 
 slip("MultiHeadAttention", "SelfAttentionOnly",
-     "Keys and values are made from `query`: the other two arguments are never used.",
-     "Your module looks only at `query`: keys and values come from it, too. That is self-attention for "
-     "good; in lab 05 the decoder must be able to look at the encoder's words.",
+     "Keys and values are computed from `query`: the other two arguments are never used.",
+     "Your module looks only at `query`: keys and values come from it, too. So it can do nothing but "
+     "self-attention; in lab 05 the decoder must be able to look at the encoder's words.",
      ("self.w_key(key), self.w_value(value)", "self.w_key(query), self.w_value(query)"))
 
 slip("MultiHeadAttention", "ScaledByDModel",
      "The scores are divided by the square root of d_model instead of d_k.",
-     "A head's dot product runs over d_k numbers, not over d_model: you divide by too much, and the weights "
-     "get too flat. With a single head the two are the same.",
+     "A head's dot product runs over d_k numbers, not over d_model, so you divide by too much and the "
+     "weights get too flat. With a single head the two are the same.",
      ("self.d_k**0.5", "query.shape[-1] ** 0.5"))
 
 slip("MultiHeadAttention", "ScaledByNumberOfHeads",
      "The scores are divided by the square root of the number of heads.",
-     "The number of heads says nothing about how large a dot product gets; the number of products in it "
+     "The number of heads says nothing about how large a dot product gets; the number of products it sums up "
      "does. That is the size of a head, d_k.",
      ("self.d_k**0.5", "self.num_heads**0.5"))
 
 slip("MultiHeadAttention", "SoftmaxOverHeads", "The softmax runs over the heads (dim=1) instead of the keys.",
-     "Each query shares out its attention over the *keys*, the last axis of the scores. Yours sums to 1 "
-     "along another one. (`dim=1` was right for a table; here axis 1 counts the heads.)",
+     "Each query shares out its attention over the *keys*, the last axis of the scores. Your weights sum to "
+     "1 along a different axis. (`dim=1` was right for a table; here axis 1 counts the heads.)",
      ("softmax(dim=-1)", "softmax(dim=1)"))
 
 slip("MultiHeadAttention", "MaskInverted", "The mask is read the wrong way round: allowed keys are blocked.",
@@ -409,51 +414,51 @@ slip("MultiHeadAttention", "MaskInverted", "The mask is read the wrong way round
      ("~mask", "mask", 2))
 
 slip("MultiHeadAttention", "MaskLaidOnTheHeads",
-     "The mask gets no axis for the heads, so its batch axis is laid on the heads.",
-     "The mask has no axis for the heads, the scores have. Lined up from the right, the mask's batch axis "
-     "lands on the heads: an error, or, with as many sentences as heads, silently wrong. `unsqueeze` makes "
-     "an axis of length 1.",
+     "The mask gets no axis for the heads, so its batch axis is matched with the heads.",
+     "The mask has no axis for the heads, but the scores have one. Lined up from the right, the mask's batch "
+     "axis lands on the heads: you get an error, or, if there are as many sentences as heads, silently wrong "
+     "results. `unsqueeze` makes an axis of length 1.",
      ("            mask = mask[..., None, :, :]\n", ""))
 
 slip("MultiHeadAttention", "MaskWithoutEffect",
      "The mask has no effect: its result is thrown away, or it is never used.",
-     "`masked_fill` and `torch.where` return a new tensor and leave the old one as it is. Is what they "
-     "return kept, and is it what the softmax gets?",
+     "`masked_fill` and `torch.where` return a new tensor and leave the old one as it is. Do you keep what "
+     "they return, and is it what you pass to the softmax?",
      ("scores = scores.masked_fill", "scores.masked_fill"),
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
 
-slip("MultiHeadAttention", "NanOnBlockedRow", "A query with every key blocked turns into NaN.",
-     "A query that may look at nothing has only -inf to share out, and that gives NaN, which spreads "
-     "through every later layer. Read in the docstring what such a row is to give.",
+slip("MultiHeadAttention", "NanOnBlockedRow", "A query whose keys are all blocked turns into NaN.",
+     "If a query may look at nothing, all its scores are -inf, and their softmax is NaN, which spreads "
+     "through every later layer. The docstring says what such a row should give.",
      ("-1e9", "-torch.inf"), ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
 
 slip("MultiHeadAttention", "UniformOnBlockedRow",
-     "A query with every key blocked shares its attention equally among the blocked keys.",
-     "With every key at the same -1e9 the softmax sees equal scores and shares equally: a query that may "
-     "look at nothing takes the average of everything. Read in the docstring what such a row is to give.",
+     "A query whose keys are all blocked shares its attention equally among them.",
+     "With every key at the same -1e9 the softmax sees equal scores and gives equal shares: a query that may "
+     "look at nothing gets the average of everything. The docstring says what such a row should give.",
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
 
 slip("MultiHeadAttention", "OutputLayerNeverUsed", "The heads are merged, but w_output is not applied.",
-     "`w_output` is made but never used: the heads leave the module unmixed. In a Transformer nothing would "
-     "fail, as the shapes fit; the heads would just never meet.",
+     "`w_output` is made but never used: the heads leave the module unmixed. In a Transformer this would "
+     "raise no error, since the shapes fit; the heads would just never be mixed within this layer.",
      ("self.w_output(merged)", "merged"))
 
 slip("MultiHeadAttention", "GradientCutOff", "The attention goes through NumPy, so no gradient gets back.",
-     "The numbers are right and still nothing can be trained: on the way through NumPy (or `detach`, or "
-     "`no_grad`) the gradient is lost. Use PyTorch's own softmax and products.",
+     "The numbers are right, but nothing can be trained: NumPy (like `detach` or `no_grad`) cuts off the "
+     "gradient. Use PyTorch's own softmax and products.",
      ("(weights @ v).transpose", "torch.from_numpy((weights @ v).detach().numpy()).transpose"),
      ("return output, weights", "return output, weights.detach()"))
 
 slip("MultiHeadAttention", "WeightsAveraged", "The weights are averaged over the heads.",
-     "The average over the heads hides what they do differently. The docstring asks for the weights of each "
-     "head; `torch.nn.MultiheadAttention` averages unless it is told not to.",
+     "The average over the heads hides what each of them does differently. The docstring asks for the "
+     "weights of each head; `torch.nn.MultiheadAttention` averages unless you tell it not to.",
      ("return output, weights", "return output, weights.mean(1)"))
 
 
 # ---------------------------------------------------------------------------------- count_parameters
 
 slip("count_parameters", "w_output_not_counted", "W^O is not counted.",
-     "Three matrices are not all: the heads' outputs are mixed by a fourth one.",
+     "There are more than three matrices: a fourth one mixes the outputs of the heads.",
      (" + num_heads * d_v * d_model", ""), ("sum(widths) + d_model if", "sum(widths) if"))
 
 slip("count_parameters", "biases_not_counted", "The biases are never counted.",
@@ -461,12 +466,12 @@ slip("count_parameters", "biases_not_counted", "The biases are never counted.",
      "out of it.",
      (" + (sum(widths) + d_model if bias else 0)", ""))
 
-slip("count_parameters", "biases_always_counted", "The biases are counted whatever `bias` says.",
-     "You count biases also where there are none: `bias` says whether there are.",
+slip("count_parameters", "biases_always_counted", "The biases are counted, whatever `bias` says.",
+     "You count biases even where there are none: `bias` says whether there are any.",
      (" if bias else 0", ""))
 
 slip("count_parameters", "one_head_counted", "Only one head is counted.",
-     "That is one head. Every head has its own columns of the three matrices and its own rows of W^O.",
+     "You count only one head. Every head has its own columns of the three matrices and its own rows of W^O.",
      ("[num_heads * d_k, num_heads * d_k, num_heads * d_v]", "[d_k, d_k, d_v]"),
      ("num_heads * d_v * d_model", "d_v * d_model"))
 
@@ -477,14 +482,14 @@ slip("count_parameters", "heads_of_full_size", "Every head is given matrices of 
      ("num_heads * d_v * d_model", "num_heads * d_model * d_model"),
      ("+ d_model if", "+ num_heads * d_model if"))
 
-slip("count_parameters", "four_squares", "Every matrix is taken to be d_model × d_model.",
+slip("count_parameters", "four_squares", "Every matrix is assumed to be d_model × d_model.",
      "That is the usual case, in which num_heads × d_k and num_heads × d_v are just d_model. Here the sizes "
-     "are given, and they need not fit together that way.",
+     "are arguments, and they do not have to fit together that way.",
      ("[num_heads * d_k, num_heads * d_k, num_heads * d_v]", "[d_model] * 3"),
      ("num_heads * d_v * d_model", "d_model * d_model"))
 
-slip("count_parameters", "values_counted_with_d_k", "The values are taken to be as long as the keys.",
-     "Values have a size of their own, d_v, and so has what W^O reads. You count them with d_k.",
+slip("count_parameters", "values_counted_with_d_k", "The values are assumed to be as long as the keys.",
+     "Values have a size of their own, d_v, which also decides how much W^O reads. You count both with d_k.",
      ("num_heads * d_v", "num_heads * d_k", 2))
 
 slip("count_parameters", "output_bias_of_its_input_s_size",
