@@ -84,7 +84,7 @@ def _additive(lead: Sequence[int], q_len: int, k_len: int, d_query: int, d_key: 
 
 
 def asking_has_an_effect(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """Another query prefers other keys: its scores are not the same ones plus a constant."""
+    """Different queries prefer different keys: their scores differ by more than a constant."""
     scores = outputs["scores"]
     if scores.shape[-2] == 1:
         return None
@@ -110,7 +110,7 @@ additive_scores = Exercise(
     name="additive_scores",
     returns=("scores",),
     cases=(
-        Case("4 queries (4, 3) and 6 keys (6, 5), 7 features to compare in", _additive((), 4, 6, 3, 5, 7)),
+        Case("4 queries (4, 3) and 6 keys (6, 5), compared in 7 features", _additive((), 4, 6, 3, 5, 7)),
         Case("one query (1, 4) and 5 keys (5, 3)", _additive((), 1, 5, 4, 3, 6)),
         Case("a batch of 2: query (2, 3, 6), key (2, 5, 4)", _additive((2,), 3, 5, 6, 4, 7)),
         Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _additive((2, 3), 4, 7, 5, 6, 8)),
@@ -140,7 +140,7 @@ def _twice_as_long(rng: np.random.Generator) -> list[Inputs]:
 
 
 def scores_double(runs: list[Run]) -> np.ndarray:
-    """Queries twice as long have scores twice as large."""
+    """Queries twice as long get scores twice as large."""
     return np.isclose(2 * runs[0][1]["scores"], runs[1][1]["scores"], atol=1e-4)
 
 
@@ -212,7 +212,7 @@ def _permuted(rng: np.random.Generator) -> list[Inputs]:
 
 
 def order_of_keys_is_free(runs: list[Run]) -> np.ndarray:
-    """Keys and values in another order, the same contexts: attention has no sense of order."""
+    """Reordering keys and values together changes no context: attention has no sense of order."""
     return np.isclose(runs[0][1]["context"], runs[1][1]["context"], atol=1e-4)
 
 
@@ -265,7 +265,7 @@ def _shuffled_words(rng: np.random.Generator) -> list[Inputs]:
 
 
 def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
-    """Words in another order: each word's output is the same as before."""
+    """Reordering the words leaves each word's output the same."""
     (before, was), (after, now) = runs
     places = [
         [int(np.flatnonzero((x == word).all(axis=-1))[0]) for word in other]
@@ -281,7 +281,7 @@ def _said_twice(rng: np.random.Generator) -> list[Inputs]:
 
 
 def saying_it_twice_changes_nothing(runs: list[Run]) -> np.ndarray:
-    """A sentence said twice: each word's output is the same as before."""
+    """Saying the sentence twice leaves each word's output the same."""
     once, twice = (run[1]["y"] for run in runs)
     return np.isclose(np.concatenate([once, once], axis=1), twice, atol=1e-4)
 
@@ -333,7 +333,7 @@ def _doubled(rng: np.random.Generator) -> list[Inputs]:
 
 
 def doubling(runs: list[Run]) -> np.ndarray:
-    """Twice the length: four times the operations for self-attention, twice for the others."""
+    """Twice the length takes four times the operations in self-attention, and twice as many in the others."""
     growth = [
         long[1]["operations"] == (4 if short[0]["kind"] == "self-attention" else 2) * short[1]["operations"]
         for short, long in zip(runs[::2], runs[1::2], strict=True)

@@ -63,7 +63,7 @@ def _one_word(position: int, seq_len: int, d_model: int, d_k: int, d_v: int):
 
 
 def one_distribution(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The weights are a probability distribution over the words: nothing negative, sum 1."""
+    """The weights are a probability distribution over the words: none is negative, and they sum to 1."""
     weights = outputs["weights"]
     return np.isclose(weights.sum(), 1, atol=1e-4) & (weights >= 0)
 
@@ -155,7 +155,7 @@ scaled_dot_product_attention = Exercise(
         Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
         Case("a batch of 2, no mask: query (2, 4, 3), key (2, 6, 3)", _attention((2,), 4, 6, 3, 5)),
         Case("batch and heads: query (2, 3, 4, 6), key (2, 3, 5, 6)", _attention((2, 3), 4, 5, 6, 7)),
-        Case("a mask with another pattern in every row, (4, 6)", _attention((), 4, 6, 3, 5, mask=(4, 6))),
+        Case("a mask with a different pattern in every row, (4, 6)", _attention((), 4, 6, 3, 5, mask=(4, 6))),
         Case(
             "one mask row for each sentence of the batch, (2, 1, 6)",
             _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
@@ -279,7 +279,7 @@ def past_is_untouched(runs: list[Run]) -> np.ndarray:
 
 
 def rows_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """Each row of the weights sums to 1 (0 where every key is blocked), and nothing is negative."""
+    """Each row of the weights sums to 1 (0 where every key is blocked), and no weight is negative."""
     mask = np.tri(inputs["x"].shape[-2], dtype=bool)
     if inputs.get("token_mask") is not None:
         mask = mask & inputs["token_mask"]

@@ -85,7 +85,7 @@ def blocked_words_count_for_nothing(runs: list[Run]) -> np.ndarray:
 
 
 def sentences_are_separate(runs: list[Run]) -> np.ndarray:
-    """Sentences in another order give the same outputs in that order: none looks into another."""
+    """Reordering the sentences reorders their outputs in the same way: no sentence looks into another."""
     return np.isclose(runs[0][1]["output"][::-1], runs[1][1]["output"], atol=1e-4)
 
 
@@ -96,7 +96,7 @@ def _mask_over_heads(inputs: Inputs, weights: np.ndarray) -> np.ndarray | None:
 
 
 def each_head_shares_out(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """In each head, each row of the weights is a distribution: nothing negative, sum 1 (0 if all is blocked)."""
+    """In each head, each row of the weights is a distribution: nothing negative, sum 1 (0 if everything is blocked)."""
     weights = outputs["weights"]
     mask = _mask_over_heads(inputs, weights)
     wanted = 1.0 if mask is None else mask.any(axis=-1)
@@ -137,7 +137,7 @@ multi_head_attention_loop = Exercise(
 
 
 def words_keep_their_features(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The heads of a word hold that word's own features, none of another word or sentence."""
+    """The heads of a word hold that word's own features, and none from another word or sentence."""
     heads, x = outputs["heads"], inputs["x"]
     of_word = [np.sort(heads[..., word, :].reshape(*x.shape[:-2], -1)) for word in range(x.shape[-2])]
     return np.isclose(np.stack(of_word, axis=-2), np.sort(x), atol=1e-6)
@@ -164,7 +164,7 @@ split_heads = Exercise(
 
 
 def words_stay_together(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The row of a word holds what the heads found for that word, nothing of another word or sentence."""
+    """The row of a word holds what the heads found for that word, and nothing from another word or sentence."""
     heads, merged = inputs["heads"], outputs["merged"]
     lead = merged.shape[:-2]
     of_word = [np.sort(heads[..., word, :].reshape(*lead, -1)) for word in range(heads.shape[-2])]

@@ -154,7 +154,7 @@ def lengths_and_angles_are_kept(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 
 def pairs_are_kept_apart(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Outside the 2 by 2 blocks on the diagonal, one block a pair, every entry is 0."""
+    """Outside the 2 by 2 blocks on the diagonal, one block for each pair, every entry is 0."""
     pair = np.arange(inputs["d_model"]) // 2
     return (pair[:, None] == pair) | np.isclose(outputs["matrix"], 0, atol=1e-6)
 
@@ -168,7 +168,7 @@ shift_matrix = Exercise(
         Case("a few steps ahead", _shift(2, 9, 6, 60)),
         Case("a few steps back: the offset is negative", _shift(-9, -2, 6, 60)),
         Case(
-            "no step, by which nothing moves, then some steps",
+            "offset 0, which moves nothing, then some steps ahead",
             together(_shift(0, 0, 4, 8), _shift(2, 19, 6, 40)),
         ),
         Case("many steps ahead", _shift(24, 90, 8, 40)),
@@ -201,7 +201,7 @@ def _zero_table(rng: np.random.Generator) -> Inputs:
 
 
 def equal_sentences_are_equal(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """Equal sentences of a batch become equal vectors: positions are counted along the sentence."""
+    """Equal sentences in a batch get equal vectors: positions are counted along the sentence."""
     ids, x = inputs["token_ids"], outputs["x"]
     if ids.ndim != 2 or not (ids == ids[:1]).all():
         return None
@@ -300,7 +300,7 @@ learned_positional_embedding = Exercise(
         Case("2 sentences of 5 tokens, a table for just 5 positions", _sentences(2, 5, 8, 5)),
         Case("4 sentences of a single token, a table for 6 positions", _sentences(4, 1, 3, 6)),
         Case(
-            "4 tokens and 7, and a table for 5 positions: the 7 are refused with a ValueError",
+            "a table for 5 positions: 4 tokens fit, but 7 are refused with a ValueError",
             together(_sentences(2, 4, 6, 5), _sentences(2, 7, 4, 5)),
         ),
     ),
@@ -342,7 +342,7 @@ def only_the_distance_counts(runs: list[Run]) -> np.ndarray:
 
 
 def pairs_keep_their_length(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Each pair (2i, 2i + 1) is turned, not stretched: the sum of its squares stays."""
+    """Each pair (2i, 2i + 1) is turned, not stretched: the sum of its squares stays the same."""
     before, after = (
         array[..., 0::2] ** 2 + array[..., 1::2] ** 2 for array in (inputs["x"], outputs["rotated"])
     )

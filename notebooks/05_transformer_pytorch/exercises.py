@@ -335,7 +335,7 @@ def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
 
 
 def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
-    """What stands in the padding changes the memory of no real word."""
+    """Whatever is in the padding, the memory of the real words stays the same."""
     real = real_words(LENGTHS, SOURCE_LEN)
     return np.isclose(runs[0][1]["memory"][real], runs[1][1]["memory"][real], atol=1e-4)
 

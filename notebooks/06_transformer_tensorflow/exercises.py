@@ -363,7 +363,7 @@ def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
 
 
 def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
-    """What stands in the padding changes the output of no real word."""
+    """Whatever is in the padding, the output of the real words stays the same."""
     return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
 
 

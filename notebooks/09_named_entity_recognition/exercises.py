@@ -118,13 +118,13 @@ def _with_stop(rng: np.random.Generator) -> Inputs:
 
 
 def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every span begins and ends with a character that is no white space."""
+    """No span begins or ends with white space."""
     text, spans = inputs["text"], outputs["entities"]
     return np.array([text[start:end] == text[start:end].strip() != "" for start, end, _ in spans.tolist()])
 
 
 def no_two_overlap(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The spans stand in the order of the text, and none begins before the one before it has ended."""
+    """The spans are in the order of the text, and none begins before the previous one has ended."""
     spans = outputs["entities"]
     return spans[1:, 0] >= spans[:-1, 1]
 

@@ -274,7 +274,7 @@ def as_arrays(found: Any, max_length: int) -> dict[str, np.ndarray]:
 
 
 def positions_give_the_answer_back(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """Cut out of the context from the first to the last position, every target is the answer, letter by letter."""
+    """For every target, the text from its first to its last position is exactly the answer."""
     if inputs["answer"] is None:
         return None
     wanted, held = inputs["context"][slice(*inputs["answer"])], []

@@ -311,7 +311,7 @@ def _call_from_torch(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
 
 
 def logits_are_pytorch_s(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """With these weights Keras' layer gives what PyTorch's gives."""
+    """With these weights, the Keras layer gives the same logits as the PyTorch layer."""
     state, hidden = inputs["state"], inputs["hidden"]
     theirs = hidden @ state["linear.weight"].T + state["linear.bias"]
     return np.isclose(hidden @ outputs["kernel"] + outputs["bias"], theirs, atol=1e-4)
@@ -575,7 +575,7 @@ def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The model is asked, and not as in training."""
+    """The model is called, and not in training mode."""
     return outputs["careful"]
 
 
