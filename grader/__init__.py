@@ -1,4 +1,4 @@
-"""The instructor's tool: build, release, collect, autograde, feedback, report, export."""
+"""The instructor's tool. `grader --help` lists its commands."""
 
 import sys
 

@@ -59,7 +59,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-lab",
         action="store_true",
-        help="run all solved labs, also those that train for minutes, and grade the classes of all labs on a busy machine",
+        help="what takes turns from commit to commit, all of it: long trainings, notebooks of other correct solutions, classes on a busy machine",
     )
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from project import LABS
+from project import LABS, ROOT
 
 from grader.author.build import build
-from grader.course import STUB
+from grader.author.training import promises
+from grader.course import STUB, Course
 from grader.lab import Lab
 
 
-@pytest.mark.parametrize("lab", LABS)
+def marked(name: str):
+    """Labs that train a network have many layers to check: minutes each, so they are for the full proof."""
+    return pytest.param(name, marks=pytest.mark.slow if promises(Lab(Course(ROOT), name)) else ())
+
+
+@pytest.mark.parametrize("lab", map(marked, LABS))
 def test_the_committed_notebook_is_what_its_source_gives(course, lab):
     build(course, [lab], check=True, say=lambda line: None)
 

@@ -132,7 +132,7 @@ def test_a_student_s_folder_that_is_none_stops_the_run(lab, runner):
 
 
 def test_a_gradebook_that_another_program_holds_is_said_to_be_held(lab, runner, monkeypatch):
-    monkeypatch.setattr("grader.grade.gradebook.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("grader.gradebook_file.BUSY_SECONDS", 0.2)
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
     with sqlite3.connect(lab.course.gradebook) as other:
