@@ -202,7 +202,7 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
     place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
     off = f"{place} differs"
     if different.size > 1:
-        off = f"{different.sum()} of {different.size} values differ; the largest difference is at {place}"
+        off = f"{different.sum()} of {different.size} values differ, most at {place}"
     return f"{off}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
 
 

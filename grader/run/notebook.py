@@ -327,12 +327,12 @@ class _Run:
         cell = self.notebook.cells[index]
         computing, sleeping = self._seconds(cell)
         what = {
-            TIMED_OUT: f"was stopped: it may compute for {computing:g} seconds, and sleep for {sleeping:g}",
-            CRASHED: "took the kernel down",
-            OUT_OF_MEMORY: "was stopped: it took more memory than there is for one submission",
+            TIMED_OUT: f"was stopped because it took too long: at most {computing:g} seconds of computing or {sleeping:g} of waiting",
+            CRASHED: "crashed the kernel",
+            OUT_OF_MEMORY: "was stopped because it used more memory than one submission may",
         }[trouble]
         whose = "" if is_learners(cell) else ", which came with the lab,"
-        self.notes.append(f"Cell `{cell.id}`{whose} {what}. It was left out, the others were run without it.")
+        self.notes.append(f"Cell `{cell.id}`{whose} {what}. The other cells were run without it.")
         error = f"This cell{whose} {what}."
         cell.outputs.append(new_output("error", ename="Stopped", evalue=error, traceback=[error]))
 

@@ -20,9 +20,9 @@ from course_utils.display import inline
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
-from grader.grade.work import INCOMPLETE
+from grader.grade.work import UNREADABLE
 from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.run.states import GRADED
+from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
 
 FEW = 8
@@ -30,6 +30,13 @@ FEW = 8
 NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
 MANY_MISCONCEPTIONS = 3
+_ENDED = {
+    CRASHED: "crashed",
+    TIMED_OUT: "timed out",
+    OUT_OF_MEMORY: "ran out of memory",
+    UNREADABLE: "could not be read",
+}
+"""What the submission did, by the state that it ended in."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +205,8 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
     found = []
     for result in results:
         reasons = []
-        if result.marker and result.marker.state not in (GRADED, INCOMPLETE):
-            reasons.append(f"the submission was {result.marker.state}")
+        if result.marker and result.marker.state in _ENDED:
+            reasons.append(f"the submission {_ENDED[result.marker.state]}")
         if result.earned < NEEDS_HELP_BELOW * lab.points:  # lateness alone is no reason to need help
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):

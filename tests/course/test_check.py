@@ -225,7 +225,7 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
             "def double(x):\n    try:\n        while True: pass\n    except Exception: return x",
             "after 0.3 seconds",
         ),
-        ("def double(x):\n    return 3 * x", "values differ; the largest difference is at `doubled["),
+        ("def double(x):\n    return 3 * x", "values differ, most at `doubled["),
         ("def double():\n    return 3", "TypeError"),
         ("double = 3", "TypeError: 'int' object is not callable"),
     ],

@@ -144,14 +144,14 @@ def test_of_whole_numbers_too_the_largest_difference_is_shown_in_full():
     detail = verdict_of([1, 3, 1234567], [1, 2, 1234667]).checks[0].detail
     assert (
         detail
-        == "2 of 3 values differ; the largest difference is at `result[2]`: got 1234567, expected 1234667."
+        == "2 of 3 values differ, most at `result[2]`: got 1234567, expected 1234667."
     )
     assert "got 0, expected 255" in verdict_of(np.zeros(2, "u1"), np.full(2, 255, "u1")).checks[0].detail
 
 
 def test_the_largest_difference_is_shown_with_both_numbers():
     detail = verdict_of([1.0, 2.5, 9.0], [1.0, 2.0, 3.0]).checks[0].detail
-    assert detail == "2 of 3 values differ; the largest difference is at `result[2]`: got 9, expected 3."
+    assert detail == "2 of 3 values differ, most at `result[2]`: got 9, expected 3."
 
 
 def test_a_changed_input_costs_its_check_but_not_the_values():
