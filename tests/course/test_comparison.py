@@ -142,10 +142,7 @@ def test_numbers_are_not_accepted_as_booleans():
 
 def test_of_whole_numbers_too_the_largest_difference_is_shown_in_full():
     detail = verdict_of([1, 3, 1234567], [1, 2, 1234667]).checks[0].detail
-    assert (
-        detail
-        == "2 of 3 values differ, most at `result[2]`: got 1234567, expected 1234667."
-    )
+    assert detail == "2 of 3 values differ, most at `result[2]`: got 1234567, expected 1234667."
     assert "got 0, expected 255" in verdict_of(np.zeros(2, "u1"), np.full(2, 255, "u1")).checks[0].detail
 
 

@@ -206,7 +206,9 @@ def test_a_cell_that_came_with_the_lab_is_not_said_to_be_the_learner_s():
     executed = PlainRunner(cell_seconds=1).run(cells, SEED)
     came_with_the_lab, learners = executed.notes
     assert came_with_the_lab.startswith("Cell `cell0`, which came with the lab, was stopped: it may compute")
-    assert learners.startswith("Cell `cell1` was stopped because it took too long: at most 1 seconds of computing or 1 of waiting.")
+    assert learners.startswith(
+        "Cell `cell1` was stopped because it took too long: at most 1 seconds of computing or 1 of waiting."
+    )
 
 
 @pytest.mark.slow

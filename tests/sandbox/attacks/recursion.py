@@ -10,4 +10,9 @@ def softmax(scores, axis=-1):
     return deeper(0)
 """
 }
-STATE = ("crashed", "out of memory", "timed out", "graded")  # graded: a slow machine stops each case by its limit
+STATE = (
+    "crashed",
+    "out of memory",
+    "timed out",
+    "graded",
+)  # graded: a slow machine stops each case by its limit
