@@ -1,0 +1,110 @@
+"""Figures about classifiers of texts: accuracies beside each other, epochs, confusions, and whether confidence can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-blind readers
+
+
+def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str, float]) -> Figure:
+    """A panel for each task, a bar for each model, and a line where the trivial baseline is.
+
+    Args:
+        table: task -> model -> accuracy (0 to 1).
+        chance: task -> the accuracy of always giving the most frequent class.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 3.4), layout="constrained")
+    panels = figure.subplots(1, len(table), squeeze=False)[0]
+    for axes, (task, scores), colour in zip(panels, table.items(), _COLOURS, strict=False):
+        names = list(scores)[::-1]
+        values = [scores[name] for name in names]
+        axes.barh(names, values, color=colour)
+        for place, value in enumerate(values):
+            axes.text(value + 0.01, place, f"{value:.2f}", va="center")
+        axes.axvline(chance[task], color="#000000", linestyle="--", linewidth=1)
+        axes.text(chance[task], len(names) - 0.4, " always the same", fontsize=8, va="bottom")
+        axes.set(title=task, xlim=(0, 1.12), xlabel="accuracy on the test")
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def epochs(history: Mapping[str, Sequence[float]], best: int) -> Figure:
+    """Left: the loss, right: the accuracy, in training and on validation, after each epoch; the best epoch is marked.
+
+    Args:
+        history: what ``fit`` returns in its ``history``: loss, val_loss, accuracy, val_accuracy.
+        best: the best epoch, counted from 1.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 3.2), layout="constrained")
+    for axes, name in zip(figure.subplots(1, 2), ("loss", "accuracy"), strict=True):
+        for key, label, colour, marker in (
+            (name, "training", _COLOURS[0], "o"),
+            (f"val_{name}", "validation", _COLOURS[2], "s"),
+        ):
+            places = np.arange(1, len(history[key]) + 1)
+            axes.plot(places, history[key], marker=marker, color=colour, label=label)
+        axes.axvline(best, color="#000000", linestyle="--", linewidth=1, label="best epoch")
+        axes.set(xlabel="epoch", ylabel=name, title=name.capitalize())
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+    return figure
+
+
+def confusion_map(counts: np.ndarray, names: Sequence[str]) -> Figure:
+    """The shares of each true class (a row) that were given each class (a column).
+
+    Args:
+        counts: (classes, classes) how often; rows are true, columns are given.
+    """
+    from matplotlib.figure import Figure
+
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    figure = Figure(figsize=(6.6, 5.4), layout="constrained")
+    axes = figure.subplots()
+    picture = axes.imshow(shares, cmap="cividis", vmin=0, vmax=1)
+    for row, column in np.ndindex(*shares.shape):
+        colour = "#000000" if shares[row, column] > 0.55 else "#ffffff"
+        axes.text(column, row, f"{shares[row, column]:.2f}"[1:] if shares[row, column] < 1 else "1",
+                  ha="center", va="center", color=colour, fontsize=8)  # fmt: skip
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="the model says", ylabel="the sentence is from")
+    figure.colorbar(picture, label="share of the row")
+    return figure
+
+
+def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> Figure:
+    """How often a model is right among the texts where it is about as sure, against how sure it is.
+
+    Args:
+        confidence: (texts,) the probability of the class that was given.
+        right: (texts,) whether it was right.
+    """
+    from matplotlib.figure import Figure
+
+    place = np.minimum((np.asarray(confidence) * bins).astype(int), bins - 1)
+    figure = Figure(figsize=(5.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], "--", color="#000000", linewidth=1, label="as sure as it is right")
+    for number in range(bins):
+        inside = place == number
+        if inside.any():
+            accuracy = float(np.mean(np.asarray(right)[inside]))
+            axes.bar((number + 0.5) / bins, accuracy, width=0.9 / bins, color=_COLOURS[1])
+            axes.text((number + 0.5) / bins, accuracy + 0.01, str(int(inside.sum())), ha="center", fontsize=8)
+    axes.set(xlabel="confidence", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1.05))
+    axes.set_title("Number of texts above each bar")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left")
+    return figure
