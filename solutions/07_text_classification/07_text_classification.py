@@ -1,0 +1,1112 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 07: text classification
+#
+# *Compute the shortest path between two nodes.* Which Python library does this sentence come from? You probably guessed, and you hardly looked at
+# the order of the words: *path* and *nodes* were enough. Now this one: *the keys near the cabinet beside the door that faced the lamps still is
+# cheap*. Something is wrong with it, and no single word tells you what. You have to find the subject, twelve words before its verb.
+#
+# In this lab you build the **encoder** of the Transformer in Keras and use it to represent a whole text by one vector, from which a classifier
+# reads the class. You train it on both kinds of text. And you put it beside models that need a second: sometimes they are just as good, and
+# you will be able to say when and why.
+#
+# **After this lab you can**
+#
+# - build a text classifier from an encoder: embeddings with positions, masks, pooling, a head;
+# - say what Keras does with a mask, and write layers that keep it, can be saved and can be loaded;
+# - feed texts of different lengths with `tf.data`, without wasting half of the work on padding;
+# - split data so that the test means something, and see what a careless split pretends;
+# - choose the best epoch, read a confusion matrix, and measure whether a model is as sure as it is right;
+# - decide whether a task needs a sequence model at all, and test that decision.
+#
+# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 85 minutes for you; the computer
+# needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `samples_per_length` | ●○○○○ | ●●○○○ | 3 | 1 |
+# | 2 | `split_by_group` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 3 | `bag_of_ngrams` | ●●○○○ | ●●●○○ | 6 | 2 |
+# | 4 | `bucketed_batches` | ●●●○○ | ●●●○○ | 7 | 2 |
+# | 5 | `PositionalEmbedding` | ●●●○○ | ●●●●● | 9 | 4 |
+# | 6 | `TransformerEncoder` | ●●●○○ | ●●●●● | 10 | 4 |
+# | 7 | `masked_mean` | ●●○○○ | ●●●●○ | 5 | 2 |
+# | 8 | `build_classifier` | ●●●○○ | ●●●●● | 8 | 4 |
+# | 9 | `best_epoch` | ●●○○○ | ●●●○○ | 5 | 2 |
+# | 10 | `calibration_error` | ●●●○○ | ●●●○○ | 8 | 3 |
+
+# %%
+import os
+
+os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
+
+from course_utils.quiet import without_startup_messages
+
+with without_startup_messages():  # TensorFlow reports details of your processor
+    import keras
+    import tensorflow as tf
+
+import time
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+np.set_printoptions(precision=3, suppress=True)
+print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
+
+# %% [markdown]
+# ## 1. Two tasks
+#
+# **Which library?** The first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is real text,
+# written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
+#
+# **Right or wrong?** Sentences from a small grammar of the course's own. Each has four nouns before its verb, two in the singular and two in the
+# plural. Only the first is the subject; the others are **attractors**, there to mislead. Linzen et al. (2016) tested networks with sentences of
+# this kind. Half of them agree, so chance is 0.5.
+
+# %%
+from course_utils.data.agreement import make_judgements
+from course_utils.data.documentation import load_documentation, plain_words
+
+documented, judged = load_documentation(), make_judgements(8_000, seed=0)
+for example in documented[40::1_100]:
+    print(f"{example.library:13} {example.module:44} {example.text[:74]}")
+print()
+for example in judged[:6]:
+    print("right" if example.right else "WRONG", "", example.text)
+
+# %% [markdown]
+# For every wrong sentence of the second kind there could be a right one with *exactly the same words*: exchange the singular of the subject with
+# the plural of an attractor. So the words alone say nothing, whatever model reads them. Neither do pairs of neighbours: the same prepositions stand
+# behind every noun, and the last noun, next to the verb, is as often right as wrong. The tests of the course count this. What decides is
+# which noun comes *first*, and the form of a verb ten to sixteen words later.
+#
+# ### Exercise 1: `samples_per_length`
+#
+# Is there a way to know beforehand which kind of model a task needs? Chollet (*Deep Learning with Python*, section 11.4) gives a rule that was
+# found by trying many models on a few data sets: divide the **number of samples** by the **mean number of words** in a sample. Below about
+# 1,500, use a bag of pairs of words; above, use a sequence model. Take five samples of 2, 4, 3, 8 and 3 words:
+
+# %%
+lengths = [2, 4, 3, 8, 3]
+print("mean length", sum(lengths) / 5, "  samples / mean length", 5 / (sum(lengths) / 5))
+
+# %% nbgrader={"grade": false, "grade_id": "samples_per_length", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def samples_per_length(texts: list[str], threshold: float = 1_500) -> tuple[float, bool]:
+    """The rule of Chollet (Deep Learning with Python, section 11.4) for choosing a model.
+
+    Args:
+        texts: the samples; words are separated by single spaces.
+        threshold: from which ratio on the rule says sequence model.
+
+    Returns:
+        ratio: the number of samples divided by their mean number of words.
+        sequence_model: whether the ratio is above the threshold.
+    """
+    ### BEGIN SOLUTION
+    mean_length = sum(len(text.split()) for text in texts) / len(texts)
+    ratio = len(texts) / mean_length
+    return ratio, ratio > threshold
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: which number goes on top?</summary>
+#
+# The more samples, the higher the ratio; the longer the samples, the lower. Count words, not characters: `split` cuts a text at its spaces.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_samples_per_length", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.samples_per_length")
+
+# %%
+for name, texts in {"which library": [plain_words(one.text) for one in documented],
+                    "agreement": [one.text for one in judged]}.items():
+    ratio, sequence_model = samples_per_length(texts)
+    print(f"{name:14} {len(texts)} samples, ratio {ratio:4.0f}:", "sequence model" if sequence_model else "bag of pairs")
+
+# %% [markdown]
+# The rule says *bag of pairs* in both cases. You will test both predictions at the end of the lab.
+#
+# ## 2. A test that means something
+#
+# A module's docstrings are written by the same people about the same things, often in nearly the same words:
+
+# %%
+for example in [one for one in documented if one.module == "networkx.algorithms.shortest_paths.weighted"][:6]:
+    print(example.text)
+
+# %% [markdown]
+# If some of these sentences are in the training set and others in the test set, a model can recognise the *module*. It gets a good score, and the
+# score is about modules that it knows. The question was about sentences from modules that it has never seen. So the split has to keep
+# each module together: a split **by group**. The same holds for patients, authors, cameras, days.
+#
+# ### Exercise 2: `split_by_group`
+#
+# Take the groups in the given order, one whole group after another, into the test set, until it has at least `share` of all *samples*. With groups a
+# (5 samples), b (2) and c (3), the order b, c, a and a share of 0.3, the test set is b and c: two samples are fewer than 3, five are enough.
+
+# %% nbgrader={"grade": false, "grade_id": "split_by_group", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndarray:
+    """Which samples belong to the test set, so that no group is on both sides.
+
+    Args:
+        groups: the group of each sample.
+        order: every group once, in the order in which they go into the test set.
+        share: the test set takes one more group as long as it has fewer than this share of all samples.
+
+    Returns:
+        (samples,) booleans: True = test.
+    """
+    # 1. Which groups?
+    ### BEGIN SOLUTION
+    sizes = Counter(groups)
+    chosen, taken = set(), 0
+    for group in order:
+        if taken >= share * len(groups):
+            break
+        chosen.add(group)
+        taken += sizes[group]
+    ### END SOLUTION
+    # 2. Which samples?
+    ### BEGIN SOLUTION
+    return np.array([group in chosen for group in groups])
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: samples or groups?</summary>
+#
+# The share is one of samples. A large group fills it faster than a small one, so you need to know how many samples each group has.
+# </details>
+# <details><summary>Hint 2: when to stop</summary>
+#
+# Ask *before* you take a group whether there are already enough samples. The last group that is taken usually brings a few more than needed; it still goes in as a
+# whole.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_split_by_group", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.split_by_group")
+
+# %% [markdown]
+# Now three parts for each task: the test set, the **validation** set, with which you will choose between epochs, and what is left for training. For the sake of
+# comparison, one more version of the first task, split at random.
+
+# %%
+class Task(NamedTuple):
+    """Texts and labels of the three parts ("train", "validation", "test"), and the names of the classes."""
+
+    texts: dict[str, list[str]]
+    labels: dict[str, np.ndarray]
+    names: list[str]
+
+
+def parted(texts: list[str], labels: list[int], groups: list[str], names: list[str], seed: int = 0) -> Task:
+    """A fifth for the test, a tenth for validation; no group is in two parts."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(sorted(set(groups))).tolist()
+    test = split_by_group(groups, order, 0.2)
+    both = split_by_group(groups, order, 0.3)  # the same groups, and some more
+    parts = {"train": ~both, "validation": both & ~test, "test": test}
+    rows = {part: rng.permutation(np.flatnonzero(inside)) for part, inside in parts.items()}
+    return Task(
+        {part: [texts[row] for row in numbers] for part, numbers in rows.items()},
+        {part: np.array(labels)[numbers] for part, numbers in rows.items()},
+        names,
+    )
+
+# %%
+libraries = sorted({one.library for one in documented})
+sentences = [plain_words(one.text) for one in documented]
+of_library = [libraries.index(one.library) for one in documented]
+each_alone = [str(number) for number in range(len(sentences))]  # every sentence a group by itself: at random
+
+library = parted(sentences, of_library, [one.module for one in documented], libraries)
+at_random = parted(sentences, of_library, each_alone, libraries)
+agreement = parted([one.text for one in judged], [int(one.right) for one in judged],
+                   [str(number) for number in range(len(judged))], ["wrong", "right"])
+TASKS = {"which library": library, "agreement": agreement}
+chance = {}
+for name, task in TASKS.items():
+    chance[name] = np.bincount(task.labels["test"]).max() / len(task.labels["test"])
+    print(f"{name:14}", {part: len(texts) for part, texts in task.texts.items()}, f"most frequent class {chance[name]:.3f}")
+
+# %% [markdown]
+# The last number is the score of a program that always gives the same answer. Every result below has to be read beside it.
+#
+# ## 3. A bag of words
+#
+# The simplest model that reads at all: note which words occur in a text, forget where, and let a small network do the rest. A **bag of pairs** also notes
+# which two words stand next to each other, and so it knows a little about order.
+#
+# ### Exercise 3: `bag_of_ngrams`
+#
+# An **n-gram** is a group of n words that follow each other in a text. A text becomes a row with one column for each n-gram in an *index*: 1 if the text
+# has it, 0 if not (however often it occurs: this is called *multi-hot*). With `n = 2` both single words and pairs count. For *the cat sat on the mat*
+# the pairs are *the cat*, *cat sat*, *sat on*, *on the*, *the mat*; a pair never reaches from one text into the next.
+
+# %% nbgrader={"grade": false, "grade_id": "bag_of_ngrams", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bag_of_ngrams(texts: list[str], index: dict[str, int], n: int) -> np.ndarray:
+    """Texts as multi-hot rows.
+
+    Args:
+        texts: words in them are separated by single spaces.
+        index: n-gram -> its column; the words of an n-gram are separated by single spaces, too.
+        n: groups of 1, 2, ... up to n words count. What is not in the index does not.
+
+    Returns:
+        (texts, columns) of float32, 1 where a text has an n-gram, else 0.
+    """
+    bags = np.zeros((len(texts), len(index)), dtype="float32")
+    ### BEGIN SOLUTION
+    for row, text in enumerate(texts):
+        words = text.split()
+        for size in range(1, n + 1):
+            for start in range(len(words) - size + 1):
+                column = index.get(" ".join(words[start : start + size]))
+                if column is not None:
+                    bags[row, column] = 1
+    ### END SOLUTION
+    return bags
+
+# %% [markdown]
+# <details><summary>Hint 1: all groups of two in a list of words</summary>
+#
+# One begins at every word but the last. How many groups of `size` words are there in a list of `len(words)`? Slices give them.
+# </details>
+# <details><summary>Hint 2: an n-gram that is not in the index</summary>
+#
+# A new text may have words that nobody has seen. They have no column. A dictionary's `get` says so without an error; but careful: column 0 is a column.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_bag_of_ngrams", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.bag_of_ngrams")
+
+# %% [markdown]
+# The index comes from the training texts *only*, and from n-grams that occur at least twice. Then a network with one hidden layer reads the bag, as in
+# Chollet's book. `measure` trains a model, stops when validation gets no better, and writes down the accuracy on the test, with the seconds that all of it took.
+
+# %%
+def index_of(texts: list[str], n: int, most: int = 8_000) -> dict[str, int]:
+    """The most frequent n-grams, up to n words; each at least twice."""
+    lists = [text.split() for text in texts]
+    counts = Counter(" ".join(words[start : start + size]) for words in lists
+                     for size in range(1, n + 1) for start in range(len(words) - size + 1))
+    return {gram: column for column, (gram, count) in enumerate(counts.most_common(most)) if count > 1}
+
+
+def compiled(model: keras.Model, learning_rate: float) -> keras.Model:
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(learning_rate), loss, metrics=["accuracy"])
+    return model
+
+
+def bag_classifier(task: Task, n: int) -> tuple[keras.Model, dict]:
+    """A model, not trained yet, and what it reads: part -> (bags, labels) in batches."""
+    index = index_of(task.texts["train"], n)
+    data = {}
+    for part, texts in task.texts.items():
+        pairs = tf.data.Dataset.from_tensor_slices((bag_of_ngrams(texts, index, n), task.labels[part]))
+        data[part] = (pairs.shuffle(10_000, seed=0) if part == "train" else pairs).batch(32)
+    layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dropout(0.5), keras.layers.Dense(len(task.names))]
+    return compiled(keras.Sequential(layers), 2e-3), data
+
+# %%
+results = {name: {} for name in (*TASKS, "split at random")}
+
+
+def measure(task_name: str, model_name: str, make, epochs: int, patience: int = 3) -> tuple:
+    """Makes, trains and tests a model; returns it with its data and its history."""
+    keras.utils.set_random_seed(0)
+    began = time.monotonic()
+    model, data = make()
+    stop = keras.callbacks.EarlyStopping(monitor="val_loss", patience=patience, restore_best_weights=True)
+    run = model.fit(data["train"], validation_data=data["validation"], epochs=epochs, callbacks=[stop], verbose=0)
+    accuracy = model.evaluate(data["test"], verbose=0, return_dict=True)["accuracy"]
+    seconds = time.monotonic() - began
+    results[task_name][model_name] = accuracy
+    print(f"{task_name:16} {model_name:24} accuracy {accuracy:.3f}  {len(run.epoch):2} epochs {seconds:6.1f} seconds")
+    return model, data, run.history
+
+# %% tags=["skip-grading"]
+for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
+    measure("split at random", name, lambda n=n: bag_classifier(at_random, n), epochs=12)
+    measure("which library", name, lambda n=n: bag_classifier(library, n), epochs=12)
+
+# %% [markdown]
+# The same sentences, the same model, the same number of training samples. The difference between the lines is **leakage**: what the random split pays for knowing
+# the modules. Nothing is wrong with the code of a random split, and nothing warns you. Only knowledge of where the data comes from does.
+#
+# (Two more things to notice. A bag finds the library far better than chance, in a second or two. And pairs add little to single words.)
+#
+# ## 4. Batches without much padding
+#
+# The encoder reads sequences: a list of word numbers for each text. 0 is padding, 1 stands for all words that are not in the vocabulary.
+
+# %%
+MAX_LEN = 40
+
+
+def vocabulary_of(texts: list[str], most: int = 6_000) -> dict[str, int]:
+    """Word -> number, from 2 on, for words that occur at least twice."""
+    counts = Counter(word for text in texts for word in text.split())
+    return {word: number + 2 for number, (word, count) in enumerate(counts.most_common(most)) if count > 1}
+
+
+def numbered(texts: list[str], vocabulary: dict[str, int]) -> list[list[int]]:
+    return [[vocabulary.get(word, 1) for word in text.split()[:MAX_LEN]] for text in texts]
+
+
+words_of = {name: vocabulary_of(task.texts["train"]) for name, task in TASKS.items()}
+for name, task in TASKS.items():
+    rows = numbered(task.texts["train"], words_of[name])
+    unknown = np.mean([number == 1 for row in numbered(task.texts["test"], words_of[name]) for number in row])
+    print(f"{name:14} {len(words_of[name]):5} words; unknown in the test {unknown:.1%}; lengths "
+          f"{min(map(len, rows))} to {max(map(len, rows))}, mean {np.mean([*map(len, rows)]):.1f}")
+
+# %% [markdown]
+# ### Exercise 4: `bucketed_batches`
+#
+# A batch is a rectangle, as wide as its longest sentence; the rest is padding, and costs as much time as words do. If sentences of similar length share a batch,
+# there is little of it. So sort them into **buckets** by length, and make batches within each. With boundaries 5 and 9 there are three buckets: fewer than 5 words, 5
+# to 8, and 9 or more.
+#
+# `tf.data` has a method for that. Its documentation is worth reading: `help(tf.data.Dataset.bucket_by_sequence_length)`.
+
+# %% nbgrader={"grade": false, "grade_id": "bucketed_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bucketed_batches(
+    sentences: list[list[int]], labels: list[int], batch_size: int, boundaries: list[int]
+) -> tf.data.Dataset:
+    """Batches in which all sentences are of one bucket, each as wide as its longest sentence.
+
+    Sentences go into their buckets in the given order. As soon as a bucket holds batch_size of them, they are a batch.
+    What is left at the end makes smaller batches, one for each bucket. The batches may come in any order.
+
+    Args:
+        sentences: word numbers, 1 or more.
+        labels: one for each sentence.
+        batch_size: sentences in a full batch.
+        boundaries: rising; a sentence of as many words as a boundary belongs to the bucket above it.
+
+    Returns:
+        a dataset of pairs (ids, labels): (batch, longest) and (batch,), both int32; ids are 0 at padding.
+    """
+    # 1. A dataset of single sentences, each with its label.
+    ### BEGIN SOLUTION
+    signature = (tf.TensorSpec((None,), tf.int32), tf.TensorSpec((), tf.int32))
+    singles = tf.data.Dataset.from_generator(
+        lambda: zip(sentences, labels, strict=True), output_signature=signature
+    )
+    ### END SOLUTION
+    # 2. In buckets.
+    ### BEGIN SOLUTION
+    return singles.bucket_by_sequence_length(
+        element_length_func=lambda sentence, label: tf.shape(sentence)[0],
+        bucket_boundaries=boundaries,
+        bucket_batch_sizes=[batch_size] * (len(boundaries) + 1),
+    )
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: lists of different lengths</summary>
+#
+# `from_tensor_slices` wants a rectangle. `tf.data.Dataset.from_generator` takes a function that yields one pair after another, and an `output_signature` that says what they are: here
+# a vector of unknown length, `tf.TensorSpec((None,), tf.int32)`, and a number.
+# </details>
+# <details><summary>Hint 2: how many batch sizes?</summary>
+#
+# Two boundaries make three buckets, and each has a batch size of its own.
+# </details>
+# <details><summary>Hint 3: the length function</summary>
+#
+# It is called with the parts of an element, the sentence *and* the label, while the graph is made: the length must be a tensor. `tf.shape` gives one.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_bucketed_batches", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.bucketed_batches")
+
+# %% [markdown]
+# Around it belong three methods that you will see in every input pipeline: `cache` keeps the batches after the first epoch, so that Python makes them only once; `shuffle` brings them in
+# another order in each epoch; `prefetch` prepares the next one while the current one is being computed.
+
+# %%
+BOUNDARIES = [6, 8, 10, 12, 14, 16, 18, 20, 24]
+
+
+def pipelines(task_name: str) -> dict:
+    """Part -> batches of (ids, labels), for fit and evaluate."""
+    task, data = TASKS[task_name], {}
+    for part, texts in task.texts.items():
+        rows = numbered(texts, words_of[task_name])
+        batches = bucketed_batches(rows, task.labels[part].tolist(), 32, BOUNDARIES).cache()
+        data[part] = (batches.shuffle(1_000, seed=0) if part == "train" else batches).prefetch(tf.data.AUTOTUNE)
+    return data
+
+
+rows, labels = numbered(library.texts["train"], words_of["which library"]), library.labels["train"].tolist()
+for name, boundaries in {"one bucket": [1_000], "buckets": BOUNDARIES}.items():
+    shares = [np.mean(ids == 0) for ids, _ in bucketed_batches(rows, labels, 32, boundaries).as_numpy_iterator()]
+    print(f"{name:11} {np.mean(shares):.0%} of the average batch is padding")
+
+# %% [markdown]
+# ## 5. The encoder
+#
+# The parts of the encoder are those of Vaswani et al. (2017). What is new is what they are for: the output is not translated into anything. It is a *representation* of the text, and a small head reads the class from it.
+#
+# ids → `PositionalEmbedding` → `TransformerEncoder` → `masked_mean` → dropout → dense layer
+#
+# There is a second traveller on this road: the **mask**, which says where real words are. In Keras a layer can *make* one, in its method `compute_mask`, and Keras attaches it to the
+# layer's output. A layer whose `call` has an argument named `mask` is *given* the mask of its input. And a layer with `supports_masking = True` *hands it on* unchanged. (Lab 06 used `mask` for something else, who may look at whom, and had to switch
+# this off. Here it means exactly what Keras means.)
+
+# %%
+table = keras.layers.Embedding(10, 2, mask_zero=True)  # makes a mask: True where the number is not 0
+ids = np.array([[7, 3, 5, 0, 0]])
+print("Embedding makes:      ", table.compute_mask(ids).numpy())
+for layer in (keras.layers.Dropout(0.1), keras.layers.LSTM(3)):
+    mask = layer.compute_mask(table(ids), table.compute_mask(ids))
+    print(f"{layer.name:8} hands on:    ", None if mask is None else mask.numpy())
+
+# %% [markdown]
+# An LSTM that returns one vector for the whole sentence uses the mask up: after it there are no steps left.
+#
+# ### Exercise 5: `PositionalEmbedding`
+#
+# The vector of a word is the sum of two learned ones: one for the word, one for its place (as in BERT; lab 04 has the alternatives). With `use_positions=False` there is only the first; you will need that to
+# see what positions are worth.
+#
+# The places are 0, 1, 2, … for each sentence. In a compiled model the length is not known to Python when the layer is called. But a running count works with tensors of any length:
+
+# %%
+ids = tf.constant([[7, 3, 5, 0, 0]])
+print("running count of ones:", ops.cumsum(ops.ones_like(ids), axis=1).numpy())
+
+# %% nbgrader={"grade": false, "grade_id": "PositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class PositionalEmbedding(keras.layers.Layer):
+    """Learned embeddings of words and places, added; makes the mask of padding.
+
+    Its parts: `token_embeddings`, a keras.layers.Embedding for vocabulary_size words, and `position_embeddings`, one for
+    max_len places, or None if use_positions is False. Both have the width embedding_dim.
+
+    Call:
+        ids: (batch, len), whole numbers, 0 = padding; len <= max_len.
+        Returns (batch, len, embedding_dim). What comes out at padding is never used.
+    """
+
+    def __init__(self, vocabulary_size, max_len, embedding_dim, use_positions=True, **kwargs):
+        super().__init__(**kwargs)
+        self.config = {"vocabulary_size": vocabulary_size, "max_len": max_len,
+                       "embedding_dim": embedding_dim, "use_positions": use_positions}
+        # 1. The parts that the docstring names.
+        ### BEGIN SOLUTION
+        self.token_embeddings = keras.layers.Embedding(vocabulary_size, embedding_dim)
+        self.position_embeddings = keras.layers.Embedding(max_len, embedding_dim) if use_positions else None
+        ### END SOLUTION
+
+    def build(self, input_shape):
+        self.token_embeddings.build(input_shape)
+        if self.position_embeddings is not None:
+            self.position_embeddings.build(input_shape)
+
+    def call(self, ids):
+        # 2. The vectors of the words; of their places, too, if there are any.
+        ### BEGIN SOLUTION
+        embedded = self.token_embeddings(ids)
+        if self.position_embeddings is not None:
+            places = ops.cumsum(ops.ones_like(ids), axis=1) - 1
+            embedded = embedded + self.position_embeddings(places)
+        return embedded
+        ### END SOLUTION
+
+    def compute_mask(self, ids, previous=None):
+        # 3. (batch, len): True at real words.
+        ### BEGIN SOLUTION
+        return ops.not_equal(ids, 0)
+        ### END SOLUTION
+
+    def get_config(self):
+        # 4. What the base class knows, and every argument of our constructor.
+        ### BEGIN SOLUTION
+        return {**super().get_config(), **self.config}
+        ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: an error about a symbolic length, or about None</summary>
+#
+# The length of `ids` may be unknown when a model is put together. `range` and `ops.arange` need a number. The running count above does not, and it has the right shape, too.
+# </details>
+# <details><summary>Hint 2: what is get_config for?</summary>
+#
+# When a saved model is loaded, Keras calls the constructor with what `get_config` returned: one entry for each argument, under the argument's name. The base class adds the layer's name and type of numbers.
+# </details>
+# <details><summary>Hint 3: all words move by one place</summary>
+#
+# A running count of ones starts at 1. Places start at 0.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_PositionalEmbedding", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.PositionalEmbedding")
+
+# %% [markdown]
+# The method `build` was given. Keras calls it once, at the first call or when a saved model is loaded, so that the variables are there before their values are read from the file. A layer that leaves it out usually works,
+# because Keras then finds the shapes out by running `call` on symbols; with `build` nothing has to be found out.
+#
+# ### Exercise 6: `TransformerEncoder`
+#
+# Self-attention and a feed-forward network, each with a residual connection and a LayerNormalization after it (*post-norm*, as in the paper):
+#
+# $$x \leftarrow \mathrm{norm}_1(x + \mathrm{attention}(x, x)) \qquad x \leftarrow \mathrm{norm}_2(x + \mathrm{ffn}(x))$$
+#
+# The mask that Keras gives you is (batch, len). Attention compares each query with each key, so its `attention_mask` is (batch, queries, keys), and an axis of length 1 broadcasts. *Which* axis has to be the new one?
+
+# %%
+mask = np.array([[True, True, False]])  # one sentence, its third place is padding
+for name, wide in {"mask[:, None, :]": mask[:, None, :], "mask[:, :, None]": mask[:, :, None]}.items():
+    print(f"{name}, for 3 queries (rows) and 3 keys (columns):")
+    print(np.broadcast_to(wide, (1, 3, 3))[0].astype(int))
+
+# %% [markdown]
+# In one of them nobody looks at the padding. In the other the padding looks at nobody, and everybody looks at the padding.
+
+# %% nbgrader={"grade": false, "grade_id": "TransformerEncoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class TransformerEncoder(keras.layers.Layer):
+    """One layer of the encoder (Vaswani et al. 2017, section 3.1), post-norm, for texts with padding.
+
+    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with heads of size
+    embedding_dim // num_heads), `ffn` (a keras.Sequential of two Dense layers: to dense_dim with ReLU, and back to
+    embedding_dim), `layernorm1` and `layernorm2` (LayerNormalizations as Keras makes them). No dropout.
+
+    Call:
+        inputs: (batch, len, embedding_dim).
+        mask: (batch, len), True at real words; None: all are real. No word looks at padding.
+        Returns (batch, len, embedding_dim). What comes out at padding is never used. The mask is handed on.
+    """
+
+    def __init__(self, embedding_dim, dense_dim, num_heads, **kwargs):
+        super().__init__(**kwargs)
+        self.config = {"embedding_dim": embedding_dim, "dense_dim": dense_dim, "num_heads": num_heads}
+        # 1. The parts that the docstring names; and the mask is to be handed on.
+        ### BEGIN SOLUTION
+        self.supports_masking = True
+        self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.ffn = keras.Sequential([
+            keras.layers.Dense(dense_dim, activation="relu"),
+            keras.layers.Dense(embedding_dim),
+        ])
+        self.layernorm1 = keras.layers.LayerNormalization()
+        self.layernorm2 = keras.layers.LayerNormalization()
+        ### END SOLUTION
+
+    def build(self, input_shape):
+        self.mha.build(input_shape, input_shape)
+        for part in (self.ffn, self.layernorm1, self.layernorm2):
+            part.build(input_shape)
+
+    def call(self, inputs, mask=None):
+        # 2. Self-attention among real words, added to its input, then normalised.
+        ### BEGIN SOLUTION
+        allowed = None if mask is None else mask[:, None, :]
+        attended = self.mha(inputs, inputs, attention_mask=allowed)
+        x = self.layernorm1(inputs + attended)
+        ### END SOLUTION
+        # 3. The feed-forward network, in the same way.
+        ### BEGIN SOLUTION
+        return self.layernorm2(x + self.ffn(x))
+        ### END SOLUTION
+
+    def get_config(self):
+        # 4. As in exercise 5.
+        ### BEGIN SOLUTION
+        return {**super().get_config(), **self.config}
+        ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how is Keras's attention called?</summary>
+#
+# With the queries and then the values; keys are the values unless you say otherwise. In self-attention both are the same tensor. The mask is an argument by name.
+# </details>
+# <details><summary>Hint 2: the padding still matters</summary>
+#
+# Look at the two tables above once more. A column is a key: a column of zeros is a word that nobody looks at.
+# </details>
+# <details><summary>Hint 3: what is added in the second half?</summary>
+#
+# The input of the feed-forward network, that is, the result of the first half. Not the layer's own input.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_TransformerEncoder", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.TransformerEncoder")
+
+# %% [markdown]
+# Keras's attention also looks for a mask by itself, on the tensors that it is given, and combines it with yours. So a layer that forgets the mask may work by luck, until something in between loses it. You do not depend on luck.
+#
+# ### Exercise 7: `masked_mean`
+#
+# A vector for each word is not yet a vector for the text. The simplest way is the mean, over **real words only**. What happens otherwise:
+
+# %%
+states = np.array([[2.0], [4.0]])  # two words with one feature each
+for padding in range(4):
+    padded = np.concatenate([states, np.full((padding, 1), -1.0)])  # what a network may give at padding
+    print(f"{padding} columns of padding: mean of everything {padded.mean():5.2f}, of real words {states.mean():.2f}")
+
+# %% [markdown]
+# The mean of everything depends on how long the *other* sentences of the batch are.
+
+# %% nbgrader={"grade": false, "grade_id": "masked_mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def masked_mean(states, mask=None):
+    """The mean over the real words of each sentence.
+
+    Args:
+        states: (batch, len, width), a tensor.
+        mask: (batch, len) booleans, True at real words; None: all are real.
+
+    Returns:
+        (batch, width). For a sentence without any real word: zeros.
+    """
+    ### BEGIN SOLUTION
+    if mask is None:
+        return ops.mean(states, axis=1)
+    real = ops.cast(mask, states.dtype)[:, :, None]
+    return ops.sum(states * real, axis=1) / ops.maximum(ops.sum(real, axis=1), 1)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: a mask as numbers</summary>
+#
+# True and False become 1 and 0 with `ops.cast`. With a last axis of length 1, the mask multiplies every feature of a word.
+# </details>
+# <details><summary>Hint 2: divided by what?</summary>
+#
+# By the number of real words of each sentence, which differs from sentence to sentence. If it is 0, the sum is 0, too; divide by something that is not 0.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_masked_mean", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.masked_mean")
+
+# %% [markdown]
+# As a layer it receives the mask from Keras, by the name of the argument, and uses it up:
+
+# %%
+class MaskedMean(keras.layers.Layer):
+    """masked_mean as a layer."""
+
+    def call(self, states, mask=None):
+        return masked_mean(states, mask)
+
+    def compute_mask(self, states, mask=None):
+        return None  # there are no steps any more
+
+    def compute_output_shape(self, shape):
+        return (shape[0], shape[2])
+
+# %% [markdown]
+# ### Exercise 8: `build_classifier`
+#
+# Put it together: ids, `PositionalEmbedding`, one `TransformerEncoder`, `MaskedMean`, dropout, and a dense layer that gives one **logit** for each class, without a softmax. The loss takes care of the softmax, if it is told that these are logits: with
+# `SparseCategoricalCrossentropy()` alone, Keras takes them for probabilities, and nothing complains. (*Sparse* means that labels are numbers, not rows with a single 1.)
+
+# %%
+logits, label = np.array([[2.0, -1.0, 0.5]]), np.array([0])
+shares = np.exp(logits) / np.exp(logits).sum()
+print("by hand:            ", -np.log(shares[0, 0]))
+print("from_logits=True:   ", float(keras.losses.SparseCategoricalCrossentropy(from_logits=True)(label, logits)))
+print("from_logits=False:  ", float(keras.losses.SparseCategoricalCrossentropy()(label, logits)))
+
+# %% nbgrader={"grade": false, "grade_id": "build_classifier", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def build_classifier(
+    vocabulary_size: int, max_len: int, num_classes: int, embedding_dim: int = 64, dense_dim: int = 128, num_heads: int = 4,
+    dropout_rate: float = 0.5, learning_rate: float = 1e-3, use_positions: bool = True,
+) -> keras.Model:
+    """A text classifier with one encoder layer, compiled.
+
+    Args:
+        vocabulary_size, max_len, embedding_dim, use_positions: for PositionalEmbedding.
+        dense_dim, num_heads: for TransformerEncoder.
+        num_classes: how many logits come out.
+        dropout_rate: of the dropout between MaskedMean and the last Dense layer.
+        learning_rate: for Adam.
+
+    Returns:
+        a model from ids (batch, any length) to logits (batch, num_classes), compiled with Adam, the cross-entropy of
+        logits and whole-numbered labels, and the metric "accuracy".
+    """
+    # 1. From ids to logits.
+    ### BEGIN SOLUTION
+    ids = keras.Input((None,), dtype="int32")
+    x = PositionalEmbedding(vocabulary_size, max_len, embedding_dim, use_positions)(ids)
+    x = TransformerEncoder(embedding_dim, dense_dim, num_heads)(x)
+    x = MaskedMean()(x)
+    x = keras.layers.Dropout(dropout_rate)(x)
+    model = keras.Model(ids, keras.layers.Dense(num_classes)(x))
+    ### END SOLUTION
+    # 2. How it is trained.
+    ### BEGIN SOLUTION
+    model.compile(
+        optimizer=keras.optimizers.Adam(learning_rate),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    ### END SOLUTION
+    return model
+
+# %% [markdown]
+# <details><summary>Hint 1: layers as functions</summary>
+#
+# `keras.Input((None,), dtype="int32")` is a symbol for ids of any length. Call one layer after another on it, and `keras.Model(first, last)` makes a model of what lies between. The mask travels along by itself.
+# </details>
+# <details><summary>Hint 2: the learning rate</summary>
+#
+# `"adam"` in quotes has a learning rate of its own. An optimizer as an object takes yours.
+# </details>
+# <details><summary>Hint 3: in training everything is dropped</summary>
+#
+# With a dropout rate of 1 nothing of the mean is left in training, and the logits are the last layer's biases. If yours are not, where does the dropout stand?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_build_classifier", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.build_classifier")
+
+# %% tags=["skip-grading"]
+model = build_classifier(len(words_of["which library"]) + 2, MAX_LEN, len(libraries))
+model.summary(line_length=88)
+
+# %% [markdown]
+# Most of the weights are the table of words. The encoder itself is small.
+#
+# ## 6. Training, and when to stop
+#
+# `fit` runs the loop: batches, gradients, updates, then the loss on validation. **Callbacks** look on after each epoch: `EarlyStopping` stops when nothing has become better for a while, `ModelCheckpoint` writes the best model so far into a file.
+#
+# With about 4,900 sentences and a hundred times as many weights, a network soon knows the training set by heart. From then on it gets *worse* on everything else, while its training loss still falls. So one takes the weights of the epoch with the lowest
+# **validation** loss. (Not the test loss: whoever chooses with the test set has used it for training.)
+
+# %% tags=["skip-grading"]
+import tempfile
+from pathlib import Path
+
+folder = Path(tempfile.mkdtemp())
+
+
+def encoder(task_name: str, use_positions: bool = True, epochs_dropout: float = 0.5, **sizes) -> tuple[keras.Model, dict]:
+    vocabulary_size, classes = len(words_of[task_name]) + 2, len(TASKS[task_name].names)
+    model = build_classifier(vocabulary_size, MAX_LEN, classes, dropout_rate=epochs_dropout,
+                             use_positions=use_positions, **sizes)
+    return model, pipelines(task_name)
+
+
+keras.utils.set_random_seed(0)
+model, data = encoder("which library")
+keep = keras.callbacks.ModelCheckpoint(folder / "best.keras", monitor="val_loss", save_best_only=True)
+run = model.fit(data["train"], validation_data=data["validation"], epochs=8, callbacks=[keep], verbose=2)
+
+# %% [markdown]
+# ### Exercise 9: `best_epoch`
+#
+# Write down what the two callbacks do together, as a function of the validation losses: which epoch is kept, and after which epoch training stops. With a **patience** of 2, training stops after two epochs in a row without a new lowest loss:
+#
+# | epoch | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|
+# | validation loss | 0.9 | 0.6 | 0.7 | 0.65 | 0.5 |
+# | since the best | 0 | 0 | 1 | 2, stop | (never seen) |
+#
+# The best epoch is 2 and the last one is 4, although the fifth would have been better. That is the price of not waiting.
+
+# %% nbgrader={"grade": false, "grade_id": "best_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
+    """Which epoch is kept, and when training stops.
+
+    Args:
+        losses: the validation loss after each epoch, if nothing stopped the training.
+        patience: training stops after so many epochs in a row without a loss lower than all before.
+
+    Returns:
+        best: the epoch with the lowest loss among those that were trained; of equal ones the first.
+        last: the last epoch that was trained. Both count from 1.
+    """
+    ### BEGIN SOLUTION
+    best = 1
+    for epoch, loss in enumerate(losses, start=1):
+        if loss < losses[best - 1]:
+            best = epoch
+        if epoch - best >= patience:
+            return best, epoch
+    return best, len(losses)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: not before its time</summary>
+#
+# Go through the epochs one after another and remember the best one so far. What comes after training has stopped must not count.
+# </details>
+# <details><summary>Hint 2: compared with what?</summary>
+#
+# With the best loss so far, not with the loss of the epoch before. After a bump the loss falls for a while without being a new best.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_best_epoch", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.best_epoch")
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.classification import epochs
+
+best, last = best_epoch(run.history["val_loss"], patience=3)
+print(f"best epoch {best}; with a patience of 3, the last would have been {last}")
+show_figure(
+    epochs(run.history, best),
+    alt="Left: the training loss falls in every epoch, the validation loss falls and then rises again. Right: the training accuracy "
+    "approaches 1, the validation accuracy levels off far below.",
+)
+
+# %% [markdown]
+# ### Saved and loaded
+#
+# The checkpoint holds the model of that epoch: configuration and weights. To load it, Keras has to know the classes that are yours.
+
+# %% tags=["skip-grading"]
+try:
+    keras.saving.load_model(folder / "best.keras")
+except TypeError as error:
+    print("without your classes:", str(error).partition(".")[0][:110])
+own = {"PositionalEmbedding": PositionalEmbedding, "TransformerEncoder": TransformerEncoder, "MaskedMean": MaskedMean}
+best_model = keras.saving.load_model(folder / "best.keras", custom_objects=own)
+for name, each in {"after the last epoch": model, "loaded from the file": best_model}.items():
+    scores = each.evaluate(data["test"], verbose=0, return_dict=True)
+    print(f"{name}: test loss {scores['loss']:.2f}, accuracy {scores['accuracy']:.3f}")
+
+# %% [markdown]
+# Compare the losses: the later model is much surer of itself, and not more often right. Keep this in mind for section 8.
+#
+# (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32. It halves memory and can double the speed. Two things need care: the last layer and the loss should compute in float32, and
+# tiny gradients need to be scaled up, which Keras's optimizer then does. On a CPU it only makes things slower, so you do not use it here.)
+#
+# ## 7. The whole ladder
+#
+# Now all models on both tasks: bags, a bidirectional LSTM, and your encoder, without positions and with them. Same batches, same stopping, same seed. The two encoders differ in one argument.
+
+# %% tags=["skip-grading"]
+def lstm(task_name: str, dropout_rate: float = 0.5) -> tuple[keras.Model, dict]:
+    """Reads a text in both directions, and keeps the last state of each."""
+    layers = [
+        keras.layers.Embedding(len(words_of[task_name]) + 2, 64, mask_zero=True),
+        keras.layers.Bidirectional(keras.layers.LSTM(48)),
+        keras.layers.Dropout(dropout_rate),
+        keras.layers.Dense(len(TASKS[task_name].names)),
+    ]
+    return compiled(keras.Sequential(layers), 1e-3), pipelines(task_name)
+
+
+measure("which library", "bidirectional LSTM", lambda: lstm("which library"), epochs=8)
+measure("which library", "encoder, no positions", lambda: encoder("which library", use_positions=False), epochs=8)
+kept, kept_data, _ = measure("which library", "encoder, positions", lambda: encoder("which library"), epochs=8)
+
+# %% [markdown]
+# On real text the encoder and the bag of words are about equal, at many times the cost. Positions add next to nothing. Which library a sentence comes from depends on *what* it is about, and that is in its words; with a few thousand sentences there is not enough to learn finer things. Here the rule of exercise 1 was right.
+#
+# Now the sentences in which only the order decides:
+
+# %% tags=["skip-grading"]
+for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
+    measure("agreement", name, lambda n=n: bag_classifier(agreement, n), epochs=12)
+gentle = {"epochs_dropout": 0.1}
+measure("agreement", "bidirectional LSTM", lambda: lstm("agreement", 0.1), epochs=8, patience=8)
+measure("agreement", "encoder, no positions", lambda: encoder("agreement", False, **gentle), epochs=6, patience=6)
+judge, judge_data, _ = measure("agreement", "encoder, positions", lambda: encoder("agreement", **gentle), epochs=12, patience=12)
+
+# %% tags=["skip-grading"]
+from course_utils.plots.classification import accuracy_bars
+
+rows = {task: {"always the same": chance[task], **results[task]} for task in TASKS}
+for task, scores in rows.items():
+    print(task, " ".join(f"| {name} {score:.3f}" for name, score in scores.items()))
+show_figure(
+    accuracy_bars(rows, chance),
+    alt="Two panels of bars. Which library: bags, LSTM and both encoders are all about equal, far above chance. Agreement: "
+    "bags and the encoder without positions stay at chance; LSTM and encoder with positions are far above.",
+)
+
+# %% [markdown]
+# **The same encoder, without positions, is a bag of words.** Attention alone does not know which noun came first (lab 04). With positions it does.
+#
+# And the rule? It said *bag of pairs* here, too, and was as wrong as can be: no number of samples makes a bag see this. The rule counts samples and words; it does not know what the task is about. It was found on tasks where words carry the
+# answer, such as the subject of a news article, and there it is a good guess. So ask first: *could a person answer with the words shuffled?*
+#
+# ### Where does it look?
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import heat_map
+
+# %% [markdown]
+# ## 8. Which mistakes, and how sure?
+#
+# Accuracy is one number. A **confusion matrix** says which classes are taken for which. Each row is a true class, and its entries sum to 1.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.classification import confusion_map, reliability
+
+logits = np.concatenate([kept.predict_on_batch(ids) for ids, _ in kept_data["test"]])
+true = np.concatenate([labels.numpy() for _, labels in kept_data["test"]])
+probabilities = np.asarray(ops.softmax(logits))
+said = probabilities.argmax(axis=1)
+counts = np.zeros((len(libraries), len(libraries)), dtype=int)
+np.add.at(counts, (true, said), 1)
+for row, name in enumerate(libraries):
+    others = np.where(np.arange(len(libraries)) == row, -1, counts[row])
+    print(f"{name:13} found {counts[row, row] / counts[row].sum():.2f}, most often taken for {libraries[others.argmax()]}")
+show_figure(
+    confusion_map(counts, libraries),
+    alt="A heat map of ten by ten libraries. The diagonal is brightest. The libraries of numerical computing are taken for each other, "
+    "and so are those of machine learning.",
+)
+
+# %% [markdown]
+# The mistakes make sense: neighbours in subject are taken for each other, and a sentence about arrays could be from several libraries. Some of this error no model can avoid.
+#
+# ### Exercise 10: `calibration_error`
+#
+# A classifier also says how sure it is: the probability of the class it gives, its **confidence**. Is it right in 80 % of the cases in which it says 0.8? Sort the texts into bins by confidence, and compare in each bin the mean confidence with the share that is right. The **expected calibration
+# error** (Guo et al. 2017) is the mean of the distances, each bin weighted by its share of the texts:
+#
+# $$\mathrm{ECE} = \sum_b \frac{n_b}{n}\,\bigl|\,\mathrm{accuracy}_b - \mathrm{confidence}_b\,\bigr|$$
+#
+# The **overconfidence** has a sign and no bins: mean confidence minus accuracy. Four texts in two bins, from 0 to 0.5 and from 0.5 to 1:
+
+# %%
+confidence, right = np.array([0.4, 0.6, 0.8, 1.0]), np.array([1, 0, 1, 1])
+low, high = abs(right[:1].mean() - confidence[:1].mean()), abs(right[1:].mean() - confidence[1:].mean())
+print(f"low bin: distance {low:.2f}, 1 text;  high bin: distance {high:.2f}, 3 texts")
+print(f"calibration error {0.25 * low + 0.75 * high:.3f}, overconfidence {confidence.mean() - right.mean():.3f}")
+
+# %% nbgrader={"grade": false, "grade_id": "calibration_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = 10) -> tuple[float, float]:
+    """The expected calibration error (Guo et al. 2017, equation 3), and the overconfidence.
+
+    Args:
+        probabilities: (texts, classes); each row sums to 1. The class that is given is the most probable one.
+        labels: (texts,) the true classes.
+        bins: how many, equally wide, between 0 and 1. A confidence of exactly 1 belongs to the last.
+
+    Returns:
+        error: the mean distance between accuracy and confidence in a bin, weighted by texts.
+        overconfidence: the mean confidence minus the accuracy, over all texts.
+    """
+    # 1. How sure, right or wrong, and in which bin?
+    ### BEGIN SOLUTION
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
+    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
+    ### END SOLUTION
+    # 2. The distances, weighted.
+    ### BEGIN SOLUTION
+    error = 0.0
+    for number in range(bins):
+        inside = bin_of == number
+        if inside.any():
+            error += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    ### END SOLUTION
+    # 3. Both numbers.
+    ### BEGIN SOLUTION
+    return float(error), float(confidence.mean() - right.mean())
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: whose probability?</summary>
+#
+# Confidence is the probability of the class that the model *gives*, the highest of the row, whether it is the true class or not.
+# </details>
+# <details><summary>Hint 2: NaN</summary>
+#
+# The mean of an empty bin is not a number. It weighs nothing, so leave it out.
+# </details>
+# <details><summary>Hint 3: nearly right</summary>
+#
+# Compare within each bin: the mean confidence of its texts, not the middle of the bin. And the weights are shares of all texts.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_calibration_error", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("text_classification.calibration_error")
+
+# %% tags=["skip-grading"]
+def report(name: str, one: keras.Model) -> None:
+    logits = np.concatenate([one.predict_on_batch(ids) for ids, _ in kept_data["test"]])
+    shares = np.asarray(ops.softmax(logits))
+    error, over = calibration_error(shares, true)
+    print(f"{name:22} accuracy {np.mean(shares.argmax(axis=1) == true):.3f}, calibration error {error:.3f}, overconfidence {over:+.3f}")
+
+
+report("the best epoch", kept)
+report("after the last epoch", model)
+show_figure(
+    reliability(probabilities.max(axis=1), said == true),
+    alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a model is exactly as sure as it is right.",
+)
+
+# %% [markdown]
+# The two models are about equally often right. But one knows when it does not know, and the other is sure of nearly everything. If somebody acts on the probabilities, that is a large difference, and accuracy does not show it. Stopping at the lowest validation *loss*, not the highest
+# accuracy, is what makes it: the loss punishes being sure and wrong.
+#
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | a wonderful score that nobody can repeat on new data | split at random although samples come in groups |
+# | predictions change with what else is in the batch | padding in the mean, or looked at by attention |
+# | a very low loss that rises on validation | too many epochs: take the best one |
+# | the loss hardly moves, no error | logits given to a loss that wants probabilities |
+# | an error about a symbolic or unknown length | `range` or `ops.arange` where the length is not known yet |
+# | `Could not locate class` when a model is loaded | `custom_objects` is missing |
+# | a `TypeError` about arguments when a model is loaded | `get_config` lacks one |
+# | the encoder is no better than a bag | no positions; or the task needs no order |
+# | each epoch starts slowly | batches are made anew in Python: no `cache` |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("text_classification")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Fewer samples.** Train bag and encoder on 500, 1,000, 2,000 sentences of the first task. Which one loses more? What would you expect with 50,000?
+# - **Farther away.** Write a generator with six nouns. How far can a model that was trained with four go? Learned positions beyond those in training have never been learned.
+# - **Which attractors?** `judged` says how many words lie between subject and verb. Plot accuracy against that distance.
+# - **A pretrained encoder.** Lab 09 fine-tunes one. On the first task it knows from the start that *eigenvalue* and *matrix* are related. How much is that worth?
+# - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again (Guo et al. 2017).
+# - Linzen et al. (2016), *Assessing the ability of LSTMs to learn syntax-sensitive dependencies*; Chollet, *Deep Learning with Python*, chapter 11.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
