@@ -36,7 +36,9 @@ NAMES = (
     r"|tf|keras|pytorch|libtorch|torch|transformers|hugging ?face|hf"
 )
 MASK = "___"
-LEFT_OUT = re.compile(r"/(tests?|testing|_vendor|_vendored_packages|externals|third_party|_lib|_pytest)/|/(test_|gen_)|_test\.py")
+LEFT_OUT = re.compile(
+    r"/(tests?|testing|_vendor|_vendored_packages|externals|third_party|_lib|_pytest)/|/(test_|gen_)|_test\.py"
+)
 SENTENCES, PER_MODULE, WORDS = 700, 30, (5, 30)
 TARGET = Path(__file__).parents[1] / "course_utils" / "data" / "documentation.json"
 
@@ -114,7 +116,8 @@ def collect() -> dict[str, dict[str, list[str]]]:
     data = {}
     for library, modules in found.items():
         kept = {
-            module: [text for text in lines if libraries_of[text.lower()] == 1] for module, lines in modules.items()
+            module: [text for text in lines if libraries_of[text.lower()] == 1]
+            for module, lines in modules.items()
         }
         data[library] = {module: lines for module, lines in sorted(kept.items()) if lines}
     return data

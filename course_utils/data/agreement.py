@@ -11,11 +11,48 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-NOUNS = (
-    "key cabinet door lamp letter picture table garden teacher student doctor driver painter singer neighbour "
-    "farmer guard pilot window bridge tower river island village hotel engine camera guitar poem report "
-    "basket ladder ticket mirror blanket bottle carpet statue fountain statement"
-).split()
+NOUNS = [
+    "key",
+    "cabinet",
+    "door",
+    "lamp",
+    "letter",
+    "picture",
+    "table",
+    "garden",
+    "teacher",
+    "student",
+    "doctor",
+    "driver",
+    "painter",
+    "singer",
+    "neighbour",
+    "farmer",
+    "guard",
+    "pilot",
+    "window",
+    "bridge",
+    "tower",
+    "river",
+    "island",
+    "village",
+    "hotel",
+    "engine",
+    "camera",
+    "guitar",
+    "poem",
+    "report",
+    "basket",
+    "ladder",
+    "ticket",
+    "mirror",
+    "blanket",
+    "bottle",
+    "carpet",
+    "statue",
+    "fountain",
+    "statement",
+]
 """All of them make their plural with "s"."""
 
 PREPOSITIONS = ("near", "behind", "beside", "above", "below", "across from")

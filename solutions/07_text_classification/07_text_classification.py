@@ -78,7 +78,7 @@ print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
 # plural. Only the first is the subject; the others are **attractors**, there to mislead. Linzen et al. (2016) tested networks with sentences of
 # this kind. Half of them agree, so chance is 0.5.
 
-# %%
+# %% tags=["skip-grading"]
 from course_utils.data.agreement import make_judgements
 from course_utils.data.documentation import load_documentation, plain_words
 
@@ -134,7 +134,7 @@ from course_utils import check
 
 check("text_classification.samples_per_length")
 
-# %%
+# %% tags=["skip-grading"]
 for name, texts in {"which library": [plain_words(one.text) for one in documented],
                     "agreement": [one.text for one in judged]}.items():
     ratio, sequence_model = samples_per_length(texts)
@@ -147,7 +147,7 @@ for name, texts in {"which library": [plain_words(one.text) for one in documente
 #
 # A module's docstrings are written by the same people about the same things, often in nearly the same words:
 
-# %%
+# %% tags=["skip-grading"]
 for example in [one for one in documented if one.module == "networkx.algorithms.shortest_paths.weighted"][:6]:
     print(example.text)
 
@@ -208,7 +208,7 @@ check("text_classification.split_by_group")
 # Now three parts for each task: the test set, the **validation** set, with which you will choose between epochs, and what is left for training. For the sake of
 # comparison, one more version of the first task, split at random.
 
-# %%
+# %% tags=["skip-grading"]
 class Task(NamedTuple):
     """Texts and labels of the three parts ("train", "validation", "test"), and the names of the classes."""
 
@@ -231,7 +231,7 @@ def parted(texts: list[str], labels: list[int], groups: list[str], names: list[s
         names,
     )
 
-# %%
+# %% tags=["skip-grading"]
 libraries = sorted({one.library for one in documented})
 sentences = [plain_words(one.text) for one in documented]
 of_library = [libraries.index(one.library) for one in documented]
@@ -304,7 +304,7 @@ check("text_classification.bag_of_ngrams")
 # The index comes from the training texts *only*, and from n-grams that occur at least twice. Then a network with one hidden layer reads the bag, as in
 # Chollet's book. `measure` trains a model, stops when validation gets no better, and writes down the accuracy on the test, with the seconds that all of it took.
 
-# %%
+# %% tags=["skip-grading"]
 def index_of(texts: list[str], n: int, most: int = 8_000) -> dict[str, int]:
     """The most frequent n-grams, up to n words; each at least twice."""
     lists = [text.split() for text in texts]
@@ -329,7 +329,7 @@ def bag_classifier(task: Task, n: int) -> tuple[keras.Model, dict]:
     layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dropout(0.5), keras.layers.Dense(len(task.names))]
     return compiled(keras.Sequential(layers), 2e-3), data
 
-# %%
+# %% tags=["skip-grading"]
 results = {name: {} for name in (*TASKS, "split at random")}
 
 
@@ -361,7 +361,7 @@ for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
 #
 # The encoder reads sequences: a list of word numbers for each text. 0 is padding, 1 stands for all words that are not in the vocabulary.
 
-# %%
+# %% tags=["skip-grading"]
 MAX_LEN = 40
 
 
@@ -449,7 +449,7 @@ check("text_classification.bucketed_batches")
 # Around it belong three methods that you will see in every input pipeline: `cache` keeps the batches after the first epoch, so that Python makes them only once; `shuffle` brings them in
 # another order in each epoch; `prefetch` prepares the next one while the current one is being computed.
 
-# %%
+# %% tags=["skip-grading"]
 BOUNDARIES = [6, 8, 10, 12, 14, 16, 18, 20, 24]
 
 
@@ -459,6 +459,8 @@ def pipelines(task_name: str) -> dict:
     for part, texts in task.texts.items():
         rows = numbered(texts, words_of[task_name])
         batches = bucketed_batches(rows, task.labels[part].tolist(), 32, BOUNDARIES).cache()
+        count = sum(1 for _ in batches)  # fills the cache, and tells Keras how long an epoch is
+        batches = batches.apply(tf.data.experimental.assert_cardinality(count))
         data[part] = (batches.shuffle(1_000, seed=0) if part == "train" else batches).prefetch(tf.data.AUTOTUNE)
     return data
 
@@ -965,7 +967,24 @@ show_figure(
 # ### Where does it look?
 
 # %% tags=["skip-grading"]
-from course_utils.plots.attention import heat_map
+from course_utils.plots.attention import word_bars
+
+example = next(one for one in judged if one.right and one.attractors == 2 and one.text in agreement.texts["test"])
+words = example.text.split()
+ids = np.array([[words_of["agreement"][word] for word in words]], dtype="int32")
+embedding, layer = judge.layers[1:3]
+vectors = embedding(ids)
+_, weights = layer.mha(vectors, vectors, return_attention_scores=True)  # (1, heads, queries, keys)
+moved = []
+for place in range(len(words)):
+    changed = ids.copy()
+    changed[0, place] = 1  # an unknown word instead
+    moved.append(float(abs(judge(changed) - judge(ids))[0, 1]))
+print(example.text)
+show_figure(
+    word_bars(words, np.array(moved), "How far the logit of right moves if a word becomes unknown"),
+    alt="Bars for the words of one sentence: the first noun and the verb matter most, the attractors little.",
+)
 
 # %% [markdown]
 # ## 8. Which mistakes, and how sure?

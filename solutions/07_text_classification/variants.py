@@ -14,10 +14,6 @@ with without_startup_messages():
     import keras
     import tensorflow as tf
 
-import time
-from collections import Counter
-from typing import NamedTuple
-
 import numpy as np
 from keras import ops
 
@@ -227,9 +223,11 @@ def batches_from_a_ragged_tensor(sentences, labels, batch_size, boundaries):
 def batches_of_each_bucket(sentences, labels, batch_size, boundaries):
     """One dataset for each bucket, with padded_batch, one after the other."""
     spec = (tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32))
+    import itertools
+
     edges = [0, *boundaries, 10**9]
     whole = None
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = [(s, y) for s, y in zip(sentences, labels, strict=True) if low <= len(s) < high]
         if inside:
             part = tf.data.Dataset.from_generator(lambda rows=inside: rows, output_signature=spec).padded_batch(batch_size)
@@ -587,10 +585,12 @@ def error_by_edges(probabilities, labels, bins=10):
     """linspace for the edges, a loop over pairs of edges."""
     confidence, said = np.max(probabilities, axis=1), np.argmax(probabilities, axis=1)
     hits = np.equal(said, labels)
+    import itertools
+
     edges = np.linspace(0, 1, bins + 1)
     edges[-1] = 1.1
     total = 0
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = (confidence >= low) & (confidence < high)
         if np.count_nonzero(inside) == 0:
             continue

@@ -1,0 +1,186 @@
+"""Lab 07's two data sets: real sentences that are what they are said to be, and made ones in which only order helps."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_utils.data.agreement import (
+    ADJECTIVES,
+    ADVERBS,
+    NOUNS,
+    PREPOSITIONS,
+    VERBS,
+    Judged,
+    make_judgements,
+)
+from course_utils.data.documentation import FILE, load_documentation, plain_words
+
+ROOT = Path(__file__).parents[2]
+
+
+def script():
+    spec = importlib.util.spec_from_file_location("collect", ROOT / "scripts" / "collect_documentation.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# ---------------------------------------------------------------------------------- documentation
+
+
+def test_there_are_ten_libraries_with_nearly_equally_many_sentences():
+    counts = Counter(one.library for one in load_documentation())
+    assert len(counts) == 10
+    assert min(counts.values()) > 650 and max(counts.values()) <= 700
+
+
+def test_no_sentence_is_there_twice_or_in_two_libraries():
+    texts = [one.text.lower() for one in load_documentation()]
+    assert len(set(texts)) == len(texts)
+
+
+def test_no_sentence_names_a_library():
+    collect = script()
+    named = re.compile(rf"(?<![a-z0-9])({collect.NAMES})(?![a-z0-9])", re.IGNORECASE)
+    assert not [one.text for one in load_documentation() if named.search(one.text)]
+
+
+def test_every_sentence_is_usable_and_stands_in_a_module_of_its_library():
+    collect = script()
+    for one in load_documentation():
+        assert collect.usable(one.text), one.text
+        assert one.module.partition(".")[0] == collect.LIBRARIES[one.library]
+
+
+def test_the_file_is_small_and_written_as_the_script_writes_it():
+    text = FILE.read_text("utf-8")
+    assert len(text) < 2**20
+    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n"
+
+
+def test_notice_names_every_library():
+    notice = (ROOT / "NOTICE").read_text("utf-8").lower()
+    for library in {one.library for one in load_documentation()}:
+        assert {"torch": "pytorch"}.get(library, library) in notice
+
+
+@pytest.mark.parametrize(
+    ("docstring", "sentence"),
+    [
+        ("Return the sum.\n\nMore.", "Return the sum."),
+        ("Make a NumPy array. It is new.", "Make a ___ array."),
+        ("Call `np.sum` on an array.", "Call ___.sum on an array."),
+        ("Return a :class:`~matplotlib.figure.Figure` of it.", "Return a ___.figure.Figure of it."),
+        ("Lines\n    that go on.", "Lines that go on."),
+        ("Plan an input, e.g. a file.", "Plan an input, e.g. a file."),
+        ("Transform with transformers_like names.", "Transform with ____like names."),
+    ],
+)
+def test_the_first_sentence_is_taken_in_plain_words(docstring, sentence):
+    assert script().first_sentence(docstring) == sentence
+
+
+def test_plain_words_have_no_marks_and_no_capitals():
+    assert plain_words("Don't use ___.sum() (yet)!") == "don't use ___ sum yet"
+
+
+# ---------------------------------------------------------------------------------- agreement
+
+NUMBER = {**{noun: 0 for noun in NOUNS}, **{f"{noun}s": 1 for noun in NOUNS}}
+FORMS = {form: number for pair in VERBS for number, form in enumerate(pair)}
+
+
+def reread(text: str) -> tuple[list[int], int, int]:
+    """The numbers of the nouns and of the verb, and the words between first noun and verb, as the text alone says them."""
+    words = text.split()
+    nouns = [place for place, word in enumerate(words) if word in NUMBER]
+    verb = next(
+        place
+        for place in range(nouns[-1] + 1, len(words))
+        if words[place] in {form.split()[0] for form in FORMS}
+    )
+    form = next(form for form in FORMS if " ".join(words[verb:]).startswith(form + " "))
+    return [NUMBER[words[place]] for place in nouns], FORMS[form], verb - nouns[0]
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[Judged]:
+    return make_judgements(6_000, seed=3)
+
+
+def test_what_is_said_about_a_sentence_follows_from_its_text(sentences):
+    for one in sentences:
+        nouns, verb, distance = reread(one.text)
+        assert len(nouns) == 4 and sum(nouns) == 2
+        assert one.subject == nouns[0]
+        assert one.right == (verb == nouns[0])
+        assert one.attractors == 2 == sum(number != nouns[0] for number in nouns[1:])
+        assert one.distance == distance
+
+
+def test_sentences_differ_and_depend_on_the_seed_alone(sentences):
+    assert len({one.text for one in sentences}) == len(sentences)
+    assert make_judgements(50, seed=3) == sentences[:50]
+    assert not {one.text for one in make_judgements(500, seed=4)} & {one.text for one in sentences}
+
+
+def share_right(sentences: list[Judged], key) -> dict:
+    """How often a sentence is right, for each value of ``key`` that at least 200 have."""
+    found = defaultdict(list)
+    for one in sentences:
+        found[key(one)].append(one.right)
+    return {value: np.mean(marks) for value, marks in found.items() if len(marks) >= 200}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda one: 0,
+        lambda one: reread(one.text)[1],
+        lambda one: (reread(one.text)[0][-1], reread(one.text)[1]),
+        lambda one: len(one.text.split()),
+        lambda one: one.distance,
+        lambda one: one.subject,
+    ],
+    ids=["at all", "verb", "last noun and verb", "length", "distance", "subject"],
+)
+def test_nothing_but_the_first_noun_and_the_verb_together_says_what_is_right(sentences, key):
+    shares = share_right(sentences, key)
+    assert shares and all(abs(share - 0.5) < 0.1 for share in shares.values()), shares
+
+
+def test_no_word_says_what_is_right(sentences):
+    for word in [*ADJECTIVES, *ADVERBS, *(name for form in FORMS for name in form.split())]:
+        marks = [one.right for one in sentences if f" {word} " in f" {one.text} "]
+        assert len(marks) < 200 or abs(np.mean(marks) - 0.5) < 0.09, word
+
+
+def test_what_follows_a_noun_does_not_say_whether_it_is_the_subject(sentences):
+    follows = [Counter(), Counter(), Counter()]
+    for one in sentences:
+        words = one.text.split()
+        places = [place for place, word in enumerate(words) if word in NUMBER]
+        for place, counter in zip(places[:3], follows, strict=True):
+            counter[words[place + 1]] += 1
+    for word in {name.split()[0] for name in PREPOSITIONS}:
+        shares = [counter[word] / counter.total() for counter in follows]
+        assert max(shares) - min(shares) < 0.03, (word, shares)
+
+
+def test_for_a_wrong_sentence_there_is_a_right_one_with_the_same_words(sentences):
+    """Two nouns that follow the same word change their places, and both sentences can be made."""
+    for one in sentences[:300]:
+        words = one.text.split()
+        places = [place for place, word in enumerate(words) if word in NUMBER]
+        other = next(place for place in places[1:] if NUMBER[words[place]] != NUMBER[words[places[0]]])
+        words[places[0]], words[other] = words[other], words[places[0]]
+        assert sorted(words) == sorted(one.text.split())
+        nouns, verb, _ = reread(" ".join(words))
+        assert (nouns[0] == verb) != one.right
