@@ -15,8 +15,8 @@
 # # Lab 07: text classification
 #
 # *Compute the shortest path between two nodes.* Which Python library does this sentence come from? You probably guessed, and you hardly looked at
-# the order of the words: *path* and *nodes* were enough. Now this one: *the keys near the cabinet beside the door that faced the lamps still is
-# cheap*. Something is wrong with it, and no single word tells you what. You have to find the subject, twelve words before its verb.
+# the order of the words: *path* and *nodes* were enough. Now this one: *the keys near the cabinet that faced the doors beside the lamp still ...*
+# Does it go on with *is* or with *are*? No single word tells you. You have to find the subject, twelve words earlier.
 #
 # In this lab you build the **encoder** of the Transformer in Keras and use it to represent a whole text by one vector, from which a classifier
 # reads the class. You train it on both kinds of text. And you put it beside models that need a second: sometimes they are just as good, and
@@ -74,26 +74,25 @@ print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
 # **Which library?** The first sentences of docstrings from ten Python packages, with the names of the packages masked as `___`. It is real text,
 # written by thousands of people, and some of it is impossible to place. The class is the library, so chance is about 0.1.
 #
-# **Right or wrong?** Sentences from a small grammar of the course's own. Each has four nouns before its verb, two in the singular and two in the
-# plural. Only the first is the subject; the others are **attractors**, there to mislead. Linzen et al. (2016) tested networks with sentences of
-# this kind. Half of them agree, so chance is 0.5.
+# **Is or are?** Sentences from a small grammar of the course's own that stop before their verb. Each has four nouns, two in the singular and two in the
+# plural. Only the first is the subject; the others are **attractors**, there to distract. Linzen et al. (2016) tested networks with this task. The class is
+# the number of the verb, singular or plural, so chance is 0.5.
 
 # %% tags=["skip-grading"]
-from course_utils.data.agreement import make_judgements
+from course_utils.data.agreement import make_unfinished
 from course_utils.data.documentation import load_documentation, plain_words
 
-documented, judged = load_documentation(), make_judgements(8_000, seed=0)
+documented, unfinished = load_documentation(), make_unfinished(8_000, seed=0)
 for example in documented[40::1_100]:
     print(f"{example.library:13} {example.module:44} {example.text[:74]}")
 print()
-for example in judged[:6]:
-    print("right" if example.right else "WRONG", "", example.text)
+for example in unfinished[:6]:
+    print("are" if example.plural else "is ", " <-  ", example.text, "...")
 
 # %% [markdown]
-# For every wrong sentence of the second kind there could be a right one with *exactly the same words*: exchange the singular of the subject with
-# the plural of an attractor. So the words alone say nothing, whatever model reads them. Neither do pairs of neighbours: the same prepositions stand
-# behind every noun, and the last noun, next to the verb, is as often right as wrong. The tests of the course count this. What decides is
-# which noun comes *first*, and the form of a verb ten to sixteen words later.
+# For each sentence of the second kind there could be one with *exactly the same words* and the other answer: let the subject change places with an
+# attractor of the other number. So the words alone say nothing, whatever model reads them. Neither do pairs of neighbours: the same words may follow
+# any noun, and the number of the last noun, close to the verb, is drawn independently of the subject's. All that decides is which noun comes *first*, ten to sixteen words before the verb.
 #
 # ### Exercise 1: `samples_per_length`
 #
@@ -136,7 +135,7 @@ check("text_classification.samples_per_length")
 
 # %% tags=["skip-grading"]
 for name, texts in {"which library": [plain_words(one.text) for one in documented],
-                    "agreement": [one.text for one in judged]}.items():
+                    "is or are": [one.text for one in unfinished]}.items():
     ratio, sequence_model = samples_per_length(texts)
     print(f"{name:14} {len(texts)} samples, ratio {ratio:4.0f}:", "sequence model" if sequence_model else "bag of pairs")
 
@@ -239,9 +238,9 @@ each_alone = [str(number) for number in range(len(sentences))]  # every sentence
 
 library = parted(sentences, of_library, [one.module for one in documented], libraries)
 at_random = parted(sentences, of_library, each_alone, libraries)
-agreement = parted([one.text for one in judged], [int(one.right) for one in judged],
-                   [str(number) for number in range(len(judged))], ["wrong", "right"])
-TASKS = {"which library": library, "agreement": agreement}
+agreement = parted([one.text for one in unfinished], [int(one.plural) for one in unfinished],
+                   [str(number) for number in range(len(unfinished))], ["singular", "plural"])
+TASKS = {"which library": library, "is or are": agreement}
 chance = {}
 for name, task in TASKS.items():
     chance[name] = np.bincount(task.labels["test"]).max() / len(task.labels["test"])
@@ -940,11 +939,11 @@ kept, kept_data, _ = measure("which library", "encoder, positions", lambda: enco
 
 # %% tags=["skip-grading"]
 for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
-    measure("agreement", name, lambda n=n: bag_classifier(agreement, n), epochs=12)
+    measure("is or are", name, lambda n=n: bag_classifier(agreement, n), epochs=12)
 gentle = {"epochs_dropout": 0.1}
-measure("agreement", "bidirectional LSTM", lambda: lstm("agreement", 0.1), epochs=8, patience=8)
-measure("agreement", "encoder, no positions", lambda: encoder("agreement", False, **gentle), epochs=6, patience=6)
-judge, judge_data, _ = measure("agreement", "encoder, positions", lambda: encoder("agreement", **gentle), epochs=12, patience=12)
+measure("is or are", "bidirectional LSTM", lambda: lstm("is or are", 0.1), epochs=8, patience=8)
+measure("is or are", "encoder, no positions", lambda: encoder("is or are", False, **gentle), epochs=6, patience=6)
+judge, judge_data, _ = measure("is or are", "encoder, positions", lambda: encoder("is or are", **gentle), epochs=12, patience=12)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.classification import accuracy_bars
@@ -954,7 +953,7 @@ for task, scores in rows.items():
     print(task, " ".join(f"| {name} {score:.3f}" for name, score in scores.items()))
 show_figure(
     accuracy_bars(rows, chance),
-    alt="Two panels of bars. Which library: bags, LSTM and both encoders are all about equal, far above chance. Agreement: "
+    alt="Two panels of bars. Which library: bags, LSTM and both encoders are all about equal, far above chance. Is or are: "
     "bags and the encoder without positions stay at chance; LSTM and encoder with positions are far above.",
 )
 
@@ -964,26 +963,33 @@ show_figure(
 # And the rule? It said *bag of pairs* here, too, and was as wrong as can be: no number of samples makes a bag see this. The rule counts samples and words; it does not know what the task is about. It was found on tasks where words carry the
 # answer, such as the subject of a news article, and there it is a good guess. So ask first: *could a person answer with the words shuffled?*
 #
-# ### Where does it look?
+# ### What does it go by?
+#
+# Replace one word after another by the unknown word, and see how far the answer moves. (This asks what the answer *depends* on. Attention weights would only show where a layer looked.)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import word_bars
 
-example = next(one for one in judged if one.right and one.attractors == 2 and one.text in agreement.texts["test"])
-words = example.text.split()
-ids = np.array([[words_of["agreement"][word] for word in words]], dtype="int32")
-embedding, layer = judge.layers[1:3]
-vectors = embedding(ids)
-_, weights = layer.mha(vectors, vectors, return_attention_scores=True)  # (1, heads, queries, keys)
+text = next(one.text for one in unfinished if one.text in agreement.texts["test"])
+words = text.split()
+ids = np.array([[words_of["is or are"][word] for word in words]], dtype="int32")
+
+
+def lead(ids: np.ndarray) -> float:
+    """How far the logit of plural is ahead of that of singular."""
+    singular, plural = np.asarray(judge(ids))[0]
+    return float(plural - singular)
+
+
 moved = []
 for place in range(len(words)):
     changed = ids.copy()
     changed[0, place] = 1  # an unknown word instead
-    moved.append(float(abs(judge(changed) - judge(ids))[0, 1]))
-print(example.text)
+    moved.append(abs(lead(changed) - lead(ids)))
+print(text, "...", "are" if lead(ids) > 0 else "is")
 show_figure(
-    word_bars(words, np.array(moved), "How far the logit of right moves if a word becomes unknown"),
-    alt="Bars for the words of one sentence: the first noun and the verb matter most, the attractors little.",
+    word_bars(words, np.array(moved) / sum(moved), "Whose loss changes the answer most"),
+    alt="Bars for the words of one sentence: the first noun matters most, the attractors little.",
 )
 
 # %% [markdown]
@@ -1122,8 +1128,9 @@ quiz("text_classification")
 # ## Going further
 #
 # - **Fewer samples.** Train bag and encoder on 500, 1,000, 2,000 sentences of the first task. Which one loses more? What would you expect with 50,000?
-# - **Farther away.** Write a generator with six nouns. How far can a model that was trained with four go? Learned positions beyond those in training have never been learned.
-# - **Which attractors?** `judged` says how many words lie between subject and verb. Plot accuracy against that distance.
+# - **Farther away.** Put two openings in front of each sentence of the test. What happens to the encoder with its learned positions, and what to the LSTM?
+# - **How far?** `unfinished` says how many words lie between subject and verb. Plot accuracy against that distance.
+# - **Right or wrong?** Add the verb, right or wrong, and let the models judge whole sentences. Now two things must be compared, and it gets much harder to learn. How many sentences does it take?
 # - **A pretrained encoder.** Lab 09 fine-tunes one. On the first task it knows from the start that *eigenvalue* and *matrix* are related. How much is that worth?
 # - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again (Guo et al. 2017).
 # - Linzen et al. (2016), *Assessing the ability of LSTMs to learn syntax-sensitive dependencies*; Chollet, *Deep Learning with Python*, chapter 11.

@@ -673,8 +673,14 @@ calibration_error = Exercise(
     name="calibration_error",
     returns=("error", "overconfidence"),
     cases=(
-        Case("80 texts, 4 classes, 10 bins", _judged(80, 4, 1.6, 10)),
-        Case("90 texts, 3 classes, 12 bins", _judged(90, 3, 1.6, 12)),
+        Case(
+            "80 texts of 4 classes, then 85 of 6, 10 bins",
+            together(_judged(80, 4, 1.6, 10), _judged(85, 6, 1.8, 10)),
+        ),
+        Case(
+            "90 texts of 3 classes, 12 bins, then 75, 8 bins",
+            together(_judged(90, 3, 1.6, 12), _judged(75, 3, 1.6, 8)),
+        ),
         Case(
             "a model that is nearly always sure, so that most bins are empty; then one that is less sure",
             together(_judged(40, 6, 12.0, 10), _judged(70, 5, 1.8, 7)),

@@ -233,14 +233,10 @@ slip("PositionalEmbedding", "ConfigOfTheBaseOnly", "get_config gives only what t
 
 # ---------------------------------------------------------------------------------- TransformerEncoder
 
-slip("TransformerEncoder", "MaskForgotten", "The mask is ignored.",
-     "What stands in the padding changes the real words: your attention does not know the mask.",
+slip("TransformerEncoder", "MaskForgotten", "Real words look at padding: the mask is ignored, or laid over the queries.",
+     "What stands in the padding changes the real words. Does your attention get the mask? And is its new axis in the "
+     "middle of (batch, queries, keys)? At the end it would forbid the padding to look at words, and nothing else.",
      ("attention_mask=allowed", "attention_mask=None"))
-
-slip("TransformerEncoder", "MaskOnQueries", "The mask is laid over the queries instead of the keys.",
-     "The padding looks at nobody now, but everybody looks at the padding. In (batch, queries, keys) the mask of the keys "
-     "needs the new axis in the middle.",
-     ("mask[:, None, :]", "mask[:, :, None]"))
 
 slip("TransformerEncoder", "MaskInverted", "Only the padding can be looked at.",
      "In an attention mask of Keras, True means may attend. Yours is inverted.",
@@ -369,10 +365,6 @@ slip("build_classifier", "no_encoder", "There is no encoder: the mean is that of
 slip("build_classifier", "positions_always", "use_positions is not handed on.",
      "Without positions the model should have one table fewer. `use_positions` does not reach the embedding.",
      ("embedding_dim, use_positions)(ids)", "embedding_dim)(ids)"))
-
-slip("build_classifier", "always_in_training", "Dropout acts outside of training, too.",
-     "Your dropout is switched on for good. Keras switches it by itself, if you do not set `training`.",
-     ("keras.layers.Dropout(dropout_rate)(x)", "keras.layers.Dropout(dropout_rate)(x, training=True)"))
 
 slip("build_classifier", "not_compiled", "The model is not compiled.",
      "Without an optimizer and a loss the model cannot be trained: part 2 is missing.",

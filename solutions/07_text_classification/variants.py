@@ -297,7 +297,7 @@ class EmbeddingBySlicing(keras.layers.Layer):
         return x
 
     def compute_mask(self, ids, mask=None):
-        return tf.math.not_equal(ids, 0)
+        return ops.logical_not(ops.equal(ids, 0))
 
     def get_config(self):
         names = ("vocabulary_size", "max_len", "embedding_dim", "use_positions")
@@ -476,7 +476,7 @@ def a_sequential_model(
         keras.layers.Dense(num_classes),
     ])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(learning_rate=learning_rate), loss, ["accuracy"])
+    model.compile(keras.optimizers.Adam(learning_rate=learning_rate), loss=loss, metrics=["accuracy"])
     return model
 
 

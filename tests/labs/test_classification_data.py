@@ -11,15 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_utils.data.agreement import (
-    ADJECTIVES,
-    ADVERBS,
-    NOUNS,
-    PREPOSITIONS,
-    VERBS,
-    Judged,
-    make_judgements,
-)
+from course_utils.data.agreement import NOUNS, PREPOSITIONS, RELATIVES, Unfinished, make_unfinished
 from course_utils.data.documentation import FILE, load_documentation, plain_words
 
 ROOT = Path(__file__).parents[2]
@@ -94,48 +86,41 @@ def test_plain_words_have_no_marks_and_no_capitals():
 # ---------------------------------------------------------------------------------- agreement
 
 NUMBER = {**{noun: 0 for noun in NOUNS}, **{f"{noun}s": 1 for noun in NOUNS}}
-FORMS = {form: number for pair in VERBS for number, form in enumerate(pair)}
 
 
-def reread(text: str) -> tuple[list[int], int, int]:
-    """The numbers of the nouns and of the verb, and the words between first noun and verb, as the text alone says them."""
-    words = text.split()
-    nouns = [place for place, word in enumerate(words) if word in NUMBER]
-    verb = next(
-        place
-        for place in range(nouns[-1] + 1, len(words))
-        if words[place] in {form.split()[0] for form in FORMS}
-    )
-    form = next(form for form in FORMS if " ".join(words[verb:]).startswith(form + " "))
-    return [NUMBER[words[place]] for place in nouns], FORMS[form], verb - nouns[0]
+def numbers_of(text: str) -> list[int]:
+    """The numbers of a sentence's nouns, in order."""
+    return [NUMBER[word] for word in text.split() if word in NUMBER]
+
+
+def first_noun(text: str) -> int:
+    return next(place for place, word in enumerate(text.split()) if word in NUMBER)
 
 
 @pytest.fixture(scope="module")
-def sentences() -> list[Judged]:
-    return make_judgements(6_000, seed=3)
+def sentences() -> list[Unfinished]:
+    return make_unfinished(6_000, seed=3)
 
 
 def test_what_is_said_about_a_sentence_follows_from_its_text(sentences):
     for one in sentences:
-        nouns, verb, distance = reread(one.text)
-        assert len(nouns) == 4 and sum(nouns) == 2
-        assert one.subject == nouns[0]
-        assert one.right == (verb == nouns[0])
-        assert one.attractors == 2 == sum(number != nouns[0] for number in nouns[1:])
-        assert one.distance == distance
+        numbers = numbers_of(one.text)
+        assert len(numbers) == 4 and sum(numbers) == 2
+        assert one.plural == numbers[0]
+        assert one.distance == len(one.text.split()) - first_noun(one.text)
 
 
 def test_sentences_differ_and_depend_on_the_seed_alone(sentences):
     assert len({one.text for one in sentences}) == len(sentences)
-    assert make_judgements(50, seed=3) == sentences[:50]
-    assert not {one.text for one in make_judgements(500, seed=4)} & {one.text for one in sentences}
+    assert make_unfinished(50, seed=3) == sentences[:50]
+    assert not {one.text for one in make_unfinished(500, seed=4)} & {one.text for one in sentences}
 
 
-def share_right(sentences: list[Judged], key) -> dict:
-    """How often a sentence is right, for each value of ``key`` that at least 200 have."""
+def share_of_plurals(sentences: list[Unfinished], key) -> dict:
+    """How often the subject is a plural, for each value of ``key`` that at least 200 sentences have."""
     found = defaultdict(list)
     for one in sentences:
-        found[key(one)].append(one.right)
+        found[key(one)].append(one.plural)
     return {value: np.mean(marks) for value, marks in found.items() if len(marks) >= 200}
 
 
@@ -143,23 +128,17 @@ def share_right(sentences: list[Judged], key) -> dict:
     "key",
     [
         lambda one: 0,
-        lambda one: reread(one.text)[1],
-        lambda one: (reread(one.text)[0][-1], reread(one.text)[1]),
+        lambda one: numbers_of(one.text)[-1],
+        lambda one: one.text.split()[-1],
         lambda one: len(one.text.split()),
         lambda one: one.distance,
-        lambda one: one.subject,
+        lambda one: first_noun(one.text),
     ],
-    ids=["at all", "verb", "last noun and verb", "length", "distance", "subject"],
+    ids=["at all", "last noun", "adverb", "length", "distance", "place of the subject"],
 )
-def test_nothing_but_the_first_noun_and_the_verb_together_says_what_is_right(sentences, key):
-    shares = share_right(sentences, key)
+def test_nothing_but_the_first_noun_says_whether_the_verb_is_a_plural(sentences, key):
+    shares = share_of_plurals(sentences, key)
     assert shares and all(abs(share - 0.5) < 0.1 for share in shares.values()), shares
-
-
-def test_no_word_says_what_is_right(sentences):
-    for word in [*ADJECTIVES, *ADVERBS, *(name for form in FORMS for name in form.split())]:
-        marks = [one.right for one in sentences if f" {word} " in f" {one.text} "]
-        assert len(marks) < 200 or abs(np.mean(marks) - 0.5) < 0.09, word
 
 
 def test_what_follows_a_noun_does_not_say_whether_it_is_the_subject(sentences):
@@ -169,18 +148,19 @@ def test_what_follows_a_noun_does_not_say_whether_it_is_the_subject(sentences):
         places = [place for place, word in enumerate(words) if word in NUMBER]
         for place, counter in zip(places[:3], follows, strict=True):
             counter[words[place + 1]] += 1
-    for word in {name.split()[0] for name in PREPOSITIONS}:
+    for word in {name.split()[0] for name in (*PREPOSITIONS, *RELATIVES)}:
         shares = [counter[word] / counter.total() for counter in follows]
-        assert max(shares) - min(shares) < 0.03, (word, shares)
+        assert max(shares) - min(shares) < 0.05, (word, shares)
 
 
-def test_for_a_wrong_sentence_there_is_a_right_one_with_the_same_words(sentences):
-    """Two nouns that follow the same word change their places, and both sentences can be made."""
+def test_for_each_sentence_there_is_one_of_the_other_number_with_the_same_words(sentences):
+    """The subject changes places with a noun of the other number."""
     for one in sentences[:300]:
         words = one.text.split()
-        places = [place for place, word in enumerate(words) if word in NUMBER]
-        other = next(place for place in places[1:] if NUMBER[words[place]] != NUMBER[words[places[0]]])
-        words[places[0]], words[other] = words[other], words[places[0]]
+        first = first_noun(one.text)
+        other = next(
+            place for place in range(first, len(words)) if NUMBER.get(words[place]) == 1 - one.plural
+        )
+        words[first], words[other] = words[other], words[first]
         assert sorted(words) == sorted(one.text.split())
-        nouns, verb, _ = reread(" ".join(words))
-        assert (nouns[0] == verb) != one.right
+        assert numbers_of(" ".join(words))[0] != one.plural
