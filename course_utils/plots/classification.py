@@ -97,12 +97,12 @@ def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> Fi
     figure = Figure(figsize=(5.4, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], "--", color="#000000", linewidth=1, label="as sure as it is right")
-    for number in range(bins):
-        inside = place == number
+    for tenth in range(bins):
+        inside = place == tenth
         if inside.any():
             accuracy = float(np.mean(np.asarray(right)[inside]))
-            axes.bar((number + 0.5) / bins, accuracy, width=0.9 / bins, color=_COLOURS[1])
-            axes.text((number + 0.5) / bins, accuracy + 0.01, str(int(inside.sum())), ha="center", fontsize=8)
+            axes.bar((tenth + 0.5) / bins, accuracy, width=0.9 / bins, color=_COLOURS[1])
+            axes.text((tenth + 0.5) / bins, accuracy + 0.01, str(int(inside.sum())), ha="center", fontsize=8)
     axes.set(xlabel="confidence", ylabel="share that is right", xlim=(0, 1), ylim=(0, 1.05))
     axes.set_title("Number of texts above each bar")
     axes.spines[["top", "right"]].set_visible(False)

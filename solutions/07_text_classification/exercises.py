@@ -258,8 +258,11 @@ def _real(batch: int) -> np.ndarray:
 
 
 def _ids(rng: np.random.Generator, batch: int, words: int) -> np.ndarray:
+    """Word numbers, 0 at padding; one of them is 1, which is no padding."""
     real = _real(batch)
-    return np.where(real, rng.integers(1, words, real.shape), 0).astype(np.int32)
+    ids = np.where(real, rng.integers(1, words, real.shape), 0).astype(np.int32)
+    ids[0, int(rng.integers(1, 4))] = 1
+    return ids
 
 
 def _embedding(batch: int, width: int, max_len: int, use_positions: bool = True, symbolic: bool = False):
@@ -349,6 +352,7 @@ def _reversed(rng: np.random.Generator) -> list[Inputs]:
     for use_positions in (True, False):
         inputs = _embedding(2, 5, 11, use_positions)(rng)
         inputs["ids"] = rng.integers(1, 19, (2, 7)).astype(np.int32)
+        inputs["ids"][0, 2] = 1
         runs += [inputs, {**inputs, "ids": inputs["ids"][:, ::-1].copy()}]
     return runs
 

@@ -163,11 +163,6 @@ slip("bucketed_batches", "sorted_first", "The sentences are sorted by length bef
      ("zip(sentences, labels, strict=True)",
       "sorted(zip(sentences, labels, strict=True), key=lambda pair: len(pair[0]))"))
 
-slip("bucketed_batches", "short_batches_are_larger", "Buckets of short sentences have larger batches.",
-     "Short sentences need less memory, so larger batches would be possible. But here every bucket has batches of the same size.",
-     ("[batch_size] * (len(boundaries) + 1)",
-      "[batch_size * (len(boundaries) + 1 - number) for number in range(len(boundaries) + 1)]"))
-
 slip("bucketed_batches", "labels_sorted", "The labels are not in the order of their sentences.",
      "Sentences and labels have lost each other. Keep each pair together.",
      ("zip(sentences, labels, strict=True)", "zip(sentences, sorted(labels), strict=True)"))
