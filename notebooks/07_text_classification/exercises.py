@@ -1,0 +1,694 @@
+"""Lab 07: an encoder that classifies texts, in Keras, and the honest measurements around it.
+
+Texts are words drawn at random. A layer is constructed with small sizes that all differ, and each of its weights is set
+by the name of its part: nothing depends on a seed. What comes out at padding is never used and may be anything. Dropout
+is tried at rate 1, where it is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.properties import at_words, f32, normal, together
+from course_utils.cases.translation import feed_forward_weights, linear, norm
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+import itertools
+
+SECONDS = 30.0  # TensorFlow may have to be imported
+
+# ---------------------------------------------------------------------------------- texts
+
+
+def new_words(rng: np.random.Generator, count: int) -> list[str]:
+    """Different words of two to eight letters."""
+    letters = np.array(list("abdefghiklmnoprstuvy"))
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(rng.choice(letters, int(rng.integers(2, 9))))] = None
+    return list(found)
+
+
+def new_texts(rng: np.random.Generator, lengths: list[int], words: list[str]) -> list[str]:
+    return [" ".join(rng.choice(words, length)) for length in lengths]
+
+
+# ---------------------------------------------------------------------------------- samples_per_length
+
+
+def _rule(above: bool, usual: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = rng.integers(2, 7, int(rng.integers(20, 60))).tolist()
+        lengths[: int(rng.integers(3, 7))] = rng.integers(20, 60, 6).tolist()[: int(rng.integers(3, 7))]
+        rng.shuffle(lengths)
+        ratio = len(lengths) / np.mean(lengths)
+        threshold = (
+            1500 if usual else float(ratio * (rng.uniform(0.75, 0.95) if above else rng.uniform(1.05, 1.3)))
+        )
+        return {"texts": new_texts(rng, lengths, new_words(rng, 15)), "threshold": threshold}
+
+    return inputs
+
+
+samples_per_length = Exercise(
+    name="samples_per_length",
+    returns=("ratio", "sequence_model"),
+    cases=(
+        Case(
+            "texts of very different lengths, above and below the threshold",
+            together(_rule(True), _rule(False)),
+        ),
+        Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
+        Case("the usual threshold, then one that is passed", together(_rule(False, usual=True), _rule(True))),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- split_by_group
+
+
+def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
+    """Groups of which some end in the test set: not as many as by the alphabet, from the end, or by counting groups."""
+
+    def draw(rng: np.random.Generator) -> tuple[Inputs, bool]:
+        size_of = {
+            f"{word}.{other}": int(rng.integers(*sizes))
+            for word, other in zip(new_words(rng, count), new_words(rng, count), strict=True)
+        }
+        groups = [name for name, size in size_of.items() for _ in range(size)]
+        rng.shuffle(groups)
+        order = list(size_of)
+        rng.shuffle(order)
+        wanted = float(rng.uniform(*share))
+        before = np.cumsum([0, *(size_of[name] for name in order)])
+        fewest = wanted * len(groups)
+        number = int(np.searchsorted(before, fewest))  # of groups that are needed
+        clear = before[number - 1] + 0.6 < fewest < before[number] - 1.1  # within a group
+        telling = (
+            clear
+            and number >= 2
+            and number != int(np.ceil(wanted * count))
+            and set(order[:number]) not in (set(sorted(order)[:number]), set(order[-number:]))
+        )
+        return {"groups": groups, "order": order, "share": wanted}, telling
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        while True:
+            drawn, telling = draw(rng)
+            if telling:
+                return drawn
+
+    return inputs
+
+
+def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No group is on both sides."""
+    groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
+    return np.array([len(set(test[groups == group])) == 1 for group in sorted(set(inputs["groups"]))])
+
+
+def _call_split(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    return None if found is None else np.asarray(found)
+
+
+split_by_group = Exercise(
+    name="split_by_group",
+    returns=("in_test",),
+    call=_call_split,
+    cases=(
+        Case(
+            "12 groups of very different sizes, about a fifth for the test",
+            _groups(12, (0.15, 0.28), (1, 15)),
+        ),
+        Case("9 groups, about a half", _groups(9, (0.4, 0.6), (2, 9))),
+        Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),
+    ),
+    properties=(no_group_on_both_sides,),
+)
+
+# ---------------------------------------------------------------------------------- bag_of_ngrams
+
+
+def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
+    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names = new_words(rng, 12 + len(lengths))
+        words, ends = names[: 4 if few_words else 10], names[12:]
+        lists = []
+        for length, end in zip(rng.permutation(lengths).tolist(), ends, strict=True):
+            row = rng.choice(words, length).tolist()
+            lists.append([*row, row[0], names[11], end] if length > 2 else [*row[1:], end])
+        found = {
+            " ".join(row[start : start + size])
+            for row in lists
+            for size in range(2, n + 2)
+            for start in range(len(row) - size + 1)
+        }
+        found |= {f"{one[-1]} {two[0]}" for one, two in itertools.pairwise(lists)}  # of two texts
+        found |= {" ".join(sorted(gram.split())) for gram in found} | {
+            " ".join(rng.choice(words, 2)) for _ in range(4)
+        }
+        kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[1:]
+        rng.shuffle(kept)
+        index = {gram: column for column, gram in enumerate([ends[0], *kept])}
+        return {"texts": [" ".join(row) for row in lists], "index": index, "n": n}
+
+    return inputs
+
+
+bag_of_ngrams = Exercise(
+    name="bag_of_ngrams",
+    returns=("bags",),
+    cases=(
+        Case("single words (n = 1), in 5 texts", _bag(1, (6, 4, 7, 3, 5))),
+        Case("words and pairs (n = 2), in 4 texts", _bag(2, (7, 5, 6, 8))),
+        Case("the same few words again and again (n = 2)", _bag(2, (9, 12, 10), few_words=True)),
+        Case("up to three words (n = 3), and texts of one and of two words", _bag(3, (1, 6, 2, 8, 5))),
+    ),
+    bypasses=("sklearn.feature_extraction.text.CountVectorizer", "keras.layers.TextVectorization"),
+)
+
+# ---------------------------------------------------------------------------------- bucketed_batches
+
+_FILL = -9  # stands for "not there" where a check lays batches of different widths on each other
+
+
+def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        lengths = rng.integers(2, longest + 1, count)
+        lengths[: len(boundaries)] = boundaries  # on the border
+        rng.shuffle(lengths)
+        return {
+            "sentences": [rng.integers(1, 100, length).tolist() for length in lengths],
+            "labels": rng.integers(0, 10, count).tolist(),
+            "batch_size": batch_size,
+            "boundaries": list(boundaries),
+        }
+
+    return inputs
+
+
+def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import tensorflow as tf
+
+    with plain_errors():
+        found = call_function(learner, inputs)
+        if not isinstance(found, tf.data.Dataset):
+            raise TypeError(f"it returned {type(found).__name__}; expected a tf.data.Dataset.")
+        parts = list(found.take(60))
+    for part in parts:
+        if not isinstance(part, tuple) or len(part) != 2:
+            raise TypeError("an element of the dataset must be a pair: (ids, labels).")
+    batches = [tuple(np.asarray(each) for each in part) for part in parts]
+    for ids, labels in batches:
+        if ids.ndim != 2 or labels.shape != ids.shape[:1]:
+            raise TypeError(
+                f"a batch has ids of shape {ids.shape} and labels of shape {labels.shape}; expected (batch, longest) and (batch,)."
+            )
+    batches.sort(
+        key=lambda batch: batch[0][0].tolist() if len(batch[0]) else []
+    )  # in whatever order they come
+    height = max([inputs["batch_size"], *(len(ids) for ids, _ in batches)]) + 1
+    laid = np.full((len(batches), height, 30), _FILL, dtype=np.int64)
+    marks = np.full((len(batches), height), _FILL, dtype=np.int64)
+    for table, row, (ids, labels) in zip(laid, marks, batches, strict=True):
+        table[: len(ids), : ids.shape[1]] = ids[:, :30]
+        row[: len(labels)] = labels
+    return {"ids": laid, "labels": marks}
+
+
+def every_sentence_once(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every sentence is in one batch, with its own label."""
+    found = sorted(
+        (*(int(number) for number in row if number > 0), -int(label))
+        for table, labels in zip(outputs["ids"], outputs["labels"], strict=True)
+        for row, label in zip(table, labels, strict=True)
+        if label != _FILL
+    )
+    wanted = sorted((*row, -label) for row, label in zip(inputs["sentences"], inputs["labels"], strict=True))
+    return np.array(found == wanted)
+
+
+bucketed_batches = Exercise(
+    name="bucketed_batches",
+    returns=("ids", "labels"),
+    call=_call_batches,
+    seconds=SECONDS,
+    cases=(
+        Case("23 sentences in batches of 3, with boundaries at 5 and 9", _rows(23, 3, (5, 9), 13)),
+        Case("17 sentences in batches of 4, with one boundary", _rows(17, 4, (6,), 11)),
+        Case("26 sentences in batches of 5, with boundaries at 4, 8 and 12", _rows(26, 5, (4, 8, 12), 17)),
+    ),
+    properties=(every_sentence_once,),
+)
+
+# ---------------------------------------------------------------------------------- PositionalEmbedding
+
+LENGTHS = {3: (7, 4, 5), 4: (6, 6, 2, 3), 2: (8, 5)}
+"""Number of sentences: how long they are. The first is the longest."""
+
+
+def _real(batch: int) -> np.ndarray:
+    lengths = np.array(LENGTHS[batch])
+    return np.arange(lengths.max()) < lengths[:, None]
+
+
+def _ids(rng: np.random.Generator, batch: int, words: int) -> np.ndarray:
+    """Word numbers, 0 at padding; one of them is 1, which is no padding."""
+    real = _real(batch)
+    ids = np.where(real, rng.integers(1, words, real.shape), 0).astype(np.int32)
+    ids[0, int(rng.integers(1, 4))] = 1
+    return ids
+
+
+def _embedding(batch: int, width: int, max_len: int, use_positions: bool = True, symbolic: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        config = {
+            "vocabulary_size": 19,
+            "max_len": max_len,
+            "embedding_dim": width,
+            "use_positions": use_positions,
+        }
+        weights = {"token_embeddings": f32(normal(rng, 19, width))}
+        if use_positions:
+            weights["position_embeddings"] = f32(normal(rng, max_len, width))
+        return {"config": config, "weights": weights, "ids": _ids(rng, batch, 19), "symbolic": symbolic}
+
+    return inputs
+
+
+def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
+    for name, array in weights.items():
+        part = getattr(layer, name, None)
+        table = getattr(part, "embeddings", None)
+        if table is None:
+            raise TypeError(
+                f"`{name}` is a {type(part).__name__}; expected a keras.layers.Embedding that is used."
+            )
+        if tuple(table.shape) != array.shape:
+            raise TypeError(f"`{name}` has the shape {tuple(table.shape)}; expected {array.shape}.")
+        table.assign(array)
+    if len(layer.weights) != len(weights):
+        raise TypeError(
+            f"the layer has {len(layer.weights)} weights; expected {len(weights)}: {', '.join(weights)}."
+        )
+
+
+def _copy_of(layer: Any) -> Any:
+    """A new layer from the configuration of another, as loading a model makes it."""
+    try:
+        return type(layer).from_config(layer.get_config())
+    except TypeError as error:
+        raise TypeError(f"`get_config` does not have every argument of the constructor: {error}") from None
+
+
+def _as_layer(layer: Any) -> Any:
+    import keras
+
+    if not isinstance(layer, keras.layers.Layer):
+        raise TypeError(f"it is a {type(layer).__name__}; expected a keras.layers.Layer.")
+    return layer
+
+
+def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import keras
+
+    ids = tensors(inputs)["ids"]
+    found = {}
+    with plain_errors():
+        layer = _as_layer(learner(**inputs["config"]))
+        for name, each in (("output", layer), ("rebuilt", _copy_of(layer))):
+            if inputs["symbolic"]:  # of a length that is not known yet
+                symbol = keras.Input((None,), dtype="int32")
+                each(symbol)
+            else:
+                each(ids)
+            _set_embeddings(each, inputs["weights"])
+            output = keras.Model(symbol, each(symbol))(ids) if inputs["symbolic"] else each(ids)
+            found[name] = at_words(np.asarray(output), inputs["ids"] != 0)
+        mask = layer.compute_mask(ids)
+        if mask is None:
+            raise TypeError("compute_mask returned None, so nobody after this layer knows where padding is.")
+        found["mask"] = np.asarray(mask)
+    return found
+
+
+def same_word_other_place(runs: list[Run]) -> np.ndarray:
+    """With positions the same sentence in reverse order gives other vectors; without them, the same in reverse order."""
+    differ = []
+    for one, two in (runs[:2], runs[2:]):
+        turned = two[1]["output"][:, ::-1]
+        same = np.allclose(one[1]["output"], turned, atol=1e-4)
+        differ.append(same != one[0]["config"]["use_positions"])
+    return np.array(differ)
+
+
+def _reversed(rng: np.random.Generator) -> list[Inputs]:
+    runs = []
+    for use_positions in (True, False):
+        inputs = _embedding(2, 5, 11, use_positions)(rng)
+        inputs["ids"] = rng.integers(1, 19, (2, 7)).astype(np.int32)
+        inputs["ids"][0, 2] = 1
+        runs += [inputs, {**inputs, "ids": inputs["ids"][:, ::-1].copy()}]
+    return runs
+
+
+positional_embedding = Exercise(
+    name="PositionalEmbedding",
+    returns=("output", "mask", "rebuilt"),
+    call=_call_embedding,
+    seconds=SECONDS,
+    cases=(
+        Case("3 sentences of 7, 4 and 5 words", _embedding(3, 6, 10)),
+        Case("4 sentences, without positions", _embedding(4, 5, 9, use_positions=False)),
+        Case("in a model whose input has no fixed length", _embedding(2, 7, 12, symbolic=True)),
+        Case("sentences in reverse order, with and without positions", _reversed, same_word_other_place),
+    ),
+    bypasses=("keras_hub.layers.TokenAndPositionEmbedding",),
+)
+
+# ---------------------------------------------------------------------------------- TransformerEncoder
+
+WIDTH, INNER, HEADS = 20, 28, 4  # as in course_utils.cases.translation
+
+READY_MADE = (
+    "torch.nn.Transformer",
+    "torch.nn.TransformerEncoderLayer",
+    "keras_hub.layers.TransformerEncoder",
+)
+
+
+def _encoder_weights(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    weights = feed_forward_weights(rng, "feed_forward")
+    for role in ("query", "key", "value", "output"):
+        weights |= linear(rng, f"self_attention.w_{role}", WIDTH, WIDTH)
+    return weights | norm(rng, "norm1") | norm(rng, "norm2")
+
+
+def _encoder(batch: int, masked: bool, heads: int = HEADS):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        real = _real(batch)
+        return {
+            "config": {"embedding_dim": WIDTH, "dense_dim": INNER, "num_heads": heads},
+            "weights": _encoder_weights(rng),
+            "inputs": f32(normal(rng, *real.shape, WIDTH)),
+            "mask": real if masked else None,
+        }
+
+    return inputs
+
+
+def _other_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder(3, masked=True)(rng)
+    other = np.where(inputs["mask"][..., None], inputs["inputs"], f32(normal(rng, *inputs["inputs"].shape)))
+    return [inputs, {**inputs, "inputs": other}]
+
+
+def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
+    """What stands in the padding changes the output of no real word."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    from course_utils.models import keras_translator
+
+    given, found = tensors(inputs), {}
+    with plain_errors():
+        layer = _as_layer(learner(**inputs["config"]))
+        if not layer.supports_masking:
+            raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
+        for name, each in (("output", layer), ("rebuilt", _copy_of(layer))):
+            each(given["inputs"], mask=given["mask"])  # makes the variables
+            keras_translator.set_weights(each, inputs["weights"], keras_translator.encoder_layer)
+            output = np.asarray(each(given["inputs"], mask=given["mask"]))
+            found[name] = output if inputs["mask"] is None else at_words(output, inputs["mask"])
+    return found
+
+
+def _reordered(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _encoder(2, masked=False)(rng)
+    return [inputs, {**inputs, "inputs": inputs["inputs"][:, ::-1].copy()}]
+
+
+def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
+    """Reordering the words reorders the outputs in the same way, and changes nothing else."""
+    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
+
+
+transformer_encoder = Exercise(
+    name="TransformerEncoder",
+    returns=("output", "rebuilt"),
+    call=_call_encoder,
+    seconds=SECONDS,
+    cases=(
+        Case("2 sentences of 8 words, no mask; and in reverse order", _reordered, outputs_follow_their_words),
+        Case("4 sentences with padding, 2 heads", _encoder(4, masked=True, heads=2)),
+        Case(
+            "3 sentences, and once more with other numbers in the padding",
+            _other_padding,
+            padding_is_never_looked_at,
+        ),
+    ),
+    bypasses=READY_MADE,
+)
+
+# ---------------------------------------------------------------------------------- masked_mean
+
+
+def _states(batch: int, width: int, masked: bool = True, an_empty_one: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        real = _real(batch)
+        mask = rng.random(real.shape) < 0.5 if an_empty_one else real
+        mask[:, 0] = True
+        if an_empty_one:
+            mask[1] = False
+        return {
+            "states": f32(normal(rng, *real.shape, width) + rng.uniform(0.5, 1.5)),
+            "mask": mask if masked else None,
+        }
+
+    return inputs
+
+
+def _more_padding(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _states(3, 4)(rng)
+    more = f32(normal(rng, 3, 2, 4, scale=3))
+    return [
+        inputs,
+        {
+            "states": np.concatenate([inputs["states"], more], axis=1),
+            "mask": np.concatenate([inputs["mask"], np.zeros((3, 2), bool)], axis=1),
+        },
+    ]
+
+
+def padding_changes_no_mean(runs: list[Run]) -> np.ndarray:
+    """Two more columns of padding change no mean."""
+    return np.isclose(runs[0][1]["mean"], runs[1][1]["mean"], atol=1e-4)
+
+
+def _call_mean(learner: Callable, inputs: Inputs) -> Any:
+    with plain_errors():
+        return call_function(learner, tensors(inputs))
+
+
+masked_mean = Exercise(
+    name="masked_mean",
+    returns=("mean",),
+    call=_call_mean,
+    seconds=SECONDS,
+    cases=(
+        Case("4 sentences of 6, 6, 2 and 3 words", _states(4, 5)),
+        Case("no mask: everything is real", _states(2, 3, masked=False)),
+        Case(
+            "3 sentences, and once more with two more columns of padding",
+            _more_padding,
+            padding_changes_no_mean,
+        ),
+        Case("one of 4 sentences has no real word at all: its mean is 0", _states(4, 7, an_empty_one=True)),
+    ),
+    bypasses=("keras.layers.GlobalAveragePooling1D",),
+)
+
+# ---------------------------------------------------------------------------------- build_classifier
+
+
+def _classifier(batch: int, classes: int, use_positions: bool = True, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        weights = {
+            "token_embeddings": f32(normal(rng, 19, WIDTH)),
+            **({"position_embeddings": f32(normal(rng, 11, WIDTH))} if use_positions else {}),
+        }
+        ids = _ids(rng, batch, 19)
+        return {
+            "config": {
+                "vocabulary_size": 19,
+                "max_len": 11,
+                "num_classes": classes,
+                "embedding_dim": WIDTH,
+                "dense_dim": INNER,
+                "num_heads": HEADS,
+                "dropout_rate": 1.0,
+                "learning_rate": float(rng.uniform(0.002, 0.02)),
+                "use_positions": use_positions,
+            },
+            "weights": {
+                "embedding": weights,
+                "encoder": _encoder_weights(rng),
+                "head": [f32(normal(rng, WIDTH, classes)), f32(normal(rng, classes))],
+            },
+            "ids": ids,
+            "labels": rng.integers(0, classes, batch).astype(np.int32),
+            "training": training,
+        }
+
+    return inputs
+
+
+def _the_one(model: Any, what: str, fits: Callable[[Any], bool]) -> Any:
+    found = [layer for layer in model.layers if fits(layer)]
+    if len(found) != 1:
+        raise TypeError(f"the model has {len(found)} layers of the kind {what}; expected one.")
+    return found[0]
+
+
+def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import keras
+
+    from course_utils.models import keras_translator
+
+    given = tensors(inputs)
+    with plain_errors():
+        model = learner(**inputs["config"])
+        if not isinstance(model, keras.Model):
+            raise TypeError(f"it returned {type(model).__name__}; expected a keras.Model.")
+        if getattr(model, "optimizer", None) is None or not model.compiled:
+            raise TypeError("the model is not compiled.")
+        model(given["ids"])
+        embedding = _the_one(model, "PositionalEmbedding", lambda layer: hasattr(layer, "token_embeddings"))
+        _set_embeddings(embedding, inputs["weights"]["embedding"])
+        encoder = _the_one(model, "TransformerEncoder", lambda layer: hasattr(layer, "mha"))
+        keras_translator.set_weights(encoder, inputs["weights"]["encoder"], keras_translator.encoder_layer)
+        head = _the_one(model, "Dense", lambda layer: isinstance(layer, keras.layers.Dense))
+        head.set_weights(inputs["weights"]["head"])
+        logits = model(given["ids"], training=inputs["training"])
+        loss = model.compute_loss(y=given["labels"], y_pred=logits)
+    return {
+        "logits": np.asarray(logits),
+        "loss": np.array(float(loss)),
+        "learning_rate": np.array(float(model.optimizer.learning_rate)),
+    }
+
+
+def _more_columns(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _classifier(3, 5)(rng)
+    return [inputs, {**inputs, "ids": np.pad(inputs["ids"], ((0, 0), (0, 2)))}]
+
+
+def padding_changes_no_logits(runs: list[Run]) -> np.ndarray:
+    """Two more columns of padding change no logits."""
+    return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"], atol=1e-4)
+
+
+build_classifier = Exercise(
+    name="build_classifier",
+    returns=("logits", "loss", "learning_rate"),
+    call=_call_classifier,
+    uses=("PositionalEmbedding", "TransformerEncoder", "masked_mean"),
+    bypasses=READY_MADE,
+    seconds=SECONDS,
+    cases=(
+        Case(
+            "3 sentences, 5 classes, and once more with two more columns of padding",
+            _more_columns,
+            padding_changes_no_logits,
+        ),
+        Case("4 sentences, 3 classes, without positions", _classifier(4, 3, use_positions=False)),
+        Case("in training with dropout_rate=1: only the last bias is left", _classifier(2, 6, training=True)),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- best_epoch
+
+
+def _losses(kind: str):
+    """Validation losses with a first valley, a bump, and a deeper valley that patience may or may not reach."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        patience = int(rng.integers(4, 12))
+        falling = np.linspace(2.0, 1.0, int(rng.integers(3, 30)))
+        bump = {"reached": patience - 1, "missed": patience + int(rng.integers(1, 4)), "ends": patience - 1}[
+            kind
+        ]
+        rise = 1.2 + np.sort(rng.uniform(0.0, 0.4, bump))[::-1]  # falls again, but stays above the valley
+        after = {"reached": np.linspace(0.9, 0.7, int(rng.integers(2, 9))), "missed": np.array([0.5, 0.4])}
+        tail = 0.75 + np.sort(rng.uniform(0.0, 0.2, patience + 2)) if kind == "reached" else np.array([])
+        parts = (falling, rise, after.get(kind, np.array([])), tail)
+        return {"losses": [float(loss) for part in parts for loss in part], "patience": patience}
+
+    return inputs
+
+
+def _tie(rng: np.random.Generator) -> Inputs:
+    falling = np.sort(rng.uniform(1.1, 2.0, int(rng.integers(3, 30))))[::-1]
+    patience = int(rng.integers(2, 12))
+    return {"losses": [*map(float, falling), 1.0, 1.0, *[1.2] * (patience + 1)], "patience": patience}
+
+
+best_epoch = Exercise(
+    name="best_epoch",
+    returns=("best", "last"),
+    cases=(
+        Case(
+            "a bump that patience survives, and a second valley; twice, with other numbers",
+            together(_losses("reached"), _losses("reached")),
+        ),
+        Case(
+            "a bump that is too long: the second valley is never seen; twice",
+            together(_losses("missed"), _losses("missed")),
+        ),
+        Case("training ends before patience does; then the same loss twice", together(_losses("ends"), _tie)),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- calibration_error
+
+
+def _judged(count: int, classes: int, sharpness: float, bins: int):
+    """In every second tenth of confidence the model is always right, and elsewhere seldom."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        logits = normal(rng, count, classes, scale=sharpness)
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = f32(shares / shares.sum(axis=1, keepdims=True))
+        hit = ((shares.max(axis=1) * 10).astype(int) % 2 == 0) | (rng.random(count) < 0.3)
+        said = shares.argmax(axis=1)
+        labels = np.where(hit, said, (said + rng.integers(1, classes, count)) % classes)
+        return {"probabilities": shares, "labels": labels, "bins": bins}
+
+    return inputs
+
+
+calibration_error = Exercise(
+    name="calibration_error",
+    returns=("error", "overconfidence"),
+    cases=(
+        Case(
+            "80 texts of 4 classes, then 85 of 6, 10 bins",
+            together(_judged(80, 4, 1.6, 10), _judged(85, 6, 1.8, 10)),
+        ),
+        Case(
+            "90 texts of 3 classes, 12 bins, then 75, 8 bins",
+            together(_judged(90, 3, 1.6, 12), _judged(75, 3, 1.6, 8)),
+        ),
+        Case(
+            "a model that is nearly always sure, so that most bins are empty; then one that is less sure",
+            together(_judged(40, 6, 12.0, 10), _judged(70, 5, 1.8, 7)),
+        ),
+    ),
+    rtol=1e-3,
+)
