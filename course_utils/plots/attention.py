@@ -66,8 +66,10 @@ def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: S
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 
-def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
-    """How one word distributes its attention: one bar per word, with its number."""
+def word_bars(
+    words: Sequence[str], weights: np.ndarray, title: str, label: str = "attention weight"
+) -> Figure:
+    """How one word distributes its attention, or another share of 1: one bar per word, with its number."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.2, 0.7 + 0.38 * len(words)), layout="constrained")
@@ -76,7 +78,7 @@ def word_bars(words: Sequence[str], weights: np.ndarray, title: str) -> Figure:
     axes.bar_label(bars, [f"{weight:.3f}" for weight in weights], padding=3)
     axes.set_yticks(range(len(words)), words)
     axes.invert_yaxis()
-    axes.set(title=title, xlim=(0, max(1.0, float(np.max(weights)) * 1.15)), xlabel="attention weight")
+    axes.set(title=title, xlim=(0, max(1.0, float(np.max(weights)) * 1.15)), xlabel=label)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -31,7 +31,6 @@ def accuracy_bars(table: Mapping[str, Mapping[str, float]], chance: Mapping[str,
         for place, value in enumerate(values):
             axes.text(value + 0.01, place, f"{value:.2f}", va="center")
         axes.axvline(chance[task], color="#000000", linestyle="--", linewidth=1)
-        axes.text(chance[task], len(names) - 0.4, " always the same", fontsize=8, va="bottom")
         axes.set(title=task, xlim=(0, 1.12), xlabel="accuracy on the test")
         axes.spines[["top", "right"]].set_visible(False)
     return figure

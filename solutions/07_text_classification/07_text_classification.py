@@ -913,7 +913,8 @@ for name, each in {"after the last epoch": model, "loaded from the file": best_m
     print(f"{name}: test loss {scores['loss']:.2f}, accuracy {scores['accuracy']:.3f}")
 
 # %% [markdown]
-# Compare the losses, then the accuracies. The later model is right about as often, but its loss is much higher: it is wrong with great confidence. Section 8 comes back to this.
+# Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right no less often. Both are true: it has become surer of everything, and of its mistakes, too. The loss punishes
+# a mistake the more, the surer the model was of it; the accuracy does not notice. Section 8 comes back to this.
 #
 # (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32. It halves memory and can double the speed. Two things need care: the last layer and the loss should compute in float32, and
 # tiny gradients need to be scaled up, which Keras's optimizer then does. On a CPU it only makes things slower, so you do not use it here.)
@@ -940,7 +941,7 @@ kept, kept_data, _ = measure("which library", "encoder, positions",
                              lambda: encoder("which library", learning_rate=RATE), epochs=8)
 
 # %% [markdown]
-# On real text the bags of section 3 win (0.55 and 0.54), in a fraction of the time. Positions make no difference that you could rely on: another seed changes the result by as much. Which library a sentence comes from depends on *what* it is about, and that is in its words; five thousand short sentences are not enough to learn
+# On real text the bags of section 3 win (0.55 and 0.54), in a fraction of the time. Positions do not help here: with other seeds the encoder is as good without them, or a little better. Which library a sentence comes from depends on *what* it is about, and that is in its words; five thousand short sentences are not enough to learn
 # anything finer, and a network with more freedom only learns them by heart sooner. Here the rule of exercise 1 was right.
 #
 # Now the sentences in which only the order decides:
@@ -995,7 +996,7 @@ for place in range(len(words)):
     moved.append(abs(lead(changed) - lead(ids)))
 print(sentence, "...", "are" if lead(ids) > 0 else "is")
 show_figure(
-    word_bars(words, np.array(moved) / sum(moved), "Whose loss changes the answer most"),
+    word_bars(words, np.array(moved) / sum(moved), "How far the answer moves without this word", "share of all moves"),
     alt="Bars for the words of one sentence: the first noun matters most, the attractors little.",
 )
 
@@ -1107,8 +1108,8 @@ show_figure(
 )
 
 # %% [markdown]
-# The two models are about equally often right. But one knows when it does not know, and the other is sure of nearly everything: its overconfidence is about 0.3. If somebody acts on the probabilities, that is a large difference, and accuracy does not show it. It comes from stopping at the
-# lowest validation *loss* instead of the highest accuracy: the loss punishes being sure and wrong.
+# The later model is right no less often. But the model of the best epoch knows when it does not know, and the later one is sure of nearly everything: it claims to be right far more often than it is. If somebody acts on the probabilities, that is a large difference, and
+# accuracy does not show it. So there are two questions, and each has an epoch of its own: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
 #
 # ## Common mistakes, by their symptom
 #
