@@ -903,11 +903,11 @@ show_figure(
 import re
 
 try:
-    keras.saving.load_model(folder / "best.keras")
+    keras.saving.load_model(keep.filepath)
 except TypeError as error:
     print("without your classes:", re.search(r"Could not locate class '\w+'", str(error))[0])
 own = {"PositionalEmbedding": PositionalEmbedding, "TransformerEncoder": TransformerEncoder, "MaskedMean": MaskedMean}
-best_model = keras.saving.load_model(folder / "best.keras", custom_objects=own)
+best_model = keras.saving.load_model(keep.filepath, custom_objects=own)
 for name, each in {"after the last epoch": model, "loaded from the file": best_model}.items():
     scores = each.evaluate(data["test"], verbose=0, return_dict=True)
     print(f"{name}: test loss {scores['loss']:.2f}, accuracy {scores['accuracy']:.3f}")
