@@ -37,9 +37,9 @@ def opened(course: Course) -> Iterator[NbgraderGradebook]:
         raise unusable(course, str(getattr(error.__context__, "orig", error))) from error
 
 
-def url(course: Course) -> str:
-    """The address under which SQLAlchemy finds it."""
-    return _url(course.gradebook)
+def url(file: Path) -> str:
+    """The address under which SQLAlchemy finds a gradebook."""
+    return f"sqlite:///{file}?timeout={BUSY_SECONDS}"
 
 
 def _make(course: Course) -> None:
@@ -84,11 +84,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
-    return NbgraderGradebook(_url(file), course.nbgrader_config().CourseDirectory.course_id)
-
-
-def _url(file: Path) -> str:
-    return f"sqlite:///{file}?timeout={BUSY_SECONDS}"
+    return NbgraderGradebook(url(file), course.nbgrader_config().CourseDirectory.course_id)
 
 
 def unusable(course: Course, reason: str) -> CourseError:

@@ -133,7 +133,11 @@ class Gradebook:
             CourseError: cells were added or removed since submissions were graded, which nbgrader cannot handle.
         """
         self._book.update_or_create_assignment(lab.name)
-        names = {"notebook": lab.slug, "assignment": lab.name, "db_url": gradebook_file.url(self.course)}
+        names = {
+            "notebook": lab.slug,
+            "assignment": lab.name,
+            "db_url": gradebook_file.url(self.course.gradebook),
+        }
         try:
             SaveCells().preprocess(lab.release(), {"nbgrader": names})
         except RuntimeError as error:

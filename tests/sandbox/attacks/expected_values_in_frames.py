@@ -14,7 +14,7 @@ def softmax(scores, axis=-1):
                 seen.add(name)
                 if isinstance(value, np.ndarray) and value.shape == right.shape and np.allclose(value, right):
                     loot.append(name)
-                if type(value).__name__ in ("Expected", "Lab", "Verdict"):
+                if type(value).__name__ in ("Expected", "Misconception", "Lab", "Verdict"):
                     loot.append(name)
     return scores
 """
