@@ -333,8 +333,7 @@ class Kernel:
     def watch(self) -> None:
         """Ends the submission if it uses too much."""
         usage = processes()
-        most = self.limits["memory"]
-        if self.memory_at_most(usage) > most and self.memory(usage) > most:
+        if self.takes_too_much_memory(usage):
             self.cause = "memory"
         elif self.cpu(usage) > self.budget:
             self.cause = "cpu"
@@ -352,6 +351,15 @@ class Kernel:
             self.patience -= min(nap, 2 * NAP_SECONDS)  # this process may have waited for a processor, too
         self.looked, self.seen = self.looked + nap, self.seen + used
         return self.patience < 0
+
+    def takes_too_much_memory(self, usage: dict[int, dict[str, int]]) -> bool:
+        """Asks the slow way only where the quick one cannot tell: looking through very large page tables takes as long as
+        making them does.
+        """
+        most = self.limits["memory"]
+        if self.memory_at_most(usage) <= most:
+            return False
+        return len(usage) == 1 or sum(each["tables"] for each in usage.values()) > most or self.memory(usage) > most
 
     def memory_at_most(self, usage: dict[int, dict[str, int]]) -> float:
         """Quick, but exact only for a single process: memory that it shares with its own forks counts in each of them."""

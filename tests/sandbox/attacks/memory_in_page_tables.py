@@ -7,14 +7,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 print("TRIED", flush=True)
-size = 2**39
+size = 2**40
 address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
 def tables():
     return next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmPTE")) // 1024
 if address not in (None, ctypes.c_void_p(-1).value):
     for place in range(address, address + size, 2**21):
         ctypes.c_char.from_address(place).value
-        if (place - address) % 2**32 == 0 and tables() > 600:
+        if (place - address) % 2**32 == 0 and tables() > 1000:
             print("REACHED", tables(), "MiB of page tables", flush=True)
             break
 """
