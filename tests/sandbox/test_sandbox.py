@@ -626,6 +626,17 @@ def test_one_that_died_while_it_waited_is_replaced_unnoticed():
     assert the_idle_one() is not process and not process.sockets.exists()
 
 
+def test_a_file_that_is_replaced_outside_costs_no_preloaded_process(tmp_path):
+    (tmp_path / "words.csv").write_text("old")
+    read = "print(open('words.csv').read())"
+    assert printed(run(read, folder=tmp_path)) == ["old"]
+    process = the_idle_one(folder=tmp_path)
+    (tmp_path / "new").write_text("new")
+    (tmp_path / "new").replace(tmp_path / "words.csv")
+    assert printed(run(read, folder=tmp_path)) == ["old"]  # whoever started it keeps what they started with
+    assert the_idle_one(folder=tmp_path) is process
+
+
 def test_a_machine_on_which_no_kernel_starts_is_not_a_learner_s_fault():
     with pytest.raises(GraderError, match="No kernel could be started.*memory"):
         run("1", runner=limited(processes=2))

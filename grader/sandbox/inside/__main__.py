@@ -49,6 +49,8 @@ LEFT_OUT = "[A very long output was left out here.]\n"
 MANY = 32
 """With more processes than this, the memory that they share is not worked out in detail, as that takes too long."""
 BOUND = b"bound"
+MOUNT_FIELDS = (0, 1, 2, 4, 5)
+"""Of a line of mountinfo, see proc(5): the mount's number, its parent's, the device, the place, and the mount's options."""
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _MEMORY, _TABLES = (b"RssAnon", b"RssShmem", b"VmSwap"), (b"VmPTE",)
@@ -435,9 +437,13 @@ def unreadable() -> str:
 
 
 def state_of_sandbox() -> str:
-    """The state that no submission may change."""
-    with open("/proc/self/mountinfo") as mounts:
-        return json.dumps([mounts.read(), sorted(os.listdir("/proc/self/fd")), sorted(processes())])
+    """The state that no submission may change. Of each mount, that is what :data:`MOUNT_FIELDS` says: the rest also changes
+    when somebody outside replaces a file that is shown in here, or the system changes how a disk is mounted.
+    """
+    with open("/proc/self/mountinfo") as file:
+        mounts = [line.split()[:6] for line in file]
+    shown = [[fields[place] for place in MOUNT_FIELDS] for fields in mounts]
+    return json.dumps([shown, sorted(os.listdir("/proc/self/fd")), sorted(processes())])
 
 
 def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
