@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_utils.plots.drawing import arrow, box, note, show_drawing
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -107,3 +109,43 @@ def reliability(confidence: np.ndarray, right: np.ndarray, bins: int = 10) -> Fi
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left")
     return figure
+
+
+def show_classifier() -> None:
+    """Draws the classifier of lab 07: from words to the logits of the classes, and the way of the mask."""
+    words = [("the", "12"), ("keys", "87"), ("near", "40"), ("(padding)", "0")]
+    parts = []
+    for row, (word, number) in enumerate(words):
+        y, padding = 20 + 38 * row, number == "0"
+        parts += [box(8, y, 78, 28, word, dashed=padding), arrow((86, y + 14), (106, y + 14), dashed=padding)]
+        parts += [
+            box(106, y, 36, 28, number, dashed=padding),
+            arrow((142, y + 14), (172, y + 14), dashed=padding),
+        ]
+        parts += [arrow((322, y + 14), (352, y + 14), dashed=padding)]
+        parts += [arrow((532, y + 14), (562, y + 14), dashed=padding)]
+    parts += [
+        box(172, 20, 150, 142, "PositionalEmbedding\na vector for\neach word and\nits place", yours=True),
+        box(352, 20, 180, 142, "", yours=True),
+        note(442, 34, "TransformerEncoder", "middle"),
+        box(364, 46, 156, 46, "attention to all words,\nadd, normalise"),
+        box(364, 106, 156, 46, "feed-forward network,\nadd, normalise"),
+        arrow((442, 92), (442, 106)),
+        box(562, 20, 100, 142, "MaskedMean\none vector\nfor the\nwhole text", yours=True),
+        arrow((662, 91), (690, 91)),
+        box(690, 62, 84, 58, "Dropout,\nDense"),
+        arrow((774, 80), (800, 60)),
+        arrow((774, 102), (800, 122)),
+        note(806, 58, "is"),
+        note(806, 124, "are"),
+        arrow((247, 162), (247, 190), (442, 190), (442, 164), dashed=True),
+        arrow((442, 190), (612, 190), (612, 164), dashed=True),
+        note(259, 206, "mask: the places where a word stands, not padding", quiet=True),
+    ]
+    show_drawing(
+        840, 220, parts,
+        "The classifier, from left to right. Words become numbers, and PositionalEmbedding makes each a vector. "
+        "TransformerEncoder mixes the vectors by attention, then puts each through a feed-forward network. MaskedMean makes one "
+        "vector of them, and a Dense layer gives a logit for each class. PositionalEmbedding also makes the mask, which "
+        "TransformerEncoder and MaskedMean use to leave padding out.",
+    )  # fmt: skip

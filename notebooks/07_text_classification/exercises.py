@@ -368,7 +368,6 @@ positional_embedding = Exercise(
         Case("in a model whose input has no fixed length", _embedding(2, 7, 12, symbolic=True)),
         Case("sentences in reverse order, with and without positions", _reversed, same_word_other_place),
     ),
-    bypasses=("keras_hub.layers.TokenAndPositionEmbedding",),
 )
 
 # ---------------------------------------------------------------------------------- TransformerEncoder
@@ -378,7 +377,6 @@ WIDTH, INNER, HEADS = 20, 28, 4  # as in course_utils.cases.translation
 READY_MADE = (
     "torch.nn.Transformer",
     "torch.nn.TransformerEncoderLayer",
-    "keras_hub.layers.TransformerEncoder",
 )
 
 
