@@ -15,6 +15,8 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from grader.author.build import build as build_labs
+from grader.author.mutate import EQUIVALENT, keep_record
+from grader.author.mutate import mutate as mutate_lab
 from grader.author.new import new_lab
 from grader.course import Course
 from grader.demo import run_demo
@@ -86,6 +88,33 @@ def new(
     typer.echo(
         f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
     )
+
+
+@app.command()
+def mutate(
+    labs: Labs = None,
+    exercise: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this one; nothing is recorded.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = os.cpu_count() or 1,
+) -> None:
+    """Try small mistakes in every solution, and show those that the checks let pass."""
+    course = Course.find()
+    for name in labs or course.labs():
+        lab = Lab.load(course, name)
+        report = mutate_lab(lab, jobs, exercise)
+        typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
+        for change in report.unused:
+            typer.echo(
+                f"{lab.folder / EQUIVALENT}: no mutant of {change[0]} changes {change[1]!r} to {change[2]!r} and survives."
+            )
+        if exercise is None:
+            keep_record(lab, report)
+        tried, equivalent = sum(report.tried.values()), sum(report.equivalent.values())
+        typer.echo(
+            f"{name}: {tried} mutants, {equivalent} equivalent, {len(report.survivors)} survive; of those that are wrong, "
+            f"{report.share:.1%} lose points at every seed."
+        )
 
 
 @app.command()

@@ -29,8 +29,17 @@ def _shifted(rng: np.random.Generator) -> list[Inputs]:
     return [{"scores": scores}, {"scores": scores + 7.5}]
 
 
-def _sixteenths(rng: np.random.Generator) -> np.ndarray:
-    return rng.integers(-80, 81, (2, 4)) / 16  # exact in float32 too, so that nobody loses by its rounding
+def _sixteenths(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return rng.integers(-80, 81, shape) / 16  # exact in float32 too, so that nobody loses by its rounding
+
+
+def _far_apart(rng: np.random.Generator) -> Inputs:
+    """Only the largest score of each row, wherever it stands, keeps all exponentials of the row within bounds."""
+    scores = _sixteenths(rng, 3, 5)
+    for row, (high, low) in enumerate(([[1, 3], [2]], [[0, 2], [1, 3]], [[4], [0]])):
+        scores[row, high] += 900
+        scores[row, low] -= 900
+    return {"scores": scores}
 
 
 softmax = Exercise(
@@ -45,12 +54,14 @@ softmax = Exercise(
             "that batch with axis=1: over the middle axis",
             lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
         ),
-        Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng)}),
-        Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng)}),
+        Case("that batch with axis=0: over the first axis", lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0}),
+        Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng, 2, 4)}),
+        Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng, 2, 4)}),
         Case(
             "one row around 1000, another around -1000",
-            lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng)},
+            lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng, 2, 4)},
         ),
+        Case("in each row some scores around 900, others around -900", _far_apart),
         Case("a row, and the same row plus 7.5", _shifted, shift_changes_nothing),
     ),
     properties=(rows_sum_to_one, never_negative),

@@ -115,6 +115,15 @@ def _large_scores(rng: np.random.Generator) -> Inputs:
     return {**inputs, **large}
 
 
+def _far_apart(rng: np.random.Generator) -> Inputs:
+    """Only the largest score of each row keeps all of its exponentials within bounds, and one of them above zero."""
+    inputs = _attention((2,), 3, 5, 4, 6)(rng)
+    far = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
+    far["query"][..., -1] = rng.permuted(np.tile([90, -90, 0], (2, 1)), axis=1)
+    far["key"][..., -1] = rng.permuted(np.tile([20, 20, -20, -20, 20], (2, 1)), axis=1)
+    return {**inputs, **far}
+
+
 def _blocked_key_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6))(rng)
     blocked = ~inputs["mask"][:, 0, :, None]
@@ -166,6 +175,7 @@ scaled_dot_product_attention = Exercise(
         ),
         Case("a mask row that blocks every key", _fully_blocked_row),
         Case("very large scores", _large_scores),
+        Case("scores far apart: around 900 and -900 in two rows, around 0 in the third", _far_apart),
         Case("blocked keys and values changed", _blocked_key_changed, same_output),
         Case("keys and values in another order", _keys_permuted, order_of_keys_is_free),
     ),
@@ -203,7 +213,7 @@ padding_mask = Exercise(
     cases=(
         Case("three sentences, padded to the longest of them", _token_ids(3)),
         Case("one sentence, as a vector of ids", _single_sentence),
-        Case("padded with another id: pad_id=3", _token_ids(2, pad_id=3)),
+        Case("padded with another id: pad_id=25", _token_ids(2, pad_id=25)),
         Case(
             "a batch without any padding, then one with", together(_token_ids(5, padded=False), _token_ids(4))
         ),

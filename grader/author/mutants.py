@@ -1,0 +1,394 @@
+"""Mutants of a solution: copies of its text with one small mistake in each, of the kinds that people make.
+
+:mod:`grader.author.mutate` runs them and sees which of them the checks let pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A solution with one mistake in it.
+
+    Attributes:
+        kind: what was done, in a few words.
+        old, new: the lines that differ, as Python writes them out, without their indentation.
+        source: the whole text.
+    """
+
+    kind: str
+    old: str
+    new: str
+    source: str
+
+
+def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
+    """Every mutant of a text, each change once.
+
+    Args:
+        lines: the lines that may be changed; None: all. Signatures, annotations, decorators and docstrings are never changed.
+    """
+    tree = ast.parse(source)
+    plain = ast.unparse(tree)
+    found: dict[str, Mutant] = {}
+    for changes in [*map(_changes, list(_spots(tree, lines))), _ignored_arguments(tree, lines)]:
+        for kind, change in changes:
+            undo = change()
+            try:
+                text = ast.unparse(ast.fix_missing_locations(tree))
+                compile(text, "<mutant>", "exec")
+            except (SyntaxError, ValueError, RecursionError):
+                text = plain
+            undo()
+            if text != plain and text not in found:
+                found[text] = Mutant(kind, *_difference(plain, text), text)
+    return list(found.values())
+
+
+def _difference(before: str, after: str) -> tuple[str, str]:
+    lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
+    gone, come = (
+        " ⏎ ".join(line[2:].strip() for line in lines if line.startswith(mark)) for mark in ("- ", "+ ")
+    )
+    return gone, come
+
+
+# ---------------------------------------------------------------------------------- where
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A node and the place that it is in.
+
+    Attributes:
+        function: the innermost function around it.
+    """
+
+    node: ast.AST
+    parent: ast.AST
+    field: str
+    index: int | None
+    function: ast.FunctionDef | None
+
+    def put(self, new: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, new)
+        else:
+            getattr(self.parent, self.field)[self.index] = new
+
+
+_NOT_LEARNERS = {"annotation", "returns", "decorator_list", "type_params", "args", "bases", "items"}
+"""Fields of functions, classes, assignments and with statements that the course gives, or that are no part of the result."""
+
+
+def _spots(tree: ast.AST, lines: set[int] | None) -> Iterator[_Spot]:
+    def walk(parent: ast.AST, function: ast.FunctionDef | None) -> Iterator[_Spot]:
+        for field, value in ast.iter_fields(parent):
+            if field in _NOT_LEARNERS and not isinstance(parent, ast.Call):
+                continue
+            for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if not isinstance(node, ast.AST) or _says_something_only(node):
+                    continue
+                number = getattr(node, "lineno", None)
+                if number is not None and (lines is None or number in lines):
+                    yield _Spot(node, parent, field, index, function)
+                yield from walk(node, node if isinstance(node, ast.FunctionDef) else function)
+
+    yield from walk(tree, None)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _says_something_only(node: ast.AST) -> bool:
+    """Docstrings, assertions, errors that are raised, prints and warnings: no check is about these."""
+    match node:
+        case ast.Assert() | ast.Raise():
+            return True
+        case ast.If(body=body, orelse=[]):
+            return all(map(_says_something_only, body))
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print") | ast.Attribute(attr="warn"))):
+            return True
+    return _is_docstring(node)
+
+
+# ---------------------------------------------------------------------------------- what
+
+_Change = Callable[[], Callable[[], None]]
+"""Makes the change, and returns what takes it back."""
+
+
+def _changes(spot: _Spot) -> Iterator[tuple[str, _Change]]:
+    """What may go wrong at a node."""
+    for kind, new in _replacements(spot):
+        yield kind, _replacing(spot, new)
+    for kind, owner, name, value in _attributes(spot):
+        yield kind, _setting(owner, name, value)
+
+
+def _replacing(spot: _Spot, new: ast.AST) -> _Change:
+    def change() -> Callable[[], None]:
+        spot.put(new)
+        return lambda: spot.put(spot.node)
+
+    return change
+
+
+def _setting(owner: ast.AST, name: str, value: object) -> _Change:
+    def change() -> Callable[[], None]:
+        before = getattr(owner, name)
+        setattr(owner, name, value)
+        return lambda: setattr(owner, name, before)
+
+    return change
+
+
+_COMPARED = {
+    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq, ast.GtE, ast.LtE), ast.NotEq: (ast.Eq, ast.Gt, ast.Lt), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
+}  # fmt: skip
+
+_COMPUTED = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+
+_CONFUSED = [
+    ("min", "max"), ("max", "mean"), ("argmin", "argmax"), ("minimum", "maximum"), ("any", "all"), ("sum", "mean"), ("zeros", "ones"),
+    ("zeros_like", "ones_like"), ("triu", "tril"), ("sin", "cos"), ("floor", "ceil"), ("round", "floor"), ("append", "extend"),
+    ("softmax", "log_softmax"), ("exp", "log"), ("var", "std"), ("startswith", "endswith"), ("find", "rfind"),
+    ("strip", "lstrip"), ("logical_and", "logical_or"), ("add", "multiply"),
+]  # fmt: skip
+_CONVERSIONS = {
+    "asarray",
+    "ascontiguousarray",
+    "astype",
+    "clone",
+    "contiguous",
+    "copy",
+    "detach",
+    "float",
+    "list",
+    "numpy",
+    "tolist",
+}
+_SYMMETRIC = {
+    "swapaxes",
+    "transpose",
+    "maximum",
+    "minimum",
+    "isclose",
+    "array_equal",
+    "logical_and",
+    "logical_or",
+    "equal",
+}
+_TINY, _HUGE = 1e-5, 1e4
+"""A number beyond these stands for "almost nothing" or "very much", and ten times as much stands for the same."""
+
+_OTHERS = {
+    name: [each for pair in _CONFUSED if name in pair for each in pair if each != name]
+    for name in sum(_CONFUSED, ())
+}
+
+
+def _replacements(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
+    match spot.node:
+        case ast.Constant(value=bool(value)):
+            yield "the other truth value", ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield "off by one", ast.Constant(value + 1)
+            yield "off by one", ast.Constant(value - 1)
+            if value not in (0, 1):
+                yield "another number", ast.Constant(0)
+        case ast.Constant(value=float(value)):
+            if not value or _TINY < abs(value) < _HUGE:
+                yield "another number", ast.Constant(value * 10 if value else 1.0)
+            yield "another number", ast.Constant(0.0)
+        case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
+            yield "sign or negation left out", operand
+        case ast.BinOp(left=left, op=op, right=right):
+            yield "an operand left out", left
+            yield "an operand left out", right
+            if isinstance(op, ast.Sub | ast.Div | ast.FloorDiv | ast.MatMult | ast.Pow | ast.Mod):
+                yield "operands swapped", ast.BinOp(right, op, left)
+        case ast.BoolOp(values=values):
+            for at in range(len(values)):
+                rest = [*values[:at], *values[at + 1 :]]
+                yield (
+                    "a condition left out",
+                    rest[0] if len(rest) == 1 else ast.BoolOp(spot.node.op, rest),
+                )
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            yield "truth instead of None", left
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            yield "truth instead of None", ast.UnaryOp(ast.Not(), left)
+        case ast.Call(func=func, args=args):
+            if _name_of(func) in _CONVERSIONS:
+                return
+            if isinstance(func, ast.Attribute) and not _is_module(func.value):
+                yield "a call left out", func.value
+            for arg in args[:2]:
+                if not isinstance(arg, ast.Starred):
+                    yield "a call left out", arg
+        case ast.Tuple(elts=elements, ctx=ast.Load()) if isinstance(spot.parent, ast.Return):
+            for at in range(len(elements) - 1):
+                swapped = [*elements[:at], elements[at + 1], elements[at], *elements[at + 2 :]]
+                yield "returned values swapped", ast.Tuple(swapped, ast.Load())
+        case ast.Name(id=name, ctx=ast.Load()):
+            for other in _neighbours(name, spot.function):
+                yield "another variable", ast.Name(other, ast.Load())
+        case ast.Subscript(value=value, ctx=ast.Load()):
+            yield "an index left out", value
+        case ast.Assign() | ast.AugAssign() | ast.Expr() | ast.If() | ast.For():
+            yield "a statement left out", ast.Pass()
+    if isinstance(spot.node, ast.expr) and spot.field in ("iter",):
+        every_but_last = ast.Slice(upper=ast.UnaryOp(ast.USub(), ast.Constant(1)))
+        as_list = ast.Call(ast.Name("list", ast.Load()), [spot.node], [])
+        yield "a loop one short", ast.Subscript(as_list, every_but_last, ast.Load())
+
+
+def _attributes(spot: _Spot) -> Iterator[tuple[str, ast.AST, str, object]]:
+    node = spot.node
+    match node:
+        case ast.Compare(ops=[op]):
+            for other in _COMPARED.get(type(op), ()):
+                yield "another comparison", node, "ops", [other()]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in _COMPUTED:
+            yield "another operation", node, "op", _COMPUTED[type(op)]()
+        case ast.BoolOp(op=op):
+            yield "and for or", node, "op", ast.Or() if isinstance(op, ast.And) else ast.And()
+        case ast.If() | ast.IfExp() | ast.While():
+            yield "a branch never taken", node, "test", ast.Constant(False)
+            if not isinstance(node, ast.While):
+                yield "a branch always taken", node, "test", ast.Constant(True)
+        case ast.Slice():
+            for side in ("lower", "upper", "step"):
+                if getattr(node, side) is not None:
+                    yield "a bound left out", node, side, None
+        case ast.Call(args=args, keywords=keywords):
+            for at in range(len(keywords)):
+                if keywords[at].arg not in ("dtype", "requires_grad", "optimize", "copy"):
+                    yield "an argument left out", node, "keywords", [*keywords[:at], *keywords[at + 1 :]]
+            for at in range(1, len(args)):
+                yield "an argument left out", node, "args", [*args[:at], *args[at + 1 :]]
+            for at in range(len(args) - 1 if _name_of(node.func) not in _SYMMETRIC else 0):
+                swapped = [*args[:at], args[at + 1], args[at], *args[at + 2 :]]
+                yield "arguments swapped", node, "args", swapped
+        case ast.Name(id=name):
+            for other in _OTHERS.get(name, ()) if spot.field == "func" else ():
+                yield "a related function", node, "id", other
+        case ast.Attribute(attr=name):
+            for other in _OTHERS.get(name, ()):
+                yield "a related function", node, "attr", other
+            if (
+                isinstance(node.value, ast.Name)
+                and node.value.id == "self"
+                and isinstance(node.ctx, ast.Load)
+            ):
+                for other in _other_attributes(name, spot.function):
+                    yield "another attribute", node, "attr", other
+    if isinstance(node, ast.For) and not isinstance(node.body[-1], ast.Break | ast.Continue | ast.Return):
+        yield "a loop ended after its first round", node, "body", [*node.body, ast.Break()]
+
+
+def _ignored_arguments(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str, _Change]]:
+    """Arguments that keep their defaults, whatever is passed."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            body = function.body
+            at = next((at for at, each in enumerate(body) if lines is None or each.lineno in lines), None)
+            if at is not None:
+                at += _is_docstring(body[at])
+                for name, default in _defaults(function):
+                    fixed = ast.Assign([ast.Name(name, ast.Store())], default)
+                    yield "an argument ignored", _setting(function, "body", [*body[:at], fixed, *body[at:]])
+
+
+def _defaults(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    yield from (
+        (argument.arg, default)
+        for argument, default in zip(
+            plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True
+        )
+    )
+    yield from (
+        (argument.arg, default)
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is not None
+    )
+
+
+def _neighbours(name: str, function: ast.FunctionDef | None) -> list[str]:
+    """The variables of the function that were introduced just before and just after one of them."""
+    if function is None:
+        return []
+    arguments = function.args
+    names = [each.arg for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+    names += [
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    known = [each for each in dict.fromkeys(names) if each != "self"]
+    if name not in known:
+        return []
+    at = known.index(name)
+    return [*known[max(0, at - 1) : at], *known[at + 1 : at + 2]]
+
+
+def _other_attributes(name: str, function: ast.FunctionDef | None) -> list[str]:
+    """The attributes of ``self`` that the function uses before and after one of them."""
+    if function is None:
+        return []
+    known = list(
+        dict.fromkeys(
+            node.attr
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        )
+    )
+    at = known.index(name)
+    return [*known[max(0, at - 1) : at], *known[at + 1 : at + 2]]
+
+
+_MODULES = {
+    "np",
+    "torch",
+    "tf",
+    "keras",
+    "ops",
+    "math",
+    "nn",
+    "F",
+    "re",
+    "random",
+    "functional",
+    "layers",
+    "unicodedata",
+}
+
+
+def _name_of(function: ast.expr) -> str:
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def _is_module(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in _MODULES

@@ -1,0 +1,185 @@
+"""Small mistakes made on purpose: which there are, and which of them the checks let pass."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from project import LABS, ROOT, turn_of
+
+from grader.author import mutate as trying
+from grader.author.mutants import mutants
+from grader.author.mutate import EQUIVALENT, FILE_NAME, complaints, keep_record, mutate, recorded_survivors
+from grader.author.new import new_lab
+from grader.course import Course, CourseError
+from grader.lab import Lab
+
+RECORDED = [name for name in LABS if (ROOT / "solutions" / name / FILE_NAME).is_file()]
+
+CODE = '''
+def clipped(x, low=0, *, strict=True):
+    """Numbers that are not below a limit.
+
+    x: a list.
+    """
+    print("called with", x)
+    kept = [max(low, number - 1.5) for number in x[1:] if number is not None and number > low]
+    if strict and len(kept) < 2:
+        raise ValueError("too few: " + str(len(kept)))
+    if len(kept) > 3:
+        kept = kept[:3]
+    return kept, sum(kept)
+'''
+
+
+def changes(code: str, lines: set[int] | None = None) -> set[tuple[str, str]]:
+    return {(mutant.kind, mutant.new) for mutant in mutants(code, lines)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("another comparison", "number >= low"),
+        ("and for or", "number is not None or number > low"),
+        ("a condition left out", "if number > low]"),
+        ("another operation", "number + 1.5"),
+        ("an operand left out", "max(low, number)"),
+        ("operands swapped", "1.5 - number"),
+        ("another number", "number - 15.0"),
+        ("off by one", "x[2:]"),
+        ("a bound left out", "x[:]"),
+        ("a related function", "min(low"),
+        ("a call left out", "[number - 1.5 for"),
+        ("arguments swapped", "max(number - 1.5, low)"),
+        ("returned values swapped", "return (sum(kept), kept)"),
+        ("a branch never taken", "if False:"),
+        ("an argument ignored", "low = 0"),
+        ("an argument ignored", "strict = True"),
+        ("a loop one short", "in list(x[1:])[:-1]"),
+        ("truth instead of None", "if number and number > low"),
+        ("another variable", "return (kept, sum(number))"),
+        ("a statement left out", "pass"),
+    ],
+)
+def test_mistakes_of_every_kind_are_made(kind, part):
+    assert [new for found, new in changes(CODE) if found == kind and part in new]
+
+
+def test_what_a_solution_says_is_left_alone_and_every_mutant_compiles_and_differs():
+    found = mutants(CODE)
+    assert not [mutant for mutant in found if "called with" in mutant.old or "too few" in mutant.old]
+    assert all('"""Numbers that' in mutant.source for mutant in found)
+    assert len({mutant.source for mutant in found}) == len(found) > 50
+    for mutant in found:
+        compile(mutant.source, "<mutant>", "exec")
+
+
+def test_only_the_learner_s_lines_are_changed():
+    given = "def f(x):\n    y = x + 1\n    z = y * 2\n    return z"
+    assert {mutant.old for mutant in mutants(given, {3})} == {"z = y * 2"}
+
+
+def test_a_norm_of_a_module_is_confused_with_another():
+    module = "class M:\n    def forward(self, x):\n        return self.norm2(x + self.norm1(x))"
+    assert ("another attribute", "return self.norm1(x + self.norm1(x))") in changes(module)
+
+
+# ---------------------------------------------------------------------------------- a lab
+
+
+@pytest.fixture
+def lab(tmp_path) -> Lab:
+    """A small lab in a course of its own, whose solution doubles numbers."""
+    for name in ("solutions", "notebooks"):
+        (tmp_path / name).mkdir()
+    new_lab(Course(tmp_path), "00_tiny")
+    return Lab(Course(tmp_path), "00_tiny")
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def again(lab: Lab) -> Lab:
+    """The lab as it lies there now."""
+    return Lab(lab.course, lab.name)
+
+
+def test_a_mutant_that_the_cases_cannot_tell_apart_survives_until_it_is_said_to_be_equivalent(lab):
+    edit(lab.folder / "00_tiny.py", "np.multiply(x, 2)", "np.multiply(np.abs(x) if np.ndim(x) > 4 else x, 2)")
+    report = mutate(again(lab), jobs=1)
+    unseen = [
+        each for each in report.survivors if each.of == "reference" and each.kind == "a branch never taken"
+    ]
+    assert unseen and unseen[0].exercise == "double" and "if False" in unseen[0].new
+    assert 0 < report.share < 1
+    assert "- twice_as_much = " in str(unseen[0])
+
+    line = json.dumps(unseen[0].old)
+    (lab.folder / EQUIVALENT).write_text(f'[[double]]\nold = {line}\nreason = "no array has so many axes"\n')
+    report = mutate(again(lab), jobs=1)
+    assert not [each for each in report.survivors if each.old == unseen[0].old]
+    assert report.equivalent["double"] >= 1 and report.unused == []
+
+
+def test_mutants_that_never_end_or_kill_their_process_lose_points(lab, monkeypatch):
+    monkeypatch.setattr(trying, "_SILENT_SECONDS", 20)
+    loop = "twice_as_much, left = x, 1\n    while left > 0:\n        twice_as_much, left = np.multiply(x, 2), left - 1"
+    edit(lab.folder / "00_tiny.py", "twice_as_much = np.multiply(x, 2)", loop)
+    edit(lab.folder / "exercises.py", 'returns=("doubled",),', 'returns=("doubled",),\n    seconds=0.3,')
+    deadly = "import os\n    left = 3\n    if left == 4:\n        os.abort()\n    return x * 2"
+    with (lab.folder / "variants.py").open("a") as file:
+        file.write(
+            f'\n\n@variant("double")\ndef deadly(x):\n    """Ends the process, if it is changed."""\n    {deadly}\n'
+        )
+    report = mutate(again(lab), jobs=2)
+    assert report.tried["double"] > 40
+    changed = {each.new for each in report.survivors}
+    assert not [
+        new
+        for new in changed
+        if "left + 1" in new or new in ("while left == 0:", "if left != 4:", "if True:")
+    ]
+
+
+def test_an_unknown_exercise_and_a_broken_list_of_equivalents_are_named(lab):
+    with pytest.raises(CourseError, match="no exercise 'half'. It has double"):
+        mutate(lab, jobs=1, only="half")
+    (lab.folder / EQUIVALENT).write_text('[[double]]\nold = "x"\n')
+    with pytest.raises(CourseError, match="equivalent.toml: an entry of double has old. Write"):
+        mutate(lab, jobs=1)
+
+
+def test_the_record_is_stale_as_soon_as_a_solution_a_case_or_a_variant_changes(lab):
+    assert complaints(lab) == []  # none is needed
+    keep_record(lab, mutate(lab, jobs=1))
+    assert complaints(again(lab)) == []
+    for name, old, new in (
+        ("00_tiny.py", "np.multiply(x, 2)", "np.multiply(2, x)"),
+        ("exercises.py", "a row of 3", "one row of 3"),
+        ("variants.py", "@variant", "# a comment\n@variant"),
+    ):
+        edit(lab.folder / name, old, new)
+        assert "is stale" in complaints(again(lab))[0]
+        edit(lab.folder / name, new, old)
+    (lab.folder / FILE_NAME).write_text("{}")
+    assert "cannot be read" in complaints(lab)[0]
+
+
+# ---------------------------------------------------------------------------------- the labs
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_what_the_checks_of_a_lab_let_pass_is_recorded_as_they_are_now(labs, name):
+    assert complaints(labs[name]) == []
+
+
+@pytest.mark.slow
+def test_no_more_mistakes_pass_than_are_recorded(labs):
+    lab = labs[RECORDED[turn_of(len(RECORDED))]]
+    report = mutate(lab, jobs=1)
+    assert {each.change for each in report.survivors} <= recorded_survivors(lab)
+    assert report.unused == []
