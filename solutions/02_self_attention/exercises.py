@@ -6,11 +6,11 @@ that no mistake hides behind two axes of equal length.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import (
     blocked_weights_are_zero,
@@ -238,9 +238,20 @@ causal_mask = Exercise(
     ),
 )
 
+
+def _call_combine(learner: Callable, inputs: Inputs) -> np.ndarray:
+    mask = call_function(learner, inputs)
+    if any(each is not None for each in inputs.values()):
+        return mask
+    if mask is not None:
+        raise ValueError("Both masks are None, so nothing is masked, and None should come back.")
+    return np.array([True])
+
+
 combine_masks = Exercise(
     name="combine_masks",
     returns=("mask",),
+    call=_call_combine,
     cases=(
         Case(
             "two masks of shape (4, 5)",
@@ -251,10 +262,11 @@ combine_masks = Exercise(
             lambda rng: {"first": random_mask(rng, 2, 1, 5), "second": np.tri(5, dtype=bool)},
         ),
         Case(
-            "one of the two masks is None: it allows everything",
+            "one of the two masks is None, or both: None allows everything",
             together(
                 lambda rng: {"first": None, "second": random_mask(rng, 3, 4)},
                 lambda rng: {"first": random_mask(rng, 3, 5), "second": None},
+                lambda rng: {"first": None, "second": None},
             ),
         ),
     ),
