@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 import jupytext
 import nbformat
+import numpy as np
 from nbformat import NotebookNode
 
 from course_utils import exercises
@@ -31,6 +33,9 @@ ADDED_TAG = "added"
 
 SETTINGS = "lab.toml"
 """In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
+
+HIDDEN = "hidden.json"
+"""In a lab's source folder: what the goals of its exercises are measured against, name -> list. It is never released."""
 
 SECONDS = "{measured_seconds}"
 """On a lab's first page: the placeholder for the seconds that its solved notebook takes."""
@@ -280,6 +285,21 @@ class Lab:
                     ) from error
         return namespace
 
+    @cached_property
+    def hidden(self) -> dict[str, np.ndarray]:
+        """What the goals of the lab's exercises are measured against; nothing if it has no such file.
+
+        Raises:
+            CourseError: it cannot be read.
+        """
+        file = self.folder / HIDDEN
+        try:
+            return {name: np.array(values) for name, values in json.loads(file.read_text("utf-8")).items()}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, AttributeError) as error:
+            raise CourseError(f"{file} is not a JSON object of lists: {error}") from None
+
     def outcomes(self, key: str, implementation: Any, seed: int) -> tuple[Outcome, ...]:
         """What an implementation of an exercise does on its cases at ``seed``."""
         return tuple(try_exercise(self.exercises[key], key, implementation, seed))
@@ -294,6 +314,7 @@ class Lab:
                     Misconception(entry.name, entry.title, entry.hint): self.outcomes(key, entry.value, seed)
                     for entry in self.misconceptions.get(key, [])
                 },
+                hidden=self.hidden if exercise.goals else None,
             )
             for key, exercise in self.exercises.items()
         }

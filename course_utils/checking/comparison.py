@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,11 +28,36 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of each case's runs, the reference's outcomes, and those of each misconception."""
+    """The inputs of each case's runs, the reference's outcomes, and those of each misconception.
+
+    ``hidden`` is what goals are measured against. It is None where learners are: see :func:`for_learners`.
+    """
 
     inputs: tuple[list[Inputs], ...]
     reference: tuple[Outcome, ...]
     misconceptions: Mapping[Misconception, tuple[Outcome, ...]] = field(default_factory=dict)
+    hidden: Mapping[str, np.ndarray] | None = None
+
+
+def for_learners(exercise: Exercise, expected: Expected) -> Expected:
+    """What may be handed out. Of an exercise with goals, that is the form of the reference's output, and the errors that
+    misconceptions raise: their numbers would give away what is hidden.
+    """
+    if not exercise.goals:
+        return replace(expected, hidden=None)
+    form = tuple(
+        replace(
+            outcome,
+            runs=tuple({name: np.zeros_like(array) for name, array in run.items()} for run in outcome.runs),
+        )
+        for outcome in expected.reference
+    )
+    raising = {
+        each: outcomes
+        for each, outcomes in expected.misconceptions.items()
+        if all(outcome.problem for outcome in outcomes)
+    }
+    return Expected(expected.inputs, form, raising)
 
 
 @dataclass(frozen=True)
@@ -54,7 +79,8 @@ class CheckResult:
 class Verdict:
     """Everything that there is to say about a submitted exercise.
 
-    ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses.
+    ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses; ``later``
+    has the titles of the goals that only grading can judge.
     """
 
     exercise: str
@@ -65,6 +91,7 @@ class Verdict:
     next_step: str = ""
     printed: str = ""
     bypass: tuple[Use, ...] = ()
+    later: tuple[str, ...] = ()
 
     @property
     def passed(self) -> int:
@@ -79,9 +106,12 @@ class Verdict:
         """Share of the exercise's points, 0 to 1: every check that counts earns the same.
 
         Properties alone earn nothing: an output that is right in no case at all (all zeros, say) may
-        satisfy many of them. Neither does the output of something ready-made.
+        satisfy many of them. Neither does the output of something ready-made. Where all that counts is judged later,
+        the right form is all that there is to reach.
         """
         counted = [check for check in self.checks if check.counts]
+        if self.later:
+            return float(self.correct)
         if self.bypass or not any(check.passed and check.case is not None for check in counted):
             return 0.0
         return sum(check.passed for check in counted) / len(counted)
@@ -125,6 +155,9 @@ def compare(
         for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
     ]
     checks += _property_checks(exercise, outcomes, expected)
+    if exercise.goals:
+        checks = [replace(check, counts=False) for check in checks]
+        checks += _goal_checks(exercise, outcomes, expected)
     if exercise.bypasses:
         checks.append(_own_work_check(exercise, outcomes, bypass))
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
@@ -133,7 +166,8 @@ def compare(
     if first and first.kind in PROBLEMS:
         text = PROBLEMS[first.kind]
         return Verdict(exercise.name, tuple(checks), problem=text, where=first.where, printed=printed)
-    failing = next((check for check in checks if check.counts and not check.passed), None)
+    matters = (check for check in checks if check.counts or exercise.goals)
+    failing = next((check for check in matters if not check.passed), None)
     recognised = recognise(exercise, outcomes, expected) if failing else ()
     return Verdict(
         exercise.name,
@@ -142,6 +176,7 @@ def compare(
         next_step=_next_step(failing, recognised),
         printed=printed,
         bypass=tuple(bypass),
+        later=() if expected.hidden is not None else tuple(map(sentence, exercise.goals)),
     )
 
 
@@ -163,11 +198,12 @@ def not_run(exercise: Exercise, kind: str) -> list[Outcome]:
 
 def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
     title = exercise.cases[index].title
-    return CheckResult(title, not (detail := _difference(exercise, outcome, reference)), detail, index)
+    detail = _difference(exercise, outcome, reference, form_only=bool(exercise.goals))
+    return CheckResult(title, not detail, detail, index)
 
 
-def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome) -> str:
-    """What is wrong with the values, or an empty text."""
+def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool = False) -> str:
+    """What is wrong with the values (or only with their shapes and kinds), or an empty text."""
     if outcome.problem:
         where = f" ({outcome.problem.where})" if outcome.problem.where else ""
         return f"{outcome.problem.message or 'No output.'}{where}"
@@ -177,16 +213,24 @@ def _difference(exercise: Exercise, outcome: Outcome, reference: Outcome) -> str
         if set(got) != set(wanted):
             return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}."
         for name, array in wanted.items():
-            if detail := _array_difference(exercise, name, got[name], array):
+            if detail := _form_difference(name, got[name], array):
                 return detail
+            if not form_only and (detail := _array_difference(exercise, name, got[name], array)):
+                return detail
+            if form_only and _of_kind(got[name], array) is None:
+                return f"`{name}` holds fractions; expected whole numbers."
     return ""
 
 
-def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:
+def _form_difference(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
     if got.shape != wanted.shape:
         return f"`{name}` has shape {got.shape}; expected {wanted.shape}."
     if (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
         return f"`{name}` holds {_kind(got)}; expected {_kind(wanted)}."
+    return ""
+
+
+def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:
     if got.dtype.kind == "f" and (bad := np.isnan(got) & ~np.isnan(wanted)).any():
         return f"`{name}` contains NaN (not a number), first at {_index(bad)}."
     with np.errstate(all="ignore"):
@@ -271,6 +315,28 @@ def _property_checks(
         else NOT_REACHED
     )
     return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
+
+
+def _goal_checks(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> list[CheckResult]:
+    """Whether every run reaches each goal; nothing where that cannot be known."""
+    if expected.hidden is None:
+        return []
+    runs = [
+        (inputs, outputs)
+        for given, outcome, reference in zip(expected.inputs, outcomes, expected.reference, strict=True)
+        for inputs, outputs in zip(
+            given, _as_promised(outcome, reference) or [None] * len(given), strict=True
+        )
+    ]
+    checks = []
+    for goal in exercise.goals:
+        reached = all(
+            outputs is not None and _objection(goal, inputs, outputs, expected.hidden) == ""
+            for inputs, outputs in runs
+        )
+        detail = "" if reached else "Not reached." if all(outputs for _, outputs in runs) else NOT_REACHED
+        checks.append(CheckResult(sentence(goal), reached, detail, 0))
+    return checks
 
 
 def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Sequence[Use]) -> CheckResult:
@@ -440,6 +506,8 @@ def _next_step(failing: CheckResult | None, recognised: Sequence[Misconception])
         return ""
     if recognised:
         return recognised[0].hint
+    if failing.detail == "Not reached.":
+        return "The form is right. These predictions do not reach every goal: a better model earns more."
     if failing.case is None:
         return f"Every value is right, but one property does not hold: {failing.title}"
     return f"Look at the first case that fails; `inputs_of(..., case={failing.case})` gives you its inputs to try out."

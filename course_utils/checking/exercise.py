@@ -31,6 +31,9 @@ Property = Callable[[Inputs, Outputs], "np.ndarray | bool | None"]
 Relation = Callable[[Sequence[Run]], "np.ndarray | bool"]
 """``relation(runs)``: True where it holds between the runs of one case. Docstring = title."""
 
+Goal = Callable[[Inputs, Outputs, Mapping[str, np.ndarray]], "np.ndarray | bool"]
+"""``goal(inputs, outputs, hidden)``: True if the output reaches it. Docstring = title."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -85,6 +88,10 @@ class Exercise:
             ``torch.nn.MultiheadAttention`` if learners are to build it. Code that uses one earns nothing, whatever
             it computes; see :mod:`course_utils.checking.bypass` for what counts as a use.
         seconds: CPU time that one case may take, all its runs together. Imports do not count.
+        goals: for work that has no single right answer, such as predictions: what the output must reach, measured against
+            ``hidden``, which only instructors have (``hidden.json`` in the lab's source). The reference's values then
+            do not matter, only their form, and in grading each goal earns the same. A learner's own check sees the
+            form and names the goals.
         rtol, atol: how close a float must come to the reference (wide enough for float32).
     """
 
@@ -95,6 +102,7 @@ class Exercise:
     call: Callable[[Any, Inputs], Any] = call_function
     uses: tuple[str, ...] = ()
     bypasses: tuple[str, ...] = ()
+    goals: tuple[Goal, ...] = ()
     seconds: float = 10.0
     rtol: float = 1e-4
     atol: float = 1e-5

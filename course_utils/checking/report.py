@@ -17,6 +17,8 @@ _STYLE = (
     "background:var(--jp-layout-color1,#fff);font-family:var(--jp-content-font-family,system-ui,sans-serif)"
 )
 
+_LATER = "What you hand in earns points by what it reaches. Only grading can tell:"
+
 
 class Report:
     """Shows a verdict in a notebook.
@@ -53,6 +55,9 @@ class Report:
                 lines.append(f"  {'ok  ' if check.passed else 'not '} {check.title}")
                 if check.detail:
                     lines.append(f"         {check.detail}")
+        if verdict.later:
+            lines.append(f"  {_LATER}")
+            lines += [f"     - {title}" for title in verdict.later]
         if verdict.next_step and not verdict.recognised:
             lines.append(f"  Next: {verdict.next_step}")
         lines += [f"  {words}" for words in (self.advice, self.tally) if words]
@@ -79,6 +84,9 @@ class Report:
         if not verdict.problem:
             items = "".join(map(_item, verdict.checks))
             parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{items}</ul>')
+        if verdict.later:
+            items = "".join(f"<li>{inline(title)}</li>" for title in verdict.later)
+            parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{items}</ul></div>')
         if verdict.next_step and not verdict.recognised:
             parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
         if self.advice:

@@ -29,7 +29,7 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
 from course_utils.checking.bypass import uses_of
-from course_utils.checking.comparison import Expected, compare
+from course_utils.checking.comparison import Expected, compare, for_learners
 from course_utils.checking.exercise import PUBLIC_SEED, Inputs
 from course_utils.checking.expected import FILE_NAME, Hint, save_expected
 from course_utils.checking.outcome import Outcome
@@ -125,7 +125,8 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     shutil.rmtree(source_folder, ignore_errors=True)
     make_private(source_folder)
     nbformat.write(source, source_folder / lab.notebook_name)
-    save_expected(source_folder / FILE_NAME, expected[PUBLIC_SEED], hints)
+    public = {key: for_learners(lab.exercises[key], each) for key, each in expected[PUBLIC_SEED].items()}
+    save_expected(source_folder / FILE_NAME, public, hints)
     for name in (EXERCISES, QUIZ):
         shutil.copyfile(lab.folder / name, source_folder / name)
     (source_folder / INFO_NAME).write_text(lab.info.as_json(), "utf-8")
@@ -281,6 +282,8 @@ def answer_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -> l
         if any(outcome.problem for expected in at.values() for outcome in expected.reference):
             continue  # catalogue_faults says so
         for seed in others:
+            if exercise.goals:  # judged by what only instructors have: there is nothing to copy
+                continue
             copied = compare(exercise, at[public].reference, at[seed])
             faults += [
                 f"{key}: the case {check.title!r} has the same answer at seed {seed} as at the public one, so an "

@@ -17,6 +17,7 @@ from course_utils.quiz import read_questions
 from grader.author.training import promises
 from grader.errors import place_of
 from grader.lab import (
+    HIDDEN,
     REGION,
     SECONDS,
     SETTINGS,
@@ -91,7 +92,13 @@ def _exercises(lab: Lab) -> Iterator[str]:
         yield f"{_at(lab, EXERCISES)}: it needs a docstring that says how the lab's exercises are tried."
     for exercise in lab.exercises.values():
         place = _at(lab, EXERCISES, f'"{exercise.name}"')
-        functions = [*exercise.properties, *(case.relation for case in exercise.cases if case.relation)]
+        if exercise.goals and not lab.hidden:
+            yield f"{place}: the goals of {exercise.name} are measured against {HIDDEN}, which the lab does not have."
+        functions = [
+            *exercise.properties,
+            *exercise.goals,
+            *(case.relation for case in exercise.cases if case.relation),
+        ]
         for function in functions:
             if not (function.__doc__ or "").strip():
                 yield f"{place}: the property {function.__name__} of {exercise.name} needs a docstring: learners read it as its title."
