@@ -480,3 +480,784 @@ for name, split in {"by group": by_group, "at random": at_random}.items():
     some, others = split["pool"][:400], split["test"]
     accuracy = LogisticRegression(max_iter=1000).fit(vectors[some], y[some]).score(vectors[others], y[others])
     print(f"split {name:9} frozen encoder, 400 labels: accuracy {accuracy:.3f}")
+
+# %% [markdown]
+# ### Exercise 5: `learning_curve`
+#
+# Would more labels help? Labels cost money, so draw the accuracy against their number *before* you order more. One training run with 24 labels says little,
+# because another 24 would have given another result. So repeat it. Each row of `orders` is another order of the training rows, and each size takes the **first** rows
+# of it. The larger sets then contain the smaller ones.
+#
+# The standard deviation between repeats says how far chance moves a single run. It is estimated from a sample, so divide by the number of repeats minus 1.
+
+# %% nbgrader={"grade": false, "grade_id": "learning_curve", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def learning_curve(
+    fit: Any, features: np.ndarray, labels: np.ndarray, test_features: np.ndarray, test_labels: np.ndarray,
+    sizes: list[int], orders: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Accuracy on the test set after training on more and more rows.
+
+    Args:
+        fit: fit(features, labels) trains a new model and returns a function, features -> predicted labels.
+        features, labels: the rows to train on.
+        test_features, test_labels: the rows to measure on, always all of them.
+        sizes: how many rows to train on, in any order.
+        orders: (repeats, rows), integers: row numbers, in another order for each repeat.
+
+    Returns:
+        mean: (sizes,) of the accuracy over the repeats.
+        deviation: (sizes,) its standard deviation, with repeats - 1 in the denominator.
+    """
+    accuracy = np.zeros((len(orders), len(sizes)))
+    # 1. The accuracy of every repeat at every size.
+    ### BEGIN SOLUTION
+    for repeat, order in enumerate(orders):
+        for place, size in enumerate(sizes):
+            some = order[:size]
+            predict = fit(features[some], labels[some])
+            accuracy[repeat, place] = np.mean(predict(test_features) == test_labels)
+    ### END SOLUTION
+    # 2. Mean and deviation over the repeats.
+    ### BEGIN SOLUTION
+    return accuracy.mean(axis=0), accuracy.std(axis=0, ddof=1)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: two loops</summary>
+#
+# One over orders, one over sizes. In each step a new model is trained; none goes on from the one before.
+# </details>
+# <details><summary>Hint 2: the deviation is a little too small</summary>
+#
+# NumPy divides by the number of repeats, unless you tell it otherwise with `ddof`.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_learning_curve", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.learning_curve")
+
+# %% tags=["skip-grading"]
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+pool, validation, test = by_group["pool"], by_group["validation"], by_group["test"]
+words = np.array(texts, dtype=object)
+
+
+def tfidf(some: np.ndarray, labels: np.ndarray):
+    """The weights of the words come from the training texts alone."""
+    return make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)).fit(some, labels).predict
+
+
+def frozen(some: np.ndarray, labels: np.ndarray):
+    return LogisticRegression(max_iter=1000).fit(some, labels).predict
+
+
+rng = np.random.default_rng(0)
+orders = np.array([balanced(y, rng.permutation(pool)) for _ in range(5)])
+sizes = [size for size in (24, 96, 198, 1000) if size <= len(pool)]
+measured = {}
+for name, fit, features in [("TF-IDF", tfidf, words), ("frozen encoder", frozen, vectors)]:
+    measured[name] = learning_curve(fit, features, y, features[test], y[test], sizes, orders)
+    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  " for size, mean, around in zip(sizes, *measured[name], strict=True)))
+majority = np.bincount(y[test]).max() / len(test)
+print(f"majority        {majority:.3f}")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.own_data import curves
+
+show_figure(
+    curves(sizes, measured, majority),
+    alt="Accuracy against the number of labels, 24 to 1,000, on a logarithmic axis. The frozen encoder is far above TF-IDF at 24 "
+    "and 96 labels; at 1,000 they are close. Both are far above the majority.",
+)
+
+# %% [markdown]
+# With few labels the encoder is worth a great deal: it knows from its pretraining that *vertex* and *node* are related, and TF-IDF has to see both words with
+# a label. With a thousand labels most of that advantage is gone. And a curve that still rises at its end tells you that more labels will help.
+#
+# ## 4. Training the encoder
+#
+# You have 96 labels. Can the encoder itself be improved with them? **Full fine-tuning** changes all of its layers. **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
+# $W_0$ as it is and learns a correction of low rank beside it:
+
+# %% tags=["skip-grading"]
+from course_utils.plots.own_data import low_rank
+
+show_figure(
+    low_rank(),
+    alt="A large grey square, the frozen matrix of 384 by 384, and below it two narrow orange strips: down with 8 rows, up with 8 columns. "
+    "The input x goes through both paths; the lower one is multiplied by alpha divided by r, and the results are added to h.",
+)
+
+# %% [markdown]
+# Equation 3 of the paper, with the factor from its section 4.1:
+#
+# $$h = W_0\,x + \frac{\alpha}{r}\,B A\,x$$
+#
+# $A$ goes down to $r$ numbers, $B$ goes up again. For a matrix of 384 × 384 and $r = 8$ that makes 6,144 numbers instead of 147,456. $B$ starts with zeros, so that at first
+# nothing changes. $A$ starts at random: if both were zero, both would stay zero (do you see why?). When training is over, the correction can be added to the matrix, and
+# the model is as fast as before.
+#
+# ### Exercise 6: `LoRALinear`
+
+# %% nbgrader={"grade": false, "grade_id": "LoRALinear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LoRALinear(nn.Module):
+    """A linear layer with a correction of low rank (Hu et al. 2021, equation 3).
+
+    Args:
+        base: the layer to correct, an nn.Linear with a bias. Its weight and bias are no longer trained.
+        rank: r.
+        alpha: the correction is multiplied by alpha / r.
+
+    Attributes:
+        base: the layer.
+        down: (r, in_features), a parameter; at the start, normal numbers divided by the root of in_features.
+        up: (out_features, r), a parameter; at the start, zeros.
+    """
+
+    def __init__(self, base: nn.Linear, rank: int = 8, alpha: float = 16):
+        super().__init__()
+        self.base = base
+        # 1. Freeze the base; make both parameters, and keep the factor.
+        ### BEGIN SOLUTION
+        for parameter in base.parameters():
+            parameter.requires_grad_(False)
+        self.down = nn.Parameter(torch.randn(rank, base.in_features) / base.in_features**0.5)
+        self.up = nn.Parameter(torch.zeros(base.out_features, rank))
+        self.scale = alpha / rank
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """(..., in_features) -> (..., out_features)."""
+        # 2. The base, and the correction.
+        ### BEGIN SOLUTION
+        return self.base(x) + self.scale * (x @ self.down.T @ self.up.T)
+        ### END SOLUTION
+
+    def merged(self) -> nn.Linear:
+        """A new, ordinary layer that gives the same. The base itself stays as it is."""
+        layer = nn.Linear(self.base.in_features, self.base.out_features)
+        # 3. Its weight and its bias.
+        ### BEGIN SOLUTION
+        with torch.no_grad():
+            layer.weight.copy_(self.base.weight + self.scale * (self.up @ self.down))
+            layer.bias.copy_(self.base.bias)
+        ### END SOLUTION
+        return layer
+
+# %% [markdown]
+# <details><summary>Hint 1: rows and columns</summary>
+#
+# The formula has column vectors. In PyTorch the features are on the last axis, and a linear layer multiplies by its transposed weight from the right.
+# </details>
+# <details><summary>Hint 2: nothing is learned</summary>
+#
+# Only an `nn.Parameter` is seen by an optimizer. A tensor that is merely an attribute is not.
+# </details>
+# <details><summary>Hint 3: the merged layer</summary>
+#
+# The weight of the correction must have the shape of the base's weight, (out, in). And the factor belongs to it.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_LoRALinear", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.LoRALinear")
+
+# %% [markdown]
+# Here is a classifier around the encoder. As in the LoRA paper, the corrections stand at the query and value projections of each layer. The word embeddings stay frozen in both
+# cases. Below it (folded) is the training loop; LoRA starts at zero and has few numbers, so its steps are larger.
+
+# %% tags=["skip-grading"]
+class Classifier(nn.Module):
+    """The encoder, the mean over real word pieces, and one linear layer."""
+
+    def __init__(self, classes: int, lora: bool):
+        super().__init__()
+        self.encoder = new_encoder()
+        self.encoder.embeddings.requires_grad_(False)
+        if lora:
+            self.encoder.requires_grad_(False)
+            for layer in self.encoder.encoder.layer:
+                attention = layer.attention.self
+                attention.query, attention.value = LoRALinear(attention.query), LoRALinear(attention.value)
+        self.dropout, self.head = nn.Dropout(0.1), nn.Linear(self.encoder.config.hidden_size, classes)
+
+    def forward(self, batch: Any) -> torch.Tensor:
+        states = self.encoder(**batch).last_hidden_state
+        real = batch["attention_mask"].unsqueeze(-1)
+        return self.head(self.dropout((states * real).sum(dim=1) / real.sum(dim=1)))  # (batch, classes)
+
+
+def batch_of(some: list[str]) -> Any:
+    return tokenizer(some, padding=True, truncation=True, max_length=64, return_tensors="pt")
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def trained(some: list[str], labels: np.ndarray, lora: bool, epochs: int = 8, seed: int = 0) -> Classifier:
+    """AdamW, batches of 16, a learning rate that falls to zero."""
+    torch.manual_seed(seed)
+    model = Classifier(len(names), lora).train()
+    inside = [weight for weight in model.encoder.parameters() if weight.requires_grad]
+    rates = [{"params": inside, "lr": 1e-3 if lora else 5e-5}, {"params": model.head.parameters(), "lr": 5e-3 if lora else 1e-3}]
+    optimizer = torch.optim.AdamW(rates, weight_decay=0.01)
+    count = -(-len(some) // 16)  # of batches
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (epochs * count))
+    order, target = np.random.default_rng(seed), torch.tensor(labels)
+    for _ in range(epochs):
+        for places in np.array_split(order.permutation(len(some)), count):
+            loss = nn.functional.cross_entropy(model(batch_of([some[place] for place in places])), target[places])
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+    return model
+
+
+@torch.no_grad()
+def logits_of(model: nn.Module, some: list[str]) -> np.ndarray:
+    model.eval()
+    return torch.cat([model(batch_of(some[start : start + 64])) for start in range(0, len(some), 64)]).numpy()
+
+# %% [markdown]
+# If you do not want to wait, set `RUN_TRAINING = False`: then you get what both gave on the default set when the lab was written, and the training in section 6 is skipped.
+
+# %% tags=["skip-grading"]
+from course_utils.data.own import kept_logits
+
+RUN_TRAINING, LABELS = True, 96
+chosen = orders[0][:LABELS]
+regression = LogisticRegression(max_iter=1000).fit(vectors[chosen], y[chosen])
+kept = {"frozen": {part: regression.decision_function(vectors[by_group[part]]) for part in ("validation", "test")}}
+for name, lora in {"LoRA": True, "fine-tuned": False}.items():
+    if not RUN_TRAINING:
+        kept[name] = kept_logits(name)
+        continue
+    began = time.perf_counter()
+    model = trained([texts[row] for row in chosen], y[chosen], lora)
+    numbers = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+    kept[name] = {part: logits_of(model, [texts[row] for row in by_group[part]]) for part in ("validation", "test")}
+    print(f"{name:11} {numbers:10,} numbers trained, {time.perf_counter() - began:.0f} seconds")
+
+# %% tags=["skip-grading"]
+right = {"TF-IDF": tfidf(words[chosen], y[chosen])(words[test]) == y[test]}
+right |= {name: logits["test"].argmax(axis=1) == y[test] for name, logits in kept.items()}
+for name, each in right.items():
+    print(f"{name:11} with {LABELS} labels: accuracy {each.mean():.3f}")
+
+# %% [markdown]
+# ## 5. Better, or luck?
+#
+# A test set of 300 texts is a sample. With other texts, each of these numbers would be a few points higher or lower. Is the difference between two
+# models larger than that?
+#
+# ### Exercise 7: `bootstrap_interval`
+#
+# The **bootstrap** (Efron 1979) imitates other samples: draw 300 texts from the 300 *with replacement*, compute the result again, and do so two thousand times. The middle 95 % of the results make
+# the interval. To compare two models, compute the **difference** of their accuracies on the *same* drawn texts. Both models find the same texts hard; in pairs, that cancels out.
+
+# %%
+ours, theirs = np.array([True, True, False, True]), np.array([True, False, False, True])
+for drawn in ([0, 1, 2, 3], [1, 1, 0, 3], [2, 3, 3, 0]):
+    print("texts", drawn, " ours", ours[drawn].mean(), " theirs", theirs[drawn].mean(), " difference", ours[drawn].mean() - theirs[drawn].mean())
+
+# %% nbgrader={"grade": false, "grade_id": "bootstrap_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def bootstrap_interval(
+    ours: np.ndarray, theirs: np.ndarray, draws: np.ndarray, level: float = 0.95
+) -> tuple[float, float]:
+    """The percentile interval (Efron 1979) for how much more accurate one model is than another, in pairs.
+
+    Args:
+        ours, theirs: (texts,) booleans: whether each model is right about a text.
+        draws: (resamples, texts) integers: the texts of each resample; some are there twice, some not at all.
+        level: the share of the resamples in the interval; what is outside is shared equally by both sides.
+
+    Returns:
+        low, high: of our accuracy minus theirs, as np.quantile computes them.
+    """
+    # 1. The difference of the accuracies in each resample (resamples,).
+    ### BEGIN SOLUTION
+    difference = ours.astype(float) - theirs.astype(float)
+    results = difference[draws].mean(axis=1)
+    ### END SOLUTION
+    # 2. The middle of these results.
+    ### BEGIN SOLUTION
+    tail = (1 - level) / 2
+    low, high = np.quantile(results, [tail, 1 - tail])
+    return float(low), float(high)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: a table of drawn texts</summary>
+#
+# An array can be indexed by a table of integers; the result has the shape of the table.
+# </details>
+# <details><summary>Hint 2: numpy boolean subtract</summary>
+#
+# NumPy does not subtract booleans. Make them numbers first.
+# </details>
+# <details><summary>Hint 3: the interval is too narrow</summary>
+#
+# What is outside of the interval is shared by two sides.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_bootstrap_interval", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.bootstrap_interval")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.own_data import intervals
+
+draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))
+compared = {}
+for name in ("TF-IDF", "LoRA", "fine-tuned"):
+    low, high = bootstrap_interval(right[name], right["frozen"], draws)
+    compared[name] = (right[name].mean() - right["frozen"].mean(), low, high)
+    print(f"{name:11} minus frozen: {compared[name][0]:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}")
+show_figure(
+    intervals(compared, "accuracy, compared with the frozen encoder"),
+    alt="Three horizontal intervals around the difference to the frozen encoder. TF-IDF lies clearly below zero. LoRA and full "
+    "fine-tuning lie near zero or a little above.",
+)
+
+# %% [markdown]
+# INTERVALS
+#
+# ### ◇ Exercise 8: `calibration_error`
+#
+# In lab 07 you sorted texts into bins of equal *width*, and compared confidence and accuracy in each. With 300 texts and a sure model, some of those bins
+# hold three texts, and their accuracy is noise. So let every bin have equally many **texts** (as Nguyen and O'Connor 2015 do): sort by confidence, and cut
+# into pieces that differ by one text at most. The error is again the mean distance, each bin weighted by its texts.
+
+# %%
+print(np.array_split(np.arange(11), 4))  # 11 texts in 4 bins: the first ones are larger
+
+# %% nbgrader={"grade": false, "grade_id": "calibration_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = 10) -> float:
+    """The expected calibration error (Guo et al. 2017, equation 3) in bins with equally many texts.
+
+    Args:
+        probabilities: (texts, classes); each row sums to 1. The class that is given is the most probable one.
+        labels: (texts,) the true classes.
+        bins: how many. Confidence rises from bin to bin; sizes as np.array_split makes them.
+
+    Returns:
+        The distance between accuracy and mean confidence in a bin, averaged over bins, weighted by texts.
+    """
+    # 1. How sure, and right or wrong?
+    ### BEGIN SOLUTION
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == labels
+    ### END SOLUTION
+    # 2. The distances, weighted.
+    ### BEGIN SOLUTION
+    error = 0.0
+    for rows in np.array_split(np.argsort(confidence), bins):
+        error += len(rows) / len(labels) * abs(right[rows].mean() - confidence[rows].mean())
+    return float(error)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: sorting both</summary>
+#
+# `argsort` gives row numbers, from the least sure text to the surest. With the same row numbers you get confidence and correctness of a bin.
+# </details>
+# <details><summary>Hint 2: nearly right</summary>
+#
+# If the number of texts cannot be divided by the number of bins, some bins are larger by one text, and weigh more.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_calibration_error", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.calibration_error")
+
+# %% [markdown]
+# ### ◇ Exercise 9: `best_temperature`
+#
+# A model that is too sure can be cooled down afterwards: divide all of its logits by one number, the **temperature** (Guo et al. 2017, section 4.2). Above 1, the
+# probabilities become more equal; below 1, sharper. The most probable class stays the same, and so does the accuracy. The number is chosen on *validation* texts: take the one with the lowest mean
+# negative log-likelihood of the true classes.
+
+# %% nbgrader={"grade": false, "grade_id": "best_temperature", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def best_temperature(logits: np.ndarray, labels: np.ndarray, candidates: np.ndarray) -> float:
+    """The temperature with the lowest mean negative log-likelihood (Guo et al. 2017, section 4.2).
+
+    Args:
+        logits: (texts, classes); they may be large, so take care that nothing overflows.
+        labels: (texts,) the true classes.
+        candidates: temperatures to choose from.
+
+    Returns:
+        One of the candidates.
+    """
+    losses = []
+    for temperature in candidates:
+        # 1. The loss at this temperature.
+        ### BEGIN SOLUTION
+        scaled = logits / temperature
+        scaled = scaled - scaled.max(axis=1, keepdims=True)
+        log_shares = scaled - np.log(np.exp(scaled).sum(axis=1, keepdims=True))
+        losses.append(-log_shares[np.arange(len(labels)), labels].mean())
+        ### END SOLUTION
+    # 2. The temperature with the lowest.
+    ### BEGIN SOLUTION
+    return float(candidates[np.argmin(losses)])
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: inf or NaN</summary>
+#
+# Subtract the largest logit of each row before you take exponentials, as in lab 00. And compute the logarithm of the softmax directly: the logarithm of a share that
+# has become 0 is minus infinity.
+# </details>
+# <details><summary>Hint 2: what to return</summary>
+#
+# The temperature, not its place among the candidates.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_best_temperature", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.best_temperature")
+
+# %% tags=["skip-grading"]
+from course_utils.maths import softmax
+from course_utils.plots.own_data import before_and_after
+
+errors = {}
+for name, logits in kept.items():
+    temperature = best_temperature(logits["validation"], y[validation], np.exp(np.linspace(-1.5, 2, 141)))
+    shares, cooled = softmax(logits["test"]), softmax(logits["test"] / temperature)
+    errors[name] = (calibration_error(shares, y[test]), calibration_error(cooled, y[test]))
+    print(f"{name:11} confidence {shares.max(axis=1).mean():.2f}, accuracy {right[name].mean():.2f}, "
+          f"calibration error {errors[name][0]:.3f}; with temperature {temperature:.2f}: {errors[name][1]:.3f}")
+show_figure(
+    before_and_after(errors),
+    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained and with a temperature. As trained, the "
+    "fine-tuned encoder has the largest.",
+)
+
+# %% [markdown]
+# CALIBRATION
+#
+# ## 6. With the tools of work
+#
+# You have written everything so far yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
+# an encoder, `peft` adds LoRA, and `Trainer` has the loop.
+#
+# | task | model | collator |
+# |---|---|---|
+# | classification | `AutoModelForSequenceClassification` | `DataCollatorWithPadding` |
+# | entities | `AutoModelForTokenClassification` | `DataCollatorForTokenClassification` |
+# | questions | `AutoModelForQuestionAnswering` | `DefaultDataCollator`, as windows have a fixed length |
+
+# %% tags=["skip-grading"]
+import datasets
+from peft import LoraConfig, PeftModel, TaskType, get_peft_model
+from transformers import AutoModelForSequenceClassification, DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
+
+from course_utils.models.pretrained import encoder_folder
+
+datasets.disable_progress_bars()
+
+
+def table_of(numbers: np.ndarray) -> datasets.Dataset:
+    table = datasets.Dataset.from_dict({"text": [texts[row] for row in numbers], "label": y[numbers].tolist()})
+    return table.map(lambda some: tokenizer(some["text"], truncation=True, max_length=64), batched=True, remove_columns="text")
+
+
+def plain_model() -> nn.Module:
+    torch.manual_seed(0)  # the new head is drawn at random
+    return AutoModelForSequenceClassification.from_pretrained(
+        encoder_folder(), id2label=dict(enumerate(names)), label2id={name: number for number, name in enumerate(names)},
+        local_files_only=True)
+
+
+tables = {"train": table_of(chosen), "test": table_of(test)}
+config = LoraConfig(task_type=TaskType.SEQ_CLS, r=8, lora_alpha=16, target_modules=["query", "value"])
+adapted = get_peft_model(plain_model(), config)
+print(tables["train"])
+print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parameters()))
+
+# %% [markdown]
+# `compute_metrics` gets all logits and labels, and returns whatever you want to see. (There is a library of metrics, `evaluate`, but it
+# loads them over the network; a line of NumPy does it, too.) Which options of `TrainingArguments` do you know from your own loop?
+
+# %% tags=["skip-grading"]
+def compute_metrics(results: Any) -> dict[str, float]:
+    logits, labels = results
+    return {"accuracy": float((logits.argmax(axis=1) == labels).mean()), "calibration": calibration_error(softmax(logits), labels)}
+
+
+arguments = TrainingArguments(
+    output_dir=str(folder / "trainer"), num_train_epochs=8, per_device_train_batch_size=16, per_device_eval_batch_size=64,
+    learning_rate=2e-3, weight_decay=0.01, lr_scheduler_type="linear", max_grad_norm=1.0, seed=0, use_cpu=True,
+    dataloader_pin_memory=False, save_strategy="no", logging_strategy="no", report_to=[], disable_tqdm=True,
+)
+trainer = Trainer(
+    model=adapted, args=arguments, train_dataset=tables["train"], eval_dataset=tables["test"],
+    data_collator=DataCollatorWithPadding(tokenizer), processing_class=tokenizer, compute_metrics=compute_metrics,
+)
+trainer.remove_callback(PrinterCallback)
+if RUN_TRAINING:
+    began = time.perf_counter()
+    trainer.train()
+    result = trainer.evaluate()
+    print(f"Trainer with peft: accuracy {result['eval_accuracy']:.3f}, calibration error {result['eval_calibration']:.3f}, "
+          f"{time.perf_counter() - began:.0f} seconds")
+
+# %% [markdown]
+# The result is not quite yours, because the head is another one: it reads the state of [CLS] through one more layer, where yours took the mean. Now save it. An adapter is small, because the encoder itself
+# is not in it:
+
+# %% tags=["skip-grading"]
+saved = folder / "which-library"
+adapted.save_pretrained(saved)
+tokenizer.save_pretrained(saved)
+for file in sorted(saved.iterdir()):
+    print(f"{file.stat().st_size / 1000:8.0f} kB  {file.name}")
+again = PeftModel.from_pretrained(plain_model(), saved).eval()
+example = batch_of([texts[test[0]]])
+with torch.no_grad():
+    print("the same logits after loading:", torch.allclose(again(**example).logits, adapted.eval()(**example).logits, atol=1e-5))
+
+# %% [markdown]
+# ### ◇ Exercise 10: `model_card`
+#
+# A model without a description is a riddle for everybody who finds it, including you in a year. A **model card** (Mitchell et al. 2019) says what it is, how it was measured, and where it fails.
+# On the Hugging Face hub it is a file `README.md`. Its first lines, between two lines of three dashes, are read by machines. Yours has this form, with three decimals:
+#
+#     ---
+#     license: mit
+#     language: en
+#     base_model: sentence-transformers/all-MiniLM-L6-v2
+#     pipeline_tag: text-classification
+#     ---
+#     # Which library
+#
+#     ## Results
+#
+#     | measure | value |
+#     |---|---|
+#     | training texts | 96 |
+#     | test texts | 300 |
+#     | accuracy | 0.612 |
+#     | 95 % interval | 0.557 to 0.667 |
+#     | majority baseline | 0.180 |
+#     | calibration error | 0.084 |
+#
+#     ## Limits
+#
+#     - It knows six libraries.
+
+# %% nbgrader={"grade": false, "grade_id": "model_card", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def model_card(facts: dict[str, Any]) -> str:
+    """A model card in Markdown with front matter, in the form that is shown above (Mitchell et al. 2019).
+
+    Args:
+        facts: name, license, language, base_model, pipeline_tag (texts); training_texts, test_texts (whole numbers);
+            accuracy, baseline, calibration_error (numbers); interval (low, high); limits (a list of texts).
+
+    Returns:
+        The card. It begins with the front matter.
+    """
+    # 1. The front matter, between dashes.
+    ### BEGIN SOLUTION
+    lines = ["---"]
+    lines += [f"{key}: {facts[key]}" for key in ("license", "language", "base_model", "pipeline_tag")]
+    lines += ["---"]
+    ### END SOLUTION
+    # 2. The name and the table of results.
+    ### BEGIN SOLUTION
+    low, high = facts["interval"]
+    lines += [f"# {facts['name']}", "", "## Results", "", "| measure | value |", "|---|---|"]
+    lines += [f"| training texts | {facts['training_texts']} |"]
+    lines += [f"| test texts | {facts['test_texts']} |"]
+    lines += [f"| accuracy | {facts['accuracy']:.3f} |"]
+    lines += [f"| 95 % interval | {low:.3f} to {high:.3f} |"]
+    lines += [f"| majority baseline | {facts['baseline']:.3f} |"]
+    lines += [f"| calibration error | {facts['calibration_error']:.3f} |"]
+    ### END SOLUTION
+    # 3. The limits, each in a line of its own.
+    ### BEGIN SOLUTION
+    lines += ["", "## Limits", ""]
+    lines += [f"- {limit}" for limit in facts["limits"]]
+    return "\n".join(lines) + "\n"
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: front matter</summary>
+#
+# The very first line of the file is three dashes; each line inside is a key, a colon and a value.
+# </details>
+# <details><summary>Hint 2: a row cannot be found</summary>
+#
+# The names in the first column are exactly those of the example. A number with three decimals: `f"{0.61249:.3f}"`.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_model_card", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.model_card")
+
+# %% tags=["skip-grading"]
+low, high = bootstrap_interval(right["LoRA"], np.zeros(len(test), dtype=bool), draws)  # beside a model that is never right
+card = model_card({
+    "name": "Which library", "license": "mit", "language": "en", "base_model": "sentence-transformers/all-MiniLM-L6-v2",
+    "pipeline_tag": "text-classification", "training_texts": LABELS, "test_texts": len(test), "accuracy": right["LoRA"].mean(),
+    "interval": (low, high), "baseline": majority, "calibration_error": errors["LoRA"][0],
+    "limits": ["It knows six libraries, and names one of them whatever it reads.", "It was measured on first sentences of docstrings only."],
+})
+(saved / "README.md").write_text(card, "utf-8")
+print(card)
+
+# %% [markdown]
+# ### To the hub
+#
+# With an account and a network, one line publishes the folder, and one line loads it anywhere. Nothing leaves your computer unless you fill in a name. If there is no network, the cell says so and does not
+# wait for one.
+
+# %% tags=["skip-grading"]
+import os
+import socket
+
+HUB_NAME = None  # "your-name/which-library", after `hf auth login` in a terminal
+
+
+def network() -> bool:
+    """Whether the hub can be reached; False at once where HF_HUB_OFFLINE is set, as in grading."""
+    if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
+        return False
+    try:
+        socket.create_connection(("huggingface.co", 443), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+if HUB_NAME is None:
+    print("no name is filled in, so nothing is published; the model lies in the folder", saved.name)
+elif not network():
+    print("the hub cannot be reached; run this cell again where there is a network")
+else:
+    adapted.push_to_hub(HUB_NAME)
+    tables["train"].push_to_hub(f"{HUB_NAME}-data")
+    print(datasets.load_dataset(f"{HUB_NAME}-data"))
+
+# %% [markdown]
+# ## 7. Hand it in
+#
+# `unlabelled` has 300 sentences of the same six libraries, from modules that are not in the default set. Their labels are not in your files; only whoever grades your work has them. That is how
+# a model is measured in earnest: by somebody else, on texts that nobody could look up, once.
+#
+# The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is less than a third of
+# them). Choose on your own validation texts, and replace the cell's model by yours.
+
+# %% tags=["skip-grading"]
+own_model = LogisticRegression(max_iter=1000).fit(vectors[pool], y[pool])
+predicted = own_model.predict(embed_sorted(new_encoder(), unlabelled))
+if names == list(LIBRARIES):
+    digits = "".join(map(str, predicted))
+    for start in range(0, len(digits), 75):
+        print(f'        "{digits[start : start + 75]}"')
+else:
+    print("the texts to hand in belong to the default set: set FILE = None to predict them")
+
+# %% [markdown]
+# ### Exercise 11: `predictions`
+#
+# Copy the digits into the function, and turn each into a label: digit 0 is the first name in `LIBRARIES`. The check here only looks at the form. In grading, the points depend on
+# how many are right; the report lists what earns them.
+
+# %% nbgrader={"grade": false, "grade_id": "predictions", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def predictions(texts: list[str]) -> list[str]:
+    """Your predictions for the unlabelled texts.
+
+    Args:
+        texts: what `load_unlabelled` gives. You need not use them: your predictions may be written down here.
+
+    Returns:
+        One of LIBRARIES for each text, in the order of the texts.
+    """
+    ### BEGIN SOLUTION
+    digits = (
+        "035244114103352005550523434143303422121151214102114214552125223411003114112"
+        "033302444521400305102415205332311414105123513204303150031545001140110033323"
+        "145450534334022435455104140134330220423533254050432345554043020455020512215"
+        "203033313324432430333244033422000155402151345222115104411443215222513444123"
+    )
+    return [LIBRARIES[int(digit)] for digit in digits]
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: the number of labels is wrong</summary>
+#
+# Texts in round brackets that follow each other, line by line without commas, are one text in Python. Copy all four lines.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_predictions", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("your_own_dataset.predictions")
+
+# %% [markdown]
+# ### The report
+#
+# Somebody has to decide whether to use your model, and reads only half a page. Write it in the cell below, 150 to 250 words. A person grades it:
+#
+# | points | what the report does |
+# |---|---|
+# | 1 | It says what the data are, how they were cleaned and split, and why the split is honest. |
+# | 1 | It names the model that you chose and gives its result beside a baseline, with an interval and what that means for the choice. |
+# | 1 | It says whether the probabilities can be used as they are, and if not, what is to be done. |
+# | 1 | It describes two kinds of mistakes with an example each, and says for what the model should not be used. |
+#
+# These may help with the last point:
+
+# %% tags=["skip-grading"]
+said = kept["LoRA"]["test"].argmax(axis=1)
+for place in np.flatnonzero(said != y[test])[:8]:
+    print(f"{names[y[test][place]]:13} taken for {names[said[place]]:13} {texts[test[place]][:80]}")
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "report", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
+# *Write your report here.*
+
+# %% [markdown]
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | 0.95 on the test, and a disappointment in use | copies or groups on both sides of the split |
+# | one class has no test rows | the split is by group, but not stratified |
+# | `KeyError` in the middle of a file | a column is missing in one row: validate first |
+# | a text's vector changes with its batch | the mask is missing in the encoder or in the mean |
+# | vectors differ from call to call | the encoder is in training mode |
+# | LoRA's loss does not move | plain tensors instead of parameters, both factors zero, or the learning rate of full fine-tuning |
+# | "fine-tuning wins by 2 points" | no interval: with 300 texts that may be luck |
+# | the model is sure and wrong | choose a temperature on validation |
+# | the best temperature is always the first candidate | it was chosen by accuracy, which it cannot change |
+# | `Trainer` trains, and reports no accuracy | no `compute_metrics`, or no evaluation set |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("your_own_dataset")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Entities or questions.** Validate and split your file here, then fine-tune with lab 09 or 10. What would the rungs of the ladder be for these tasks, and what is the majority?
+# - **Which labels?** Instead of the next rows, label those about which the model is least sure (Lewis and Gale 1994). Draw both learning curves.
+# - **Rank.** Try LoRA with r = 1, 2, 4 and 32. How few numbers are enough?
+# - **Noise.** Give a tenth of the training rows a wrong label. Which rung suffers most?
+# - **Three seeds.** Fine-tune again with other seeds. Is the spread between seeds larger than the difference between rungs?
+# - Hu et al. (2021), *LoRA: low-rank adaptation of large language models*; Guo et al. (2017), *On calibration of modern neural networks*; Mitchell et al. (2019), *Model cards for
+#   model reporting*.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
