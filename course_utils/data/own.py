@@ -106,7 +106,7 @@ def default_rows(task: str) -> list[Row]:
             for one in load_documentation()
             if one.library in LIBRARIES
         ]
-    if task == "entities":
+    if "spans" in COLUMNS[task]:
         from course_utils.data.resumes import make_resumes
 
         return [

@@ -413,7 +413,7 @@ def embed(encoder: nn.Module, tokenizer: Any, texts: list[str], batch_size: int 
         # 1. A batch of texts -> word pieces -> states (batch, len, hidden).
         ### BEGIN SOLUTION
         batch = tokenizer(texts[start : start + batch_size], padding=True, truncation=True, return_tensors="pt")
-        with torch.no_grad():
+        with torch.set_grad_enabled(False):
             states = encoder(**batch).last_hidden_state
         ### END SOLUTION
         # 2. The mean over real pieces (batch, hidden).
@@ -639,12 +639,12 @@ class LoRALinear(nn.Module):
     def merged(self) -> nn.Linear:
         """A new, ordinary layer that gives the same. The base itself stays as it is."""
         layer = nn.Linear(self.base.in_features, self.base.out_features)
-        # 3. Its weight and its bias.
-        ### BEGIN SOLUTION
         with torch.no_grad():
+            # 3. Its weight and its bias.
+            ### BEGIN SOLUTION
             layer.weight.copy_(self.base.weight + self.scale * (self.up @ self.down))
             layer.bias.copy_(self.base.bias)
-        ### END SOLUTION
+            ### END SOLUTION
         return layer
 
 # %% [markdown]
@@ -687,8 +687,8 @@ class Classifier(nn.Module):
 
     def forward(self, batch: Any) -> torch.Tensor:
         states = self.encoder(**batch).last_hidden_state
-        real = batch["attention_mask"].unsqueeze(-1)
-        return self.head(self.dropout((states * real).sum(dim=1) / real.sum(dim=1)))  # (batch, classes)
+        shares = batch["attention_mask"] / batch["attention_mask"].sum(dim=1, keepdim=True)  # (batch, len)
+        return self.head(self.dropout(torch.einsum("bl,bld->bd", shares, states)))  # (batch, classes)
 
 
 def batch_of(some: list[str]) -> Any:

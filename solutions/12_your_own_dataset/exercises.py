@@ -45,7 +45,7 @@ def _good_row(rng: np.random.Generator, task: str, words: list[str]) -> dict[str
         return row | {"text": text, "label": str(rng.choice(words[:4]))}
     start = int(rng.integers(1, len(text) - 8))
     end = start + int(rng.integers(2, 7))
-    if task == "entities":
+    if "spans" in COLUMNS[task]:
         last = len(text) - int(rng.integers(2, 6))
         spans = [[0, 3, "A"], [start, end, "B"], [last, len(text), "A"]]  # one ends where the text does
         return row | {"text": text, "spans": spans if rng.random() < 0.7 else []}
@@ -72,11 +72,11 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
     elif kind == "two":
         del row["group"]
         row[first_text] = ""
-    elif task == "entities":
-        size = len(row["text"])
+    elif "spans" in COLUMNS[task]:
+        length = len(row["text"])
         spans = {
-            "beyond": [size - 4, size + 1, "A"],
-            "nothing": [size - 4, size - 4, "A"],
+            "beyond": [length - 4, length + 1, "A"],
+            "nothing": [length - 4, length - 4, "A"],
             "reversed": [9, 5, "B"],
             "negative": [-4, 3, "B"],
         }
@@ -154,11 +154,13 @@ def _copied(singles: int, three_times: bool = False):
         rows: list[tuple[str, str, bool]] = []
         for _ in range(singles + int(rng.integers(0, 6))):
             rows.append((new_text(rng, words), str(rng.choice(labels)), bool(rng.random() < 0.5)))
+        kind = 0
         for sides in ((False, False), (True, True), (False, True), (True, False)):
-            for agree in (True, False):
+            for agree in (True, False, True):
+                kind = (kind + 1) % 3
                 text, label = new_text(rng, words, (5, 9)), str(rng.choice(labels))
                 other = label if agree else next(each for each in labels if each != label)
-                group = [(text, label, sides[0]), (_retyped(rng, text), other, sides[1])]
+                group = [(text, label, sides[0]), (_retyped(rng, text, kind), other, sides[1])]
                 if three_times:
                     group.insert(1, (text, label, sides[0]))
                 rows += group
@@ -172,9 +174,11 @@ def _copied(singles: int, three_times: bool = False):
     return inputs
 
 
-def _retyped(rng: np.random.Generator, text: str) -> str:
-    changed = text.upper() if rng.random() < 0.5 else text.capitalize()
-    return f" {changed}".replace(" ", "  ", 2) + "\n"
+def _retyped(rng: np.random.Generator, text: str, kind: int) -> str:
+    """The same text in capitals, or with more space inside, or with more space around it."""
+    if kind == 0:
+        return text.upper() if rng.random() < 0.5 else text.title()
+    return text.replace(" ", "  ", 1) if kind == 1 else f" {text}\n"
 
 
 def nobody_is_later_than_himself(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -232,12 +236,6 @@ def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return np.array([len(set(test[groups == group])) == 1 for group in sorted(set(inputs["groups"]))])
 
 
-def every_class_is_in_the_test(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """Every class is in the test set."""
-    inside = {label for label, test in zip(inputs["labels"], outputs["in_test"], strict=True) if test}
-    return np.array(inside == set(inputs["labels"]))
-
-
 def _call_split(learner: Callable, inputs: Inputs) -> Any:
     found = call_function(learner, inputs)
     return None if found is None else np.asarray(found)
@@ -249,16 +247,28 @@ split_by_group = Exercise(
     call=_call_split,
     cases=(
         Case(
-            "30 groups, 4 classes, about a fifth for the test; and 24 groups",
-            together(_grouped(30, 4, (0.15, 0.25), 0.6), _grouped(24, 3, (0.15, 0.25), 0.6)),
+            "30 groups and 4 classes, about a fifth for the test; then 24, then 34 groups",
+            together(
+                _grouped(30, 4, (0.15, 0.25), 0.75),
+                _grouped(24, 3, (0.15, 0.25), 0.75),
+                _grouped(34, 3, (0.15, 0.25), 0.8),
+            ),
         ),
         Case(
-            "groups with two or three classes, about a third",
-            together(_grouped(26, 3, (0.28, 0.38), 0.85), _grouped(22, 3, (0.28, 0.38), 0.85)),
+            "groups in which the main class is hardly the most frequent, about a third",
+            together(
+                _grouped(26, 3, (0.28, 0.38), 0.9),
+                _grouped(22, 3, (0.28, 0.38), 0.9),
+                _grouped(30, 4, (0.28, 0.38), 0.9),
+            ),
         ),
         Case(
             "5 classes, some of them rare",
-            together(_grouped(35, 5, (0.2, 0.3), 0.4), _grouped(40, 5, (0.15, 0.25), 0.7)),
+            together(
+                _grouped(35, 5, (0.2, 0.3), 0.7),
+                _grouped(40, 5, (0.15, 0.25), 0.7),
+                _grouped(38, 5, (0.2, 0.3), 0.8),
+            ),
         ),
     ),
     properties=(no_group_on_both_sides,),
@@ -402,7 +412,8 @@ def _points(count: int, repeats: int, sizes: int, classes: int):
         centres = normal(rng, classes, 3, scale=1.2)
         labels, others = rng.integers(0, classes, count), rng.integers(0, classes, 37)
         chosen = np.sort(rng.choice(np.arange(4, count - 8), sizes, replace=False))
-        rng.shuffle(chosen)
+        while chosen[0] <= chosen[-1]:
+            rng.shuffle(chosen)
         return {
             "fit": nearest,
             "features": centres[labels] + normal(rng, count, 3),
@@ -521,13 +532,14 @@ def _two_models(texts: int, resamples: int, level: float | None):
     """Two models that are mostly right on the same texts, so that a comparison in pairs is much narrower."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        easy = rng.random(texts) < rng.uniform(0.45, 0.6)
-        ours = easy ^ (rng.random(texts) < 0.12) | (rng.random(texts) < 0.1)
-        theirs = easy ^ (rng.random(texts) < 0.12)
+        count = int(rng.integers(texts - 15, texts + 16))
+        easy = rng.random(count) < rng.uniform(0.45, 0.6)
+        ours = easy ^ (rng.random(count) < 0.12) | (rng.random(count) < 0.3)
+        theirs = easy ^ (rng.random(count) < 0.12)
         return {
             "ours": ours,
             "theirs": theirs,
-            "draws": rng.integers(0, texts, (resamples, texts)),
+            "draws": rng.integers(0, count, (resamples, count)),
             "level": float(rng.uniform(0.75, 0.9)) if level is None else level,
         }
 
@@ -538,9 +550,9 @@ bootstrap_interval = Exercise(
     name="bootstrap_interval",
     returns=("low", "high"),
     cases=(
-        Case("80 texts, 400 resamples, 95 %", _two_models(80, 400, 0.95)),
-        Case("130 texts, 300 resamples, another level", _two_models(130, 300, None)),
-        Case("57 texts, 500 resamples, another level", _two_models(57, 500, None)),
+        Case("about 80 texts, 400 resamples, 95 %", _two_models(80, 400, 0.95)),
+        Case("about 130 texts, 300 resamples, another level", _two_models(130, 300, None)),
+        Case("about 57 texts, 500 resamples, another level", _two_models(57, 500, None)),
     ),
     bypasses=("scipy.stats.bootstrap",),
 )
@@ -569,16 +581,16 @@ calibration_error = Exercise(
     returns=("error",),
     cases=(
         Case(
-            "83 texts of 4 classes in 10 bins, then 57 of 6 in 5",
-            together(_judged(83, 4, 1.6, 10), _judged(57, 6, 1.8, 5)),
+            "36 texts of 4 classes in 10 bins, then 57 of 6 in 7",
+            together(_judged(36, 4, 1.6, 10), _judged(57, 6, 1.8, 7)),
         ),
         Case(
-            "94 texts of 3 classes in 8 bins, then 71 in 6",
-            together(_judged(94, 3, 1.6, 8), _judged(71, 3, 1.5, 6)),
+            "29 texts of 3 classes in 8 bins, then 45 in 12",
+            together(_judged(29, 3, 1.6, 8), _judged(45, 3, 1.5, 12)),
         ),
         Case(
-            "a model that is nearly always sure; then 68 texts in 7 bins",
-            together(_judged(89, 5, 4.0, 9), _judged(68, 5, 1.5, 7)),
+            "a model that is nearly always sure; then 40 texts in 11 bins",
+            together(_judged(42, 5, 4.0, 9), _judged(40, 5, 1.5, 11)),
         ),
     ),
     rtol=1e-3,
@@ -587,18 +599,17 @@ calibration_error = Exercise(
 # ---------------------------------------------------------------------------------- best_temperature
 
 
-def _too_sure(texts: int, classes: int, factor: tuple[float, float], size: float = 1.0):
+def _too_sure(texts: int, classes: int, factor: tuple[float, float], added: float = 0.0):
     """Logits of a model that would be calibrated, if they were not that many times too large."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = normal(rng, texts, classes, scale=1.8)
         shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
         labels = np.array([rng.choice(classes, p=row) for row in shares])
-        candidates = np.sort(np.exp(rng.uniform(np.log(0.15), np.log(9), 40)))
         return {
-            "logits": f32(logits * rng.uniform(*factor) * size),
+            "logits": logits * rng.uniform(*factor) + added,
             "labels": labels,
-            "candidates": candidates * size,
+            "candidates": np.exp(rng.uniform(np.log(0.15), np.log(9), 250)),  # in no order
         }
 
     return inputs
@@ -617,8 +628,8 @@ best_temperature = Exercise(
             together(_too_sure(110, 3, (0.35, 0.55)), _too_sure(70, 6, (2.2, 3.2))),
         ),
         Case(
-            "logits in the thousands",
-            together(_too_sure(95, 4, (2.0, 3.0), 1000.0), _too_sure(85, 5, (0.4, 0.6), 1000.0)),
+            "logits that are all very large",
+            together(_too_sure(95, 4, (2.0, 3.0), 50_000.0), _too_sure(85, 5, (0.4, 0.6), 50_000.0)),
         ),
     ),
 )

@@ -185,7 +185,7 @@ slip("embed", "training_mode", "The encoder stays in training mode.",
 
 slip("embed", "gradients_recorded", "Gradients are recorded.",
      "The numbers are right, but PyTorch remembers every step for a backward pass that never comes. This costs memory and time.",
-     ("with torch.no_grad():", "with torch.enable_grad():"),
+     ("set_grad_enabled(False)", "set_grad_enabled(True)"),
      ("torch.cat(vectors).numpy()", "torch.cat(vectors).detach().numpy()"))
 
 slip("embed", "first_piece", "The state of the first piece stands for the text.",
@@ -219,7 +219,7 @@ slip("embed", "sorted_by_length", "The vectors are in the order of the texts' le
 
 slip("learning_curve", "orders_ignored", "Every repeat takes the first rows as they stand.",
      "All repeats are the same, and the deviation is 0. Each repeat has its own order of the rows.",
-     ("chosen = order[:size]", "chosen = np.arange(size)"))
+     ("some = order[:size]", "some = np.arange(size)"))
 
 slip("learning_curve", "the_rest_of_the_order", "The model is trained on the rows behind the first ones.",
      "`order[size:]` is what is left *after* the first rows. With a small size you train on nearly everything.",
@@ -231,7 +231,7 @@ slip("learning_curve", "the_end_of_the_order", "The last rows of each order are 
 
 slip("learning_curve", "measured_on_training_rows", "The accuracy is measured on the rows that the model was trained on.",
      "A model knows the rows it was trained on. How good it is shows on others.",
-     ("predict(test_features) == test_labels", "predict(features[chosen]) == labels[chosen]"))
+     ("predict(test_features) == test_labels", "predict(features[some]) == labels[some]"))
 
 slip("learning_curve", "measured_on_all_training_rows", "The accuracy is measured on all training rows.",
      "Part of these rows were trained on. There is a test set.",
@@ -450,10 +450,6 @@ slip("best_temperature", "logarithm_forgotten", "The mean probability of the tru
 slip("best_temperature", "over_the_texts", "The softmax is taken over the texts.",
      "Each text has its own probabilities, which sum to 1 over the classes.",
      ("axis=1, keepdims=True", "axis=0, keepdims=True", 2))
-
-slip("best_temperature", "predicted_class", "The likelihood of the predicted class is taken.",
-     "That rewards a model for being sure, whether it is right or not: the lowest temperature wins. The true labels have to come in.",
-     ("log_shares[np.arange(len(labels)), labels]", "log_shares.max(axis=1)"))
 
 slip("best_temperature", "squared_distances", "Squared distances are minimised.",
      "This is Brier's score, another good measure; its best temperature is a little different. Asked for is the likelihood.",

@@ -1,0 +1,802 @@
+"""Lab 12: a data set that is checked, split and measured before anything is trained, and what is reported afterwards.
+
+Texts are words drawn at random, with every kind of fault in every case. The encoder and the tokenizer of ``embed`` are tiny
+ones whose numbers the check sets. A model card is read back into its parts. Predictions have no right values: in grading,
+goals measure them against labels that only instructors have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.properties import f32, normal, together
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
+
+SECONDS = 30.0  # transformers may have to be imported
+
+# ---------------------------------------------------------------------------------- texts
+
+
+def new_words(rng: np.random.Generator, count: int) -> list[str]:
+    """Different words of two to eight letters."""
+    letters = np.array(list("abdefghiklmnoprstuvy"))
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found["".join(rng.choice(letters, int(rng.integers(2, 9))))] = None
+    return list(found)
+
+
+def new_text(rng: np.random.Generator, words: list[str], length: tuple[int, int] = (3, 8)) -> str:
+    return " ".join(rng.choice(words, int(rng.integers(*length))).tolist())
+
+
+# ---------------------------------------------------------------------------------- validate_rows
+
+
+def _good_row(rng: np.random.Generator, task: str, words: list[str]) -> dict[str, Any]:
+    text = new_text(rng, words, (6, 12))
+    row: dict[str, Any] = {"group": str(rng.choice(words))}
+    if task == "classification":
+        return row | {"text": text, "label": str(rng.choice(words[:4]))}
+    start = int(rng.integers(1, len(text) - 8))
+    end = start + int(rng.integers(2, 7))
+    if "spans" in COLUMNS[task]:
+        last = len(text) - int(rng.integers(2, 6))
+        spans = [[0, 3, "A"], [start, end, "B"], [last, len(text), "A"]]  # one ends where the text does
+        return row | {"text": text, "spans": spans if rng.random() < 0.7 else []}
+    answer = text[start:end]
+    if not answer.strip() or text.find(answer) != start:
+        return _good_row(rng, task, words)
+    return row | {"context": text, "question": new_text(rng, words), "answer": answer, "start": start}
+
+
+def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) -> dict[str, Any]:
+    """A row with one kind of fault, or with two faults."""
+    row = _good_row(rng, task, words)
+    first_text = "context" if task == "questions" else "text"
+    if kind == "gone":
+        del row[str(rng.choice(list(row)))]
+    elif kind == "none":
+        row["group"] = None
+    elif kind == "empty":
+        row["group"] = ""
+    elif kind == "blank":
+        row[first_text] = " \t "
+    elif kind == "number":
+        row["label" if task == "classification" else "group"] = int(rng.integers(1, 9))
+    elif kind == "two":
+        del row["group"]
+        row[first_text] = ""
+    elif "spans" in COLUMNS[task]:
+        length = len(row["text"])
+        spans = {
+            "beyond": [length - 4, length + 1, "A"],
+            "nothing": [length - 4, length - 4, "A"],
+            "reversed": [9, 5, "B"],
+            "negative": [-4, 3, "B"],
+        }
+        row["spans"] = [[0, 2, "A"], spans[kind]] if kind in spans else "[[0, 2]]"
+    elif kind == "elsewhere":  # the answer is there, but not at the place that is given
+        row["start"] += int(rng.choice([-1, 1]))
+    elif kind == "negative":  # from the end: a slice does not mind
+        row["start"] -= len(row["context"])
+    elif kind == "beyond":
+        row["start"] = len(row["context"]) + 3
+    elif kind == "other":
+        row["start"] = str(row["start"])
+    return row
+
+
+_KINDS = {
+    "classification": ("gone", "none", "empty", "blank", "number", "two"),
+    "entities": ("gone", "blank", "two", "beyond", "nothing", "reversed", "negative", "other"),
+    "questions": ("gone", "number", "two", "elsewhere", "negative", "beyond", "other"),
+}
+
+
+def _table(task: str):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = new_words(rng, 25)
+        kinds = [*_KINDS[task], *[""] * int(rng.integers(6, 14))]
+        rng.shuffle(kinds)
+        rows = [
+            _spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in ["", *kinds]
+        ]
+        return {"rows": rows, "task": task}
+
+    return inputs
+
+
+def _call_validate(learner: Callable, inputs: Inputs) -> np.ndarray:
+    found = call_function(learner, inputs)
+    if found is None:
+        return None
+    columns = list(COLUMNS[inputs["task"]])
+    places = []
+    for fault in found:
+        if not isinstance(fault, Sequence) or len(fault) != 2 or fault[1] not in columns:
+            raise TypeError("a fault must be a pair: the number of a row, and the name of a column.")
+        places.append((int(fault[0]), columns.index(fault[1])))
+    return np.array(places, dtype=np.int64).reshape(-1, 2)
+
+
+def in_the_order_of_the_file(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The faults are in the order of the file, and none is there twice."""
+    places = [tuple(place) for place in outputs["places"].tolist()]
+    return np.array(places == sorted(set(places)))
+
+
+validate_rows = Exercise(
+    name="validate_rows",
+    returns=("places",),
+    call=_call_validate,
+    cases=(
+        Case("two files for classification", together(_table("classification"), _table("classification"))),
+        Case("two files with entities", together(_table("entities"), _table("entities"))),
+        Case("two files with questions", together(_table("questions"), _table("questions"))),
+    ),
+    properties=(in_the_order_of_the_file,),
+)
+
+# ---------------------------------------------------------------------------------- find_leaks
+
+
+def _copied(singles: int, three_times: bool = False):
+    """Texts and copies of them, with other spaces and capitals, on the same side and on different ones."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words, labels = new_words(rng, 60), new_words(rng, 3)
+        rows: list[tuple[str, str, bool]] = []
+        for _ in range(singles + int(rng.integers(0, 6))):
+            rows.append((new_text(rng, words), str(rng.choice(labels)), bool(rng.random() < 0.5)))
+        kind = 0
+        for sides in ((False, False), (True, True), (False, True), (True, False)):
+            for agree in (True, False, True):
+                kind = (kind + 1) % 3
+                text, label = new_text(rng, words, (5, 9)), str(rng.choice(labels))
+                other = label if agree else next(each for each in labels if each != label)
+                group = [(text, label, sides[0]), (_retyped(rng, text, kind), other, sides[1])]
+                if three_times:
+                    group.insert(1, (text, label, sides[0]))
+                rows += group
+        order = rng.permutation(len(rows))
+        return {
+            "texts": [rows[place][0] for place in order],
+            "labels": [rows[place][1] for place in order],
+            "in_test": np.array([rows[place][2] for place in order]),
+        }
+
+    return inputs
+
+
+def _retyped(rng: np.random.Generator, text: str, kind: int) -> str:
+    """The same text in capitals, or with more space inside, or with more space around it."""
+    if kind == 0:
+        return text.upper() if rng.random() < 0.5 else text.title()
+    return text.replace(" ", "  ", 1) if kind == 1 else f" {text}\n"
+
+
+def nobody_is_later_than_himself(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The first row with a text is never later than the row itself."""
+    return outputs["first"] <= np.arange(len(inputs["texts"]))
+
+
+def only_test_rows_leak(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Only rows of the test set count as leaked."""
+    return inputs["in_test"] | ~outputs["leaked"]
+
+
+find_leaks = Exercise(
+    name="find_leaks",
+    returns=("first", "contradicted", "leaked"),
+    cases=(
+        Case("copies with other spaces and capitals", together(_copied(6), _copied(9))),
+        Case("some texts are there three times", together(_copied(4, True), _copied(7, True))),
+    ),
+    properties=(nobody_is_later_than_himself, only_test_rows_leak),
+)
+
+# ---------------------------------------------------------------------------------- split_by_group
+
+
+def _grouped(groups: int, classes: int, share: tuple[float, float], mixed: float):
+    """Groups of one main class, in which a part of the rows have another; some classes are much rarer."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names, labels = new_words(rng, groups), new_words(rng, classes)
+        rows = []
+        for place, name in enumerate(names):
+            main = labels[
+                place % classes if place < 2 * classes else int(rng.integers(0, max(2, classes - 1)))
+            ]
+            size = int(rng.integers(3, 12))
+            for number in range(size):
+                other = number * 2 < size * mixed
+                rows.append((name, str(rng.choice(labels)) if other else main))
+        rng.shuffle(rows)
+        order = [str(name) for name in rng.permutation(names)]
+        return {
+            "groups": [str(row[0]) for row in rows],
+            "labels": [str(row[1]) for row in rows],
+            "order": order,
+            "share": float(rng.uniform(*share)),
+        }
+
+    return inputs
+
+
+def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """No group is on both sides."""
+    groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
+    return np.array([len(set(test[groups == group])) == 1 for group in sorted(set(inputs["groups"]))])
+
+
+def _call_split(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    return None if found is None else np.asarray(found)
+
+
+split_by_group = Exercise(
+    name="split_by_group",
+    returns=("in_test",),
+    call=_call_split,
+    cases=(
+        Case(
+            "30 groups and 4 classes, about a fifth for the test; then 24, then 34 groups",
+            together(
+                _grouped(30, 4, (0.15, 0.25), 0.75),
+                _grouped(24, 3, (0.15, 0.25), 0.75),
+                _grouped(34, 3, (0.15, 0.25), 0.8),
+            ),
+        ),
+        Case(
+            "groups in which the main class is hardly the most frequent, about a third",
+            together(
+                _grouped(26, 3, (0.28, 0.38), 0.9),
+                _grouped(22, 3, (0.28, 0.38), 0.9),
+                _grouped(30, 4, (0.28, 0.38), 0.9),
+            ),
+        ),
+        Case(
+            "5 classes, some of them rare",
+            together(
+                _grouped(35, 5, (0.2, 0.3), 0.7),
+                _grouped(40, 5, (0.15, 0.25), 0.7),
+                _grouped(38, 5, (0.2, 0.3), 0.8),
+            ),
+        ),
+    ),
+    properties=(no_group_on_both_sides,),
+    bypasses=(
+        "sklearn.model_selection.GroupShuffleSplit",
+        "sklearn.model_selection.StratifiedGroupKFold",
+        "sklearn.model_selection.GroupKFold",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- embed
+
+
+def _texts(lengths: tuple[int, ...], width: int, batch_size: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = new_words(rng, 15)
+        shuffled = rng.permutation(lengths)
+        return {
+            "weights": {"words": f32(normal(rng, 18, width)), "places": f32(normal(rng, 20, width))},
+            "texts": [" ".join(rng.choice(words, length).tolist()) for length in shuffled],
+            "vocabulary": words,
+            "batch_size": batch_size,
+        }
+
+    return inputs
+
+
+def _tiny(inputs: Inputs) -> tuple[Any, Any]:
+    """An encoder that looks at its mask, its mode and its batches, and a tokenizer, with a real one's ways to be called."""
+    import torch
+    from transformers import BatchEncoding
+    from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+    numbers = {word: 3 + place for place, word in enumerate(inputs["vocabulary"])}
+    words, places = (torch.tensor(inputs["weights"][name]) for name in ("words", "places"))
+
+    class Encoder(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(()))
+            self.largest, self.recorded = 0, False
+
+        def forward(self, input_ids, attention_mask=None, token_type_ids=None, **others):
+            self.largest = max(self.largest, len(input_ids))
+            self.recorded |= torch.is_grad_enabled()
+            real = torch.ones(input_ids.shape) if attention_mask is None else attention_mask.float()
+            states = words[input_ids] + places[: input_ids.shape[1]]
+            seen = (words[input_ids] * real[..., None]).sum(1) / real.sum(1, keepdim=True)
+            states = self.scale * (states + seen[:, None] ** 2) + 3.0 * self.training
+            return BaseModelOutputWithPooling(
+                last_hidden_state=states, pooler_output=torch.tanh(states[:, 0])
+            )
+
+    class Tokenizer:
+        model_max_length = 16
+
+        def __call__(
+            self, texts, padding=False, truncation=False, max_length=None, return_tensors=None, **others
+        ):
+            texts = [texts] if isinstance(texts, str) else list(texts)
+            ids = [[1, *(numbers[word] for word in text.split()), 2] for text in texts]
+            longest = self.model_max_length if max_length is None else max_length
+            if truncation:
+                ids = [[*row[: longest - 1], 2] if len(row) > longest else row for row in ids]
+            width = longest if padding == "max_length" else max(map(len, ids))
+            mask = (
+                [[1] * len(row) + [0] * (width - len(row)) for row in ids]
+                if padding
+                else [[1] * len(row) for row in ids]
+            )
+            ids = [row + [0] * (width - len(row)) for row in ids] if padding else ids
+            kinds = [[0] * len(row) for row in ids]
+            data = {"input_ids": ids, "token_type_ids": kinds, "attention_mask": mask}
+            if return_tensors == "pt":
+                data = {name: torch.tensor(rows) for name, rows in data.items()}
+            return BatchEncoding(data)
+
+    return Encoder().train(), Tokenizer()
+
+
+def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    encoder, tokenizer = _tiny(inputs)
+    given = {
+        "encoder": encoder,
+        "tokenizer": tokenizer,
+        "texts": inputs["texts"],
+        "batch_size": inputs["batch_size"],
+    }
+    vectors = call_function(learner, given)
+    return None if vectors is None else {
+        "vectors": vectors,
+        "largest_batch": encoder.largest,
+        "gradients_recorded": bool(encoder.recorded),
+    }  # fmt: skip
+
+
+def _other_batches(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _texts((3, 9, 5, 2, 7, 4), 6, 4)(rng)
+    return [inputs, {**inputs, "batch_size": 1}]
+
+
+def batches_change_no_vector(runs: list[Run]) -> np.ndarray:
+    """The vector of a text does not depend on what else is in its batch."""
+    return np.isclose(runs[0][1]["vectors"], runs[1][1]["vectors"], atol=1e-4)
+
+
+embed = Exercise(
+    name="embed",
+    returns=("vectors", "largest_batch", "gradients_recorded"),
+    call=_call_embed,
+    seconds=SECONDS,
+    cases=(
+        Case(
+            "7 texts in batches of 3, and 5 in batches of 2",
+            together(_texts((5, 2, 8, 3, 9, 4, 6), 5, 3), _texts((1, 7, 3, 4, 2), 4, 2)),
+        ),
+        Case("6 texts in batches of 4, then each alone", _other_batches, batches_change_no_vector),
+        Case(
+            "texts that are longer than the tokenizer allows",
+            together(_texts((18, 3, 17, 6, 5), 7, 2), _texts((16, 2, 19, 4), 3, 3)),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- learning_curve
+
+
+def nearest(features: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """The simplest classifier there is: the label of the nearest training row."""
+    features, labels = np.array(features), np.array(labels)
+
+    def predict(others: np.ndarray) -> np.ndarray:
+        distances = ((np.asarray(others)[:, None, :] - features[None]) ** 2).sum(axis=-1)
+        return labels[distances.argmin(axis=1)]
+
+    return predict
+
+
+def _points(count: int, repeats: int, sizes: int, classes: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        centres = normal(rng, classes, 3, scale=1.2)
+        labels, others = rng.integers(0, classes, count), rng.integers(0, classes, 37)
+        chosen = np.sort(rng.choice(np.arange(4, count - 8), sizes, replace=False))
+        while chosen[0] <= chosen[-1]:
+            rng.shuffle(chosen)
+        return {
+            "fit": nearest,
+            "features": centres[labels] + normal(rng, count, 3),
+            "labels": labels,
+            "test_features": centres[others] + normal(rng, 37, 3),
+            "test_labels": others,
+            "sizes": [int(size) for size in chosen],
+            "orders": np.array([rng.permutation(count) for _ in range(repeats)]),
+        }
+
+    return inputs
+
+
+learning_curve = Exercise(
+    name="learning_curve",
+    returns=("mean", "deviation"),
+    cases=(
+        Case("4 sizes, 5 orders", _points(60, 5, 4, 4)),
+        Case("3 sizes, 3 orders", _points(45, 3, 3, 3)),
+        Case("5 sizes, 7 orders", _points(70, 7, 5, 5)),
+    ),
+    bypasses=("sklearn.model_selection.learning_curve", "sklearn.model_selection.LearningCurveDisplay"),
+)
+
+# ---------------------------------------------------------------------------------- LoRALinear
+
+
+def _adapted(batch: tuple[int, ...], inside: int, outside: int, rank: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "rank": rank,
+            "alpha": float(rng.uniform(5, 20)),
+            "weight": f32(normal(rng, outside, inside)),
+            "bias": f32(normal(rng, outside)),
+            "down": f32(normal(rng, rank, inside, scale=0.5)),
+            "up": f32(normal(rng, outside, rank, scale=0.5)),
+            "x": f32(normal(rng, *batch, inside)),
+        }
+
+    return inputs
+
+
+def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    import torch
+
+    tensor = {name: torch.tensor(value) for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    base = torch.nn.Linear(tensor["weight"].shape[1], tensor["weight"].shape[0])
+    with torch.no_grad():
+        base.weight.copy_(tensor["weight"])
+        base.bias.copy_(tensor["bias"])
+    layer = learner(base, inputs["rank"], inputs["alpha"])
+    if not isinstance(layer, torch.nn.Module):
+        raise TypeError(f"it is a {type(layer).__name__}; expected a torch.nn.Module.")
+    parts = dict(layer.named_parameters())
+    for name in ("down", "up"):
+        if name not in parts:
+            raise TypeError(f"`{name}` is not a parameter of the layer; an optimizer would never see it.")
+        if parts[name].shape != tensor[name].shape:
+            raise TypeError(
+                f"`{name}` has the shape {tuple(parts[name].shape)}; expected {tuple(tensor[name].shape)}."
+            )
+    starts = [bool(parts[name].detach().any()) for name in ("down", "up")]
+    at_start = layer(tensor["x"]).detach().clone()
+    with torch.no_grad():
+        parts["down"].copy_(tensor["down"])
+        parts["up"].copy_(tensor["up"])
+    output = layer(tensor["x"])
+    merged = layer.merged()
+    if not isinstance(merged, torch.nn.Linear):
+        raise TypeError(f"merged() returned {type(merged).__name__}; expected a torch.nn.Linear.")
+    return {
+        "at_start": at_start,
+        "output": output.detach(),
+        "merged_output": merged(tensor["x"]).detach(),
+        "starts": np.array(starts),
+        "trained": np.array(
+            [
+                base.weight.requires_grad,
+                base.bias.requires_grad,
+                parts["down"].requires_grad,
+                parts["up"].requires_grad,
+            ]
+        ),
+        "base_after": base.weight.detach(),
+    }
+
+
+def merged_is_the_same(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The merged layer gives what the layer gives."""
+    return np.isclose(outputs["output"], outputs["merged_output"], atol=1e-3)
+
+
+def at_the_start_nothing_changes(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Before training, the layer gives what its base gives."""
+    return np.isclose(outputs["at_start"], inputs["x"] @ inputs["weight"].T + inputs["bias"], atol=1e-3)
+
+
+lora_linear = Exercise(
+    name="LoRALinear",
+    returns=("at_start", "output", "merged_output", "starts", "trained", "base_after"),
+    call=_call_lora,
+    cases=(
+        Case("from 7 features to 5, rank 3", _adapted((4,), 7, 5, 3)),
+        Case("a batch of sentences, from 4 features to 9, rank 2", _adapted((3, 6), 4, 9, 2)),
+        Case("rank 1", _adapted((5,), 6, 8, 1)),
+    ),
+    properties=(at_the_start_nothing_changes, merged_is_the_same),
+    bypasses=("peft.LoraConfig", "peft.get_peft_model"),
+    atol=1e-4,
+)
+
+# ---------------------------------------------------------------------------------- bootstrap_interval
+
+
+def _two_models(texts: int, resamples: int, level: float | None):
+    """Two models that are mostly right on the same texts, so that a comparison in pairs is much narrower."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        count = int(rng.integers(texts - 15, texts + 16))
+        easy = rng.random(count) < rng.uniform(0.45, 0.6)
+        ours = easy ^ (rng.random(count) < 0.12) | (rng.random(count) < 0.3)
+        theirs = easy ^ (rng.random(count) < 0.12)
+        return {
+            "ours": ours,
+            "theirs": theirs,
+            "draws": rng.integers(0, count, (resamples, count)),
+            "level": float(rng.uniform(0.75, 0.9)) if level is None else level,
+        }
+
+    return inputs
+
+
+bootstrap_interval = Exercise(
+    name="bootstrap_interval",
+    returns=("low", "high"),
+    cases=(
+        Case("about 80 texts, 400 resamples, 95 %", _two_models(80, 400, 0.95)),
+        Case("about 130 texts, 300 resamples, another level", _two_models(130, 300, None)),
+        Case("about 57 texts, 500 resamples, another level", _two_models(57, 500, None)),
+    ),
+    bypasses=("scipy.stats.bootstrap",),
+)
+
+# ---------------------------------------------------------------------------------- calibration_error
+
+
+def _judged(count: int, classes: int, sharpness: float, bins: int):
+    """A model that is right where it is least and most sure, and often wrong in between."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        logits = normal(rng, count, classes, scale=sharpness)
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = f32(shares / shares.sum(axis=1, keepdims=True))
+        confidence, said = shares.max(axis=1), shares.argmax(axis=1)
+        rank = confidence.argsort().argsort() / count
+        hit = ((rank * bins).astype(int) % 3 == 0) | (rng.random(count) < 0.25)
+        labels = np.where(hit, said, (said + rng.integers(1, classes, count)) % classes)
+        return {"probabilities": shares, "labels": labels, "bins": bins}
+
+    return inputs
+
+
+calibration_error = Exercise(
+    name="calibration_error",
+    returns=("error",),
+    cases=(
+        Case(
+            "36 texts of 4 classes in 10 bins, then 57 of 6 in 7",
+            together(_judged(36, 4, 1.6, 10), _judged(57, 6, 1.8, 7)),
+        ),
+        Case(
+            "29 texts of 3 classes in 8 bins, then 45 in 12",
+            together(_judged(29, 3, 1.6, 8), _judged(45, 3, 1.5, 12)),
+        ),
+        Case(
+            "a model that is nearly always sure; then 40 texts in 11 bins",
+            together(_judged(42, 5, 4.0, 9), _judged(40, 5, 1.5, 11)),
+        ),
+    ),
+    rtol=1e-3,
+)
+
+# ---------------------------------------------------------------------------------- best_temperature
+
+
+def _too_sure(texts: int, classes: int, factor: tuple[float, float], added: float = 0.0):
+    """Logits of a model that would be calibrated, if they were not that many times too large."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        logits = normal(rng, texts, classes, scale=1.8)
+        shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        labels = np.array([rng.choice(classes, p=row) for row in shares])
+        return {
+            "logits": logits * rng.uniform(*factor) + added,
+            "labels": labels,
+            "candidates": np.exp(rng.uniform(np.log(0.15), np.log(9), 250)),  # in no order
+        }
+
+    return inputs
+
+
+best_temperature = Exercise(
+    name="best_temperature",
+    returns=("temperature",),
+    cases=(
+        Case(
+            "a model that is too sure, then one that is not sure enough",
+            together(_too_sure(90, 5, (2.0, 3.0)), _too_sure(80, 4, (0.3, 0.5))),
+        ),
+        Case(
+            "once more, the other way round",
+            together(_too_sure(110, 3, (0.35, 0.55)), _too_sure(70, 6, (2.2, 3.2))),
+        ),
+        Case(
+            "logits that are all very large",
+            together(_too_sure(95, 4, (2.0, 3.0), 50_000.0), _too_sure(85, 5, (0.4, 0.6), 50_000.0)),
+        ),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- model_card
+
+FRONT = ("license", "language", "base_model", "pipeline_tag")
+MEASURES = (
+    "training texts",
+    "test texts",
+    "accuracy",
+    "95 % interval",
+    "majority baseline",
+    "calibration error",
+)
+_LINE = 64
+
+
+def _facts(limits: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        words = new_words(rng, 30)
+        accuracy = float(rng.uniform(0.5, 0.8))
+        return {
+            "facts": {
+                "name": " ".join(words[:3]),
+                "license": str(rng.choice(["mit", "apache-2.0", "cc-by-4.0", "bsd-3-clause"])),
+                "language": str(rng.choice(["en", "fr", "de", "es", "it"])),
+                "base_model": f"{words[3]}/{words[4]}",
+                "pipeline_tag": str(
+                    rng.choice(["text-classification", "token-classification", "question-answering"])
+                ),
+                "training_texts": int(rng.integers(20, 2000)),
+                "test_texts": int(rng.integers(100, 900)),
+                "accuracy": accuracy,
+                "interval": (
+                    accuracy - float(rng.uniform(0.02, 0.09)),
+                    accuracy + float(rng.uniform(0.02, 0.09)),
+                ),
+                "baseline": float(rng.uniform(0.1, 0.4)),
+                "calibration_error": float(rng.uniform(0.02, 0.3)),
+                "limits": [new_text(rng, words[5:]) for _ in range(limits + int(rng.integers(0, 3)))],
+            }
+        }
+
+    return inputs
+
+
+def _codes(lines: Sequence[str]) -> np.ndarray:
+    """Texts as numbers, a row each, so that they can be compared."""
+    table = np.zeros((len(lines), _LINE), dtype=np.int64)
+    for row, line in zip(table, lines, strict=True):
+        codes = [ord(character) for character in line[:_LINE]]
+        row[: len(codes)] = codes
+    return table
+
+
+def _front_matter(card: str) -> Mapping[str, str]:
+    found = re.match(r"---\n(.*?)\n---\n", card, re.DOTALL)
+    if not found:
+        raise ValueError("the card does not begin with front matter between two lines of three dashes.")
+    lines = (line.partition(":") for line in found[1].splitlines())
+    front = {key.strip(): value.strip().strip("\"'") for key, _, value in lines}
+    for key in FRONT:
+        if not front.get(key):
+            raise ValueError(f"the front matter has no `{key}`.")
+    return front
+
+
+def _section(card: str, title: str) -> str:
+    found = re.search(rf"^## {title}[ \t]*\n(.*?)(?=^## |\Z)", card, re.DOTALL | re.MULTILINE)
+    if not found:
+        raise ValueError(f"there is no section `## {title}`.")
+    return found[1]
+
+
+def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    card = call_function(learner, inputs)
+    if card is None:
+        return None
+    if not isinstance(card, str):
+        raise TypeError(f"it returned {type(card).__name__}; expected a str.")
+    front = _front_matter(card)
+    title = re.search(r"^# (.+)$", card, re.MULTILINE)
+    if not title:
+        raise ValueError("there is no heading `# ...` with the name.")
+    cells = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in _section(card, "Results").splitlines()
+    ]
+    results = {row[0]: row[1] for row in cells if len(row) == 2}
+    numbers = []
+    for measure in MEASURES:
+        if measure not in results:
+            raise ValueError(f"the table of results has no row `{measure}`.")
+        found = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", results[measure])]
+        if len(found) != 1 + (measure == "95 % interval"):
+            raise ValueError(f"the row `{measure}` does not have the numbers that it should.")
+        numbers += found
+    limits = re.findall(r"^[-*] (.+)$", _section(card, "Limits"), re.MULTILINE)
+    return {
+        "front": _codes([front[key] for key in FRONT]),
+        "title": _codes([title[1].strip()]),
+        "numbers": np.array(numbers),
+        "limits": _codes([limit.strip() for limit in limits]),
+    }
+
+
+model_card = Exercise(
+    name="model_card",
+    returns=("front", "title", "numbers", "limits"),
+    call=_call_card,
+    cases=(
+        Case("a card with two limits or more", _facts(2)),
+        Case("another model, three limits or more", _facts(3)),
+    ),
+    rtol=2e-3,
+    bypasses=("huggingface_hub.ModelCard", "huggingface_hub.ModelCardData", "huggingface_hub.metadata_save"),
+)
+
+# ---------------------------------------------------------------------------------- predictions
+
+
+def _unlabelled(rng: np.random.Generator) -> Inputs:
+    return {"texts": load_unlabelled()}
+
+
+def _call_predictions(learner: Callable, inputs: Inputs) -> np.ndarray:
+    found = call_function(learner, inputs)
+    if found is None:
+        return None
+    found = [label.item() if isinstance(label, np.generic) else label for label in found]
+    if len(found) != len(inputs["texts"]):
+        raise ValueError(f"there are {len(found)} labels for {len(inputs['texts'])} texts.")
+    for label in found:
+        if label not in LIBRARIES:
+            raise ValueError(f"{label!r} is not one of the labels: {', '.join(LIBRARIES)}.")
+    return np.array([LIBRARIES.index(label) for label in found])
+
+
+def _share_right(outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> float:
+    return float(np.mean(np.array(LIBRARIES)[outputs["labels"]] == hidden["label"]))
+
+
+def better_than_chance(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
+    """At least 30 % are right: better than always the same label (17 %)."""
+    return _share_right(outputs, hidden) >= 0.30
+
+
+def like_a_bag_of_words(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
+    """At least 45 % are right: a bag of words with a hundred labels comes about as far."""
+    return _share_right(outputs, hidden) >= 0.45
+
+
+def like_a_frozen_encoder(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
+    """At least 60 % are right: a frozen encoder with a hundred labels comes about as far."""
+    return _share_right(outputs, hidden) >= 0.60
+
+
+def more_labels_or_a_better_model(inputs: Inputs, outputs: Outputs, hidden: Mapping[str, np.ndarray]) -> bool:
+    """At least 70 % are right: this takes more labels, or a better model, than the notebook's own predictions."""
+    return _share_right(outputs, hidden) >= 0.70
+
+
+predictions = Exercise(
+    name="predictions",
+    returns=("labels",),
+    call=_call_predictions,
+    cases=(Case("one of the six labels for each of the 300 texts, in their order", _unlabelled),),
+    goals=(better_than_chance, like_a_bag_of_words, like_a_frozen_encoder, more_labels_or_a_better_model),
+)
