@@ -133,7 +133,7 @@ def intervals(found: Mapping[str, tuple[float, float, float]], title: str) -> Fi
     axes.axvline(0, color="#000000", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(found)), list(found)[::-1])
     axes.set(xlabel=title, ylim=(-0.6, len(found) - 0.4))
-    axes.margins(x=0.15)
+    axes.margins(x=0.22)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -156,6 +156,7 @@ def before_and_after(errors: Mapping[str, tuple[float, float]]) -> Figure:
             axes.text(place + shift, value + 0.003, f"{value:.3f}", ha="center", fontsize=9)
     axes.set_xticks(places, list(errors))
     axes.set_ylabel("calibration error")
+    axes.margins(y=0.12)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return figure

@@ -570,27 +570,29 @@ def card_by_appending(facts):
 
 # ---------------------------------------------------------------------------------- predictions
 
-_FROZEN = (
-    "035244114103352005550523434143303422121151214102114214552125223411003114112"
-    "033302444521400305102415205332311414105123513204303150031545001140110033323"
-    "145450534334022435455104140134330220423533254050432345554043020455020512215"
-    "203033313324432430333244033422000155402151345222115104411443215222513444123"
-)
-
-
 @variant("predictions")
 def predictions_as_an_array(texts):
     """An array of names, looked up by an array of numbers."""
-    return np.array(LIBRARIES)[np.array([int(digit) for digit in _FROZEN])]
+    digits = (
+        "0352441141033520055505234341433034221211512141021142145521252234110031141120333024445214003051024152"
+        "0533231141410512351320430315003154500114011003332314545053433402243545510414013433022042353325405043"
+        "2345554043020455020512215203033313324432430333244033422000155402151345222115104411443215222513444123"
+    )
+    return np.array(LIBRARIES)[np.array([int(digit) for digit in digits])]
 
 
 @variant("predictions")
 def predictions_by_text(texts):
     """A dict from text to label, so that the order of the texts does not matter."""
+    digits = (
+        "0352441141033520055505234341433034221211512141021142145521252234110031141120333024445214003051024152"
+        "0533231141410512351320430315003154500114011003332314545053433402243545510414013433022042353325405043"
+        "2345554043020455020512215203033313324432430333244033422000155402151345222115104411443215222513444123"
+    )
     from course_utils.data.own import load_unlabelled
 
     label_of = {
-        text: LIBRARIES[ord(digit) - ord("0")] for text, digit in zip(load_unlabelled(), _FROZEN, strict=True)
+        text: LIBRARIES[ord(digit) - ord("0")] for text, digit in zip(load_unlabelled(), digits, strict=True)
     }
     return [label_of[text] for text in texts]
 
@@ -598,7 +600,12 @@ def predictions_by_text(texts):
 @variant("predictions")
 def predictions_as_names(texts):
     """Initials instead of digits; a tuple comes back, and one prediction is another one."""
-    initials = _FROZEN.translate(str.maketrans("012345", "mncqyt"))
+    digits = (
+        "0352441141033520055505234341433034221211512141021142145521252234110031141120333024445214003051024152"
+        "0533231141410512351320430315003154500114011003332314545053433402243545510414013433022042353325405043"
+        "2345554043020455020512215203033313324432430333244033422000155402151345222115104411443215222513444123"
+    )
+    initials = digits.translate(str.maketrans("012345", "mncqyt"))
     names = {
         "m": "matplotlib",
         "n": "networkx",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections import Counter
 
 import nbformat
@@ -29,6 +28,7 @@ from grader.cli import app
 from grader.course import Course
 from grader.demo import any_runner, hand_in, solved
 from grader.grade import autograde as grading
+from grader.handout.bundle import write_bundle
 from grader.lab import Lab, nbgrader_of
 
 NAME = "12_your_own_dataset"
@@ -132,6 +132,13 @@ def test_nothing_that_learners_get_holds_the_hidden_labels(lab):
         assert not any(arrays[name].any() for name in arrays.files if ".predictions/" in name)
 
 
+@pytest.mark.slow
+def test_the_zip_for_learners_has_the_texts_and_not_their_labels(lab, tmp_path):
+    names = write_bundle(lab, tmp_path / "lab.zip")
+    assert any(name.endswith("unlabelled.json") for name in names)
+    assert not any("hidden" in name or "solutions" in name for name in names)
+
+
 # ---------------------------------------------------------------------------------- beside the libraries
 
 
@@ -203,12 +210,7 @@ def test_predictions_and_report_go_from_release_to_feedback(tmp_path, monkeypatc
         assert done.exit_code == 0, done.output
         return done.output
 
-    command("release", NAME, "--out", str(tmp_path / "lab.zip"))
-    with zipfile.ZipFile(tmp_path / "lab.zip") as archive:
-        names = archive.namelist()
-        assert any(name.endswith("unlabelled.json") for name in names)
-        assert not any("hidden" in name or "solutions" in name for name in names)
-
+    command("release", NAME)
     good = solved(lab)
     report_cell(good).source = "The data are first sentences of docstrings ..."
     poor = solved(lab, {"predictions": 'def predictions(texts):\n    return ["torch"] * len(texts)'})
