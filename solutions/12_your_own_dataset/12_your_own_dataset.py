@@ -970,6 +970,8 @@ show_figure(
 # | questions | `AutoModelForQuestionAnswering` | `DefaultDataCollator`, as windows have a fixed length |
 
 # %% tags=["skip-grading"]
+import warnings
+
 import datasets
 from peft import LoraConfig, PeftModel, TaskType, get_peft_model
 from transformers import AutoModelForSequenceClassification, DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
@@ -977,6 +979,7 @@ from transformers import AutoModelForSequenceClassification, DataCollatorWithPad
 from course_utils.models.pretrained import encoder_folder
 
 datasets.disable_progress_bars()
+warnings.filterwarnings("ignore", category=FutureWarning)  # peft still uses a name that transformers has replaced
 
 
 def table_of(numbers: np.ndarray) -> datasets.Dataset:
@@ -998,6 +1001,8 @@ print(tables["train"])
 print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parameters()))
 
 # %% [markdown]
+# As many numbers as in your own LoRA model: six layers, two corrections in each, and the last layer.
+#
 # `compute_metrics` gets all logits and labels, and returns whatever you want to see. (There is a library of metrics, `evaluate`, but it
 # loads them over the network; a line of NumPy does it, too.) Which options of `TrainingArguments` do you know from your own loop?
 
