@@ -187,7 +187,8 @@ from course_utils.data.own import with_faults
 
 improved = with_faults(default_rows("classification")[::20])
 for name, some, task in [("your file", rows, TASK), ("improved", improved, "classification"),
-                         ("entities", default_rows("entities"), "entities"), ("questions", default_rows("questions"), "questions")]:
+                         ("entities", default_rows("entities"), "entities"),
+                         ("questions", default_rows("questions"), "questions")]:
     faults = validate_rows(some, task)
     print(f"{name}: {len(some)} rows, {len(faults)} faults")
     for number, column in faults[:10]:
@@ -353,7 +354,8 @@ def parts(groups: list[str], labels: list[str], seed: int = 0) -> dict[str, np.n
     left = set(groups[rest])
     also = split_by_group(groups[rest].tolist(), labels[rest].tolist(), [group for group in order if group in left], 0.06)
     pool = balanced(labels, rng.permutation(rest[~also]))[:1000]
-    return {"pool": pool, "validation": rng.permutation(rest[also])[:150], "test": rng.permutation(np.flatnonzero(test))[:300]}
+    validation, test = rng.permutation(rest[also])[:150], rng.permutation(np.flatnonzero(test))[:300]
+    return {"pool": pool, "validation": validation, "test": test}
 
 # %% tags=["skip-grading"]
 texts, groups, names = [row["text"] for row in rows], [row["group"] for row in rows], sorted({row["label"] for row in rows})
@@ -361,7 +363,8 @@ y = np.array([names.index(row["label"]) for row in rows])
 by_group = parts(groups, [names[label] for label in y])
 at_random = parts([str(number) for number in range(len(rows))], [names[label] for label in y])  # each row a group of its own
 for part, numbers in by_group.items():
-    print(f"{part:10} {len(numbers):5} rows, {len({groups[row] for row in numbers}):4} groups, of each class {np.bincount(y[numbers])}")
+    inside = {groups[row] for row in numbers}
+    print(f"{part:10} {len(numbers):5} rows, {len(inside):4} groups, of each class {np.bincount(y[numbers])}")
 
 # %% [markdown]
 # ## 3. The ladder
@@ -560,7 +563,8 @@ sizes = [size for size in (24, 96, 198, 1000) if size <= len(pool)]
 measured = {}
 for name, fit, features in [("TF-IDF", tfidf, words), ("frozen encoder", frozen, vectors)]:
     measured[name] = learning_curve(fit, features, y, features[test], y[test], sizes, orders)
-    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  " for size, mean, around in zip(sizes, *measured[name], strict=True)))
+    points = zip(sizes, *measured[name], strict=True)
+    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  " for size, mean, around in points))
 majority = np.bincount(y[test]).max() / len(test)
 print(f"majority        {majority:.3f}")
 
@@ -761,7 +765,8 @@ for name, each in right.items():
 # %%
 ours, theirs = np.array([True, True, False, True]), np.array([True, False, False, True])
 for drawn in ([0, 1, 2, 3], [1, 1, 0, 3], [2, 3, 3, 0]):
-    print("texts", drawn, " ours", ours[drawn].mean(), " theirs", theirs[drawn].mean(), " difference", ours[drawn].mean() - theirs[drawn].mean())
+    a, b = ours[drawn].mean(), theirs[drawn].mean()
+    print("texts", drawn, " ours", a, " theirs", b, " difference", a - b)
 
 # %% nbgrader={"grade": false, "grade_id": "bootstrap_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bootstrap_interval(
@@ -974,7 +979,8 @@ import warnings
 
 import datasets
 from peft import LoraConfig, PeftModel, TaskType, get_peft_model
-from transformers import AutoModelForSequenceClassification, DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
+from transformers import AutoModelForSequenceClassification, DataCollatorWithPadding
+from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from course_utils.models.pretrained import encoder_folder
 
@@ -1009,7 +1015,8 @@ print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parame
 # %% tags=["skip-grading"]
 def compute_metrics(results: Any) -> dict[str, float]:
     logits, labels = results
-    return {"accuracy": float((logits.argmax(axis=1) == labels).mean()), "calibration": calibration_error(softmax(logits), labels)}
+    accuracy = float((logits.argmax(axis=1) == labels).mean())
+    return {"accuracy": accuracy, "calibration": calibration_error(softmax(logits), labels)}
 
 
 arguments = TrainingArguments(
@@ -1042,7 +1049,8 @@ for file in sorted(saved.iterdir()):
 again = PeftModel.from_pretrained(plain_model(), saved).eval()
 example = batch_of([texts[test[0]]])
 with torch.no_grad():
-    print("the same logits after loading:", torch.allclose(again(**example).logits, adapted.eval()(**example).logits, atol=1e-5))
+    before, after = adapted.eval()(**example).logits, again(**example).logits
+print("the same logits after loading:", torch.allclose(before, after, atol=1e-5))
 
 # %% [markdown]
 # ### ◇ Exercise 10: `model_card`
@@ -1129,7 +1137,8 @@ card = model_card({
     "name": "Which library", "license": "mit", "language": "en", "base_model": "sentence-transformers/all-MiniLM-L6-v2",
     "pipeline_tag": "text-classification", "training_texts": LABELS, "test_texts": len(test), "accuracy": right["LoRA"].mean(),
     "interval": (low, high), "baseline": majority, "calibration_error": errors["LoRA"][0],
-    "limits": ["It knows six libraries, and names one of them whatever it reads.", "It was measured on first sentences of docstrings only."],
+    "limits": ["It knows six libraries, and names one of them whatever it reads.",
+               "It was measured on first sentences of docstrings only."],
 })
 (saved / "README.md").write_text(card, "utf-8")
 print(card)
@@ -1171,7 +1180,7 @@ else:
 # ## 7. Hand it in
 #
 # `unlabelled` has 300 sentences of the same six libraries, from modules that are not in the default set. Their labels are not in your files; only whoever grades your work has them. That is how
-# a model is measured in earnest: by somebody else, on texts that nobody could look up, once.
+# a model is measured in earnest: by somebody else, on texts whose labels you do not have, once.
 #
 # The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is less than a third of
 # them). Choose on your own validation texts, and replace the cell's model by yours.
