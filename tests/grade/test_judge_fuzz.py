@@ -53,7 +53,7 @@ def judged(key: str, outcomes) -> Verdict:
     verdict = compare(exercise, outcomes, expected)
     assert 0 <= verdict.score <= 1
     assert (repr(Report(verdict)) + Report(verdict)._repr_html_()).encode("utf-8")
-    if verdict.score == 1:
+    if verdict.score == 1 and not exercise.goals:  # where there are goals, other values may be right, too
         assert all(is_right(exercise, *pair) for pair in zip(outcomes, expected.reference, strict=True)), (
             "full marks for wrong arrays"
         )
