@@ -1,0 +1,50 @@
+"""The two small decoders that lab 08 trains, as they come with the course: weights in a file, for whoever does not want to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+FOLDER = Path(__file__).parents[1] / "weights"
+NAMES = ("names", "news")
+
+
+def file_of(name: str) -> Path:
+    """Where the weights of "names" or "news" are."""
+    return FOLDER / f"decoder_{name}.safetensors"
+
+
+def save_decoder(name: str, state: Mapping[str, torch.Tensor]) -> None:
+    """Writes weights to the course's folder, in 16 bits."""
+    from safetensors.numpy import save_file
+
+    save_file({key: value.detach().numpy().astype(np.float16) for key, value in state.items()}, file_of(name))
+
+
+def load_decoder(name: str, expected: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """The weights that come with the course, as float32.
+
+    Args:
+        name: "names" or "news".
+        expected: parameter name -> anything with a shape: the model's ``state_dict()``.
+
+    Raises:
+        ValueError: the model has other parameters than the file.
+    """
+    import torch
+    from safetensors.numpy import load_file
+
+    found = load_file(file_of(name))
+    for key in sorted(set(found) | set(expected)):
+        if key not in found or key not in expected or tuple(found[key].shape) != tuple(expected[key].shape):
+            raise ValueError(
+                f"The weights in {file_of(name).name} do not fit your model: {key} is missing or has another shape. "
+                "Construct the model with the lab's sizes, or train it."
+            )
+    return {key: torch.from_numpy(array.astype(np.float32)) for key, array in found.items()}

@@ -1,0 +1,252 @@
+"""Figures and widgets of lab 08: two decoders beside each other, what sampling keeps, what a cache saves, and a box that writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from course_utils.display import TEXT
+from course_utils.plots import focus_ring, show_live
+from course_utils.plots.attention import weights_text
+from course_utils.plots.heads import Read, head_lines
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-blind readers
+_MARKERS = ("o", "s", "^", "D")
+
+# ---------------------------------------------------------------------------------- what is built
+
+_BLOCKS = {
+    "your first decoder (as GPT-2)": (
+        "token embedding + position embedding",
+        ("LayerNorm", "causal attention, every head for itself"),
+        ("LayerNorm", "expand, GELU, contract"),
+        "LayerNorm, then the token embeddings again: logits",
+    ),
+    "your second decoder (as Llama, SmolLM2)": (
+        "token embedding",
+        ("RMSNorm", "causal attention, heads in groups,\nrotary positions, cache"),
+        ("RMSNorm", "SwiGLU"),
+        "RMSNorm, then the token embeddings again: logits",
+    ),
+}
+
+
+def two_decoders() -> Figure:
+    """The two decoders of the lab from bottom to top, with what differs in bold."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 5.2), layout="constrained")
+    for axes, (title, (bottom, first, second, top)) in zip(
+        figure.subplots(1, 2), _BLOCKS.items(), strict=True
+    ):
+        axes.set(xlim=(0, 10), ylim=(0, 11.4))
+        axes.set_title(title, fontsize=11)
+        axes.axis("off")
+        _box(axes, 0.2, bottom, "#d8e6f3")
+        _box(axes, 10.0, top, "#d8e6f3")
+        axes.add_patch(_frame())
+        axes.text(9.55, 1.95, "× layers", ha="right", fontsize=9, style="italic")
+        for height, (norm, work) in zip((2.4, 6.0), (first, second), strict=True):
+            _box(axes, height, norm, "#f3ead8")
+            _box(axes, height + 1.25, work, "#dcefe2")
+            axes.annotate(
+                "", (5, height + 2.75), (1.1, height - 0.25),
+                arrowprops={"arrowstyle": "->", "connectionstyle": "angle,angleA=90,angleB=180,rad=4", "color": "#5b6b7b"},
+            )  # fmt: skip
+            axes.text(5.25, height + 2.62, "+", fontsize=13, ha="left", va="center")
+            axes.text(0.75, height + 1.2, "residual", rotation=90, fontsize=8, va="center", ha="center", color="#5b6b7b")
+        for low, high in ((1.3, 2.4), (3.5, 3.65), (5.1, 6.0), (7.1, 7.25), (8.75, 10.0)):
+            axes.annotate("", (5, high), (5, low), arrowprops={"arrowstyle": "->", "color": "#333333"})
+    return figure
+
+
+def _box(axes: Axes, height: float, text: str, colour: str) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    tall = 1.05 if "\n" not in text else 1.25
+    axes.add_patch(
+        FancyBboxPatch((1.7, height), 6.9, tall, boxstyle="round,pad=0.05", facecolor=colour, edgecolor="#333333")
+    )
+    axes.text(5.15, height + tall / 2, text, ha="center", va="center", fontsize=9)
+
+
+def _frame() -> object:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((0.35, 1.7), 9.3, 7.4, fill=False, edgecolor="#888888", linestyle="--")
+
+
+# ---------------------------------------------------------------------------------- losses, sampling, seconds
+
+
+def score_bars(scores: Mapping[str, float], label: str, title: str) -> Figure:
+    """One bar for each model, with its number."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 0.9 + 0.42 * len(scores)), layout="constrained")
+    axes = figure.subplots()
+    names, values = list(scores)[::-1], list(scores.values())[::-1]
+    bars = axes.barh(names, values, color="#31688e")
+    axes.bar_label(bars, [f"{value:.2f}" for value in values], padding=3)
+    axes.set(xlabel=label, title=title, xlim=(0, 1.15 * max(values)))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def kept_bars(table: Mapping[str, np.ndarray], words: Sequence[str]) -> Figure:
+    """What is left of the likeliest words' probabilities under several settings: one panel for each.
+
+    Args:
+        table: setting -> (len(words),) probabilities.
+        words: the words, from the likeliest to the least likely.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 0.9 + 0.27 * len(words)), layout="constrained")
+    panels = figure.subplots(1, len(table), sharey=True, squeeze=False)[0]
+    for axes, (name, shares) in zip(panels, table.items(), strict=True):
+        axes.barh(range(len(words)), shares, color=["#31688e" if share > 0 else "none" for share in shares])
+        for place, share in enumerate(shares):
+            axes.text(share + 0.01, place, f"{share:.2f}" if share > 0 else "-", va="center", fontsize=8)
+        axes.set_title(name, fontsize=10)
+        axes.set(xlim=(0, 1.2 * max(map(np.max, table.values()))), xlabel="probability")
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_yticks(range(len(words)), words)
+    panels[0].invert_yaxis()
+    return figure
+
+
+def seconds_by_token(curves: Mapping[str, Sequence[float]]) -> Figure:
+    """The milliseconds that each new token took, in the order in which they were written.
+
+    Args:
+        curves: name -> seconds of each token.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for (name, seconds), colour, marker in zip(curves.items(), _COLOURS, _MARKERS, strict=False):
+        axes.plot(np.arange(1, len(seconds) + 1), 1_000 * np.array(seconds), color=colour, marker=marker, markersize=3, label=name)
+    axes.set(xlabel="number of the new token", ylabel="milliseconds", title="Time for each new token", ylim=(0, None))
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+# ---------------------------------------------------------------------------------- the box that writes
+
+Predict = Callable[[str], Sequence[tuple[str, float]]]
+LONGEST = 400
+"""Characters of a text that the box goes on with."""
+
+
+def writer_box(predict: Predict, text: str) -> None:
+    """A text field and the five likeliest next tokens: choose one, and it is written; then come the next five.
+
+    Args:
+        predict: text -> (token, probability), the likeliest first.
+        text: shown at first; without a kernel, the only one.
+    """
+    import ipywidgets
+
+    predict = functools.lru_cache(maxsize=64)(predict)
+    wide = ipywidgets.Layout(width="95%")
+    typed = ipywidgets.Textarea(text, description="text", continuous_update=False, layout=wide)
+    buttons = [ipywidgets.Button(layout=ipywidgets.Layout(width="auto", min_width="7em")) for _ in range(5)]
+    shares = ipywidgets.HTML(_shares_html(predict(text)))
+    found: list[str] = []
+
+    def show(_: object = None) -> None:
+        written = typed.value
+        if not written.strip() or len(written) > LONGEST:
+            shares.value = f"Type a text of 1 to {LONGEST} characters, then click elsewhere."
+            return
+        likeliest = predict(written)
+        found[:] = [token for token, _ in likeliest]
+        for button, (token, share) in zip(buttons, likeliest, strict=True):
+            button.description, button.tooltip = _visible(token), f"Write {_visible(token)}, probability {share:.2f}"
+        shares.value = _shares_html(likeliest)
+
+    def write(button: ipywidgets.Button) -> None:
+        if found:
+            typed.value += found[buttons.index(button)]
+
+    typed.observe(show, names="value")
+    for button in buttons:
+        button.on_click(write)
+    show()
+    show_live(
+        ipywidgets.VBox([focus_ring(), typed, ipywidgets.HBox(buttons, layout=ipywidgets.Layout(flex_flow="row wrap")), shares]),
+        html=f'<div style="{TEXT}"><p>{escape(text)} ...</p>{_shares_html(predict(text))}</div>',
+        text=f"{text} ...\n" + "\n".join(f"{share:.3f}  {_visible(token)}" for token, share in predict(text)),
+    )
+
+
+def _visible(token: str) -> str:
+    """A token with its space and its line breaks to be seen."""
+    return token.replace(" ", "␣").replace("\n", "⏎") or "(end)"
+
+
+def _shares_html(likeliest: Sequence[tuple[str, float]]) -> str:
+    rows = "".join(
+        f'<div style="display:flex;align-items:center;gap:.6em"><span style="width:9em;text-align:right">{escape(_visible(token))}</span>'
+        f'<span style="background:#3b8bbd;height:.9em;width:{18 * share:.2f}em"></span><span>{share:.3f}</span></div>'
+        for token, share in likeliest
+    )
+    return f'<div style="{TEXT};line-height:1.4">{rows}</div>'
+
+
+# ---------------------------------------------------------------------------------- where a head looks
+
+_MOST = 24
+
+
+def causal_heads(read: Callable[[str], Read], sentence: str, layer: int, head: int) -> None:
+    """Choose a layer and a head of a decoder, type a sentence, and see which earlier tokens each token looks at.
+
+    Args:
+        read: gives tokens and attention (layers, heads, n, n) of a sentence.
+        sentence, layer, head: what is shown at first; layers and heads are counted from 1.
+    """
+    import ipywidgets
+
+    read = functools.lru_cache(maxsize=16)(read)
+
+    def html(text: str, layer: int, head: int) -> str:
+        reading = read(text)
+        tokens, weights = _first_tokens(reading, layer, head)
+        return f'<div style="{TEXT}">Layer {layer}, head {head}: left looks at right.<br>{head_lines(tokens, weights)}</div>'
+
+    layers, heads = read(sentence).attention.shape[:2]
+    wide = ipywidgets.Layout(width="36em")
+    typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, layout=wide)
+    which_layer = ipywidgets.IntSlider(layer, 1, layers, description="layer", layout=wide)
+    which_head = ipywidgets.IntSlider(head, 1, heads, description="head", layout=wide)
+    picture = ipywidgets.HTML(html(sentence, layer, head))
+
+    def redraw(_: object = None) -> None:
+        if typed.value.strip():
+            picture.value = html(typed.value, which_layer.value, which_head.value)
+
+    for control in (typed, which_layer, which_head):
+        control.observe(redraw, names="value")
+    tokens, weights = _first_tokens(read(sentence), layer, head)
+    show_live(
+        ipywidgets.VBox([focus_ring(), typed, which_layer, which_head, picture]),
+        html=html(sentence, layer, head),
+        text=f"{sentence}\nLayer {layer}, head {head}\n{weights_text(tokens, weights)}",
+    )
+
+
+def _first_tokens(reading: Read, layer: int, head: int) -> tuple[list[str], np.ndarray]:
+    tokens = [_visible(token) for token in reading.tokens[:_MOST]]
+    return tokens, reading.attention[layer - 1, head - 1][: len(tokens), : len(tokens)]
