@@ -22,7 +22,7 @@ def rotate(x: torch.Tensor, first: int = 0, base: float = 10_000.0) -> torch.Ten
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"x is a {type(x).__name__}; expected a torch.Tensor.")
     width = x.shape[-1]
-    speeds = base ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
+    speeds = 1.0 / base ** (torch.arange(0, width, 2, dtype=torch.float32) / width)
     turns = torch.arange(first, first + x.shape[-2], dtype=torch.float32)[:, None] * speeds
     cos, sin = turns.cos(), turns.sin()  # (seq_len, head_dim / 2)
     left, right = x[..., 0::2], x[..., 1::2]

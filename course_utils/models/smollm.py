@@ -13,7 +13,7 @@ import functools
 import hashlib
 import importlib.util
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -290,8 +290,13 @@ def chat(request: str) -> str:
 # ---------------------------------------------------------------------------------- for the library's class
 
 
-def library_state(sizes: Sizes) -> Iterator[tuple[str, torch.Tensor]]:
-    """The weights under the names, and in the order of features, that transformers' LlamaForCausalLM has."""
+def library_state(
+    sizes: Sizes, weights: Iterable[tuple[str, torch.Tensor]]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The weights under the names, and in the order of features, that transformers' LlamaForCausalLM has.
+
+    Only queries and keys are copied.
+    """
     there = {
         "norm1": "input_layernorm",
         "w_query": "self_attn.q_proj",
@@ -303,7 +308,7 @@ def library_state(sizes: Sizes) -> Iterator[tuple[str, torch.Tensor]]:
         "w_up": "mlp.up_proj",
         "w_down": "mlp.down_proj",
     }
-    for name, weight in read_weights():
+    for name, weight in weights:
         if not name.startswith("blocks."):
             yield {"token_embedding": "model.embed_tokens.weight", "norm": "model.norm.weight"}[name], weight
             continue
@@ -313,10 +318,15 @@ def library_state(sizes: Sizes) -> Iterator[tuple[str, torch.Tensor]]:
         yield f"model.layers.{layer}.{there[part]}.weight", weight
 
 
-def library_model() -> Any:
-    """The same model as an object of transformers' own class, for comparisons. It takes another 0.6 GB of memory."""
+def library_model(weights: Mapping[str, torch.Tensor]) -> Any:
+    """The same model as an object of transformers' own class, for comparisons. Both use the same memory, as far as possible.
+
+    Args:
+        weights: all that :func:`read_weights` gives.
+    """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
     sizes = load_sizes()
     config = LlamaConfig(
@@ -334,8 +344,7 @@ def library_model() -> Any:
     )
     with torch.device("meta"):
         model = LlamaForCausalLM(config)
-    model.to_empty(device="cpu")
-    model.load_state_dict(dict(library_state(sizes)), strict=False, assign=True)
+    model.load_state_dict(dict(library_state(sizes, weights.items())), strict=False, assign=True)
     model.tie_weights()
-    model.model.rotary_emb.__init__(config)
+    model.model.rotary_emb = LlamaRotaryEmbedding(config)  # has no weights, but numbers of its own
     return model.eval()

