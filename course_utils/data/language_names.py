@@ -68,4 +68,6 @@ def _listed(place: str) -> list[str]:
 
 def _usable(name: str) -> bool:
     """One word of three letters or more, in the Latin script."""
-    return 3 <= len(name) <= LONGEST and name.isalpha() and all(ord(letter) < 0x250 for letter in name.lower())
+    return (
+        3 <= len(name) <= LONGEST and name.isalpha() and all(ord(letter) < 0x250 for letter in name.lower())
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-SYLLABLES = tuple(first + second for first in "bdfgklmnprstvz" for second in "aeiou")
+SYLLABLES = tuple(first + second for first in "bdfklmnrst" for second in "aeiou")
 
 EVENTS = {  # what the article says -> what the headline says
     "opened": "opens",
@@ -21,9 +21,24 @@ EVENTS = {  # what the article says -> what the headline says
     "designed": "designs",
     "visited": "visits",
 }
-THINGS = tuple("bridge school museum library station theatre market harbour garden tower bakery stadium".split())
-ROLES = tuple("mayor teacher doctor farmer painter baker pilot singer".split())
-DAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
+THINGS = tuple(
+    [
+        "bridge",
+        "school",
+        "museum",
+        "library",
+        "station",
+        "theatre",
+        "market",
+        "harbour",
+        "garden",
+        "tower",
+        "bakery",
+        "stadium",
+    ]
+)
+ROLES = tuple(["mayor", "teacher", "doctor", "farmer", "painter", "baker", "pilot", "singer"])
+DAYS = tuple(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
 _SECOND = (
     "people from {other} came to watch .",
     "{stranger} of {other} wrote a letter about it .",
@@ -38,7 +53,7 @@ _WEATHER = (
     "the streets were full on {day} .",
     "everybody in town had waited for {number} years .",
 )
-_NUMBERS = tuple("two three four five six seven eight nine".split())
+_NUMBERS = tuple(["two", "three", "four", "five", "six", "seven", "eight", "nine"])
 
 
 class News(NamedTuple):

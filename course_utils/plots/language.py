@@ -62,7 +62,16 @@ def two_decoders() -> Figure:
                 arrowprops={"arrowstyle": "->", "connectionstyle": "angle,angleA=90,angleB=180,rad=4", "color": "#5b6b7b"},
             )  # fmt: skip
             axes.text(5.25, height + 2.62, "+", fontsize=13, ha="left", va="center")
-            axes.text(0.75, height + 1.2, "residual", rotation=90, fontsize=8, va="center", ha="center", color="#5b6b7b")
+            axes.text(
+                0.75,
+                height + 1.2,
+                "residual",
+                rotation=90,
+                fontsize=8,
+                va="center",
+                ha="center",
+                color="#5b6b7b",
+            )
         for low, high in ((1.3, 2.4), (3.5, 3.65), (5.1, 6.0), (7.1, 7.25), (8.75, 10.0)):
             axes.annotate("", (5, high), (5, low), arrowprops={"arrowstyle": "->", "color": "#333333"})
     return figure
@@ -73,7 +82,9 @@ def _box(axes: Axes, height: float, text: str, colour: str) -> None:
 
     tall = 1.05 if "\n" not in text else 1.25
     axes.add_patch(
-        FancyBboxPatch((1.7, height), 6.9, tall, boxstyle="round,pad=0.05", facecolor=colour, edgecolor="#333333")
+        FancyBboxPatch(
+            (1.7, height), 6.9, tall, boxstyle="round,pad=0.05", facecolor=colour, edgecolor="#333333"
+        )
     )
     axes.text(5.15, height + tall / 2, text, ha="center", va="center", fontsize=9)
 
@@ -135,8 +146,20 @@ def seconds_by_token(curves: Mapping[str, Sequence[float]]) -> Figure:
     figure = Figure(figsize=(7.5, 3.2), layout="constrained")
     axes = figure.subplots()
     for (name, seconds), colour, marker in zip(curves.items(), _COLOURS, _MARKERS, strict=False):
-        axes.plot(np.arange(1, len(seconds) + 1), 1_000 * np.array(seconds), color=colour, marker=marker, markersize=3, label=name)
-    axes.set(xlabel="number of the new token", ylabel="milliseconds", title="Time for each new token", ylim=(0, None))
+        axes.plot(
+            np.arange(1, len(seconds) + 1),
+            1_000 * np.array(seconds),
+            color=colour,
+            marker=marker,
+            markersize=3,
+            label=name,
+        )
+    axes.set(
+        xlabel="number of the new token",
+        ylabel="milliseconds",
+        title="Time for each new token",
+        ylim=(0, None),
+    )
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
@@ -173,7 +196,10 @@ def writer_box(predict: Predict, text: str) -> None:
         likeliest = predict(written)
         found[:] = [token for token, _ in likeliest]
         for button, (token, share) in zip(buttons, likeliest, strict=True):
-            button.description, button.tooltip = _visible(token), f"Write {_visible(token)}, probability {share:.2f}"
+            button.description, button.tooltip = (
+                _visible(token),
+                f"Write {_visible(token)}, probability {share:.2f}",
+            )
         shares.value = _shares_html(likeliest)
 
     def write(button: ipywidgets.Button) -> None:
@@ -185,7 +211,14 @@ def writer_box(predict: Predict, text: str) -> None:
         button.on_click(write)
     show()
     show_live(
-        ipywidgets.VBox([focus_ring(), typed, ipywidgets.HBox(buttons, layout=ipywidgets.Layout(flex_flow="row wrap")), shares]),
+        ipywidgets.VBox(
+            [
+                focus_ring(),
+                typed,
+                ipywidgets.HBox(buttons, layout=ipywidgets.Layout(flex_flow="row wrap")),
+                shares,
+            ]
+        ),
         html=f'<div style="{TEXT}"><p>{escape(text)} ...</p>{_shares_html(predict(text))}</div>',
         text=f"{text} ...\n" + "\n".join(f"{share:.3f}  {_visible(token)}" for token, share in predict(text)),
     )

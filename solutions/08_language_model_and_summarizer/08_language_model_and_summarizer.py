@@ -183,7 +183,7 @@ check("language_model_and_summarizer.shift_targets")
 
 # %%
 for probability in (1.0, 0.5, 0.1, 1 / 92):
-    print(f"probability {probability:.3f}   costs {-math.log(probability):.2f} nats")
+    print(f"probability {probability:.3f}   costs {math.log(1 / probability):.2f} nats")
 
 # %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_loss(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -100) -> torch.Tensor:
@@ -434,7 +434,7 @@ def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        return float(loss)
+        return float(loss.detach())
 
     model.train()
     history = fit(step, (draw() for _ in range(steps)), name=name, steps=steps)
@@ -442,7 +442,7 @@ def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
     return history
 
 # %% tags=["skip-grading"]
-NAMES_STEPS = 1_500
+NAMES_STEPS = 1_800
 chance = random.Random(0)
 history = None
 if RUN_TRAINING:
@@ -492,7 +492,7 @@ if history:
 
 # %%
 text, strength = "ababac", 1.0
-after_a = Counter(two for one, two in zip(text, text[1:], strict=False) if one == "a")
+after_a = Counter(text[place + 1] for place in range(5) if text[place] == "a")
 single = {letter: (text.count(letter) + strength / 3) / (len(text) + strength) for letter in "abc"}
 print("after a:", dict(after_a), "  single letters:", {letter: round(share, 3) for letter, share in single.items()})
 mixed = {letter: (after_a[letter] + strength * single[letter]) / (after_a.total() + strength) for letter in "abc"}
@@ -548,10 +548,10 @@ from course_utils import check
 check("language_model_and_summarizer.NGramModel")
 
 # %% [markdown]
-# An n-gram forgets the prefix after a few letters. To be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed half and half with one for all names.
+# An n-gram forgets the prefix after a few letters. To be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names. And let it look at up to five letters.
 
 # %% tags=["skip-grading"]
-SIZE, STRENGTH = 4, 3.0
+SIZE, STRENGTH = 6, 6.0  # the best of those that were tried
 everything = NGramModel([row[1:] for row in rows_of["train"]], SIZE, len(tokens), STRENGTH)
 by_language = {
     number_of[name]: NGramModel([row[1:] for row in rows_of["train"] if row[0] == number_of[name]], SIZE, len(tokens), STRENGTH)
@@ -565,7 +565,7 @@ for row in rows_of["test"]:
         one, own = everything.probabilities(context)[token], by_language[row[0]].probabilities(context)[token]
         costs["letters counted"].append(-math.log(single.probabilities([])[token]))
         costs["all languages as one"].append(-math.log(one))
-        costs["with the language"].append(-math.log((one + own) / 2))
+        costs["with the language"].append(-math.log(0.4 * one + 0.6 * own))
 nats = {name: float(np.mean(each)) for name, each in costs.items()} | {"your Transformer": speller_nats}
 for name, value in nats.items():
     print(f"{name:22} {value:.3f} nats a token")
@@ -715,7 +715,10 @@ for name in ("giovanni", "virtanen", "müller", "yılmaz", "dlamini", "jónsdót
     best = shares.argsort(descending=True)[:3]
     print(f"{name:11}", ", ".join(f"{languages[number]} {shares[number]:.2f}" for number in best))
 some = parts["test"][:600]
-ranks = [int((language_shares(one.name) > language_shares(one.name)[languages.index(one.language)]).sum()) for one in some]
+ranks = []
+for one in some:
+    shares = language_shares(one.name)
+    ranks.append(int((shares > shares[languages.index(one.language)]).sum()))
 print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, among the first three {np.mean(np.array(ranks) < 3):.2f}; chance {1 / len(languages):.2f}")
 
 # %% [markdown]
@@ -747,9 +750,8 @@ print("\ntokens of a name:", news["test"][0].headline[:3], " vocabulary", len(ne
 
 # %%
 whole = ["it", "rained", ".", "<sep>", "rain", "<eos>"]
-for given, wanted in zip(whole, whole[1:], strict=False):
-    counts_here = whole.index(given) >= 3
-    print(f"{given:7} -> {wanted:7}", "counts" if counts_here else "-100")
+for place in range(5):
+    print(f"{whole[place]:7} -> {whole[place + 1]:7}", "counts" if place >= 3 else "-100")
 
 # %% nbgrader={"grade": false, "grade_id": "summary_features", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def summary_features(
@@ -844,7 +846,8 @@ print(f"headlines of articles whose names were never seen ({len(written)}): exac
 # The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
 
 # %%
-candidate, reference = "the mayor opened the new bridge".split(), "mayor opens bridge in the town".split()
+candidate = ["the", "mayor", "opened", "the", "new", "bridge"]
+reference = ["mayor", "opens", "bridge", "in", "the", "town"]
 print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; words in common, in any order:", sorted(set(candidate) & set(reference)))
 
 # %% [markdown]
@@ -1056,10 +1059,12 @@ check("language_model_and_summarizer.grouped_query_attention")
 # | then *station* | 1 query, 1 key, 1 value | 4 from the cache + 1 |
 #
 # Three things go wrong easily. The new tokens' **positions** go on where the cache ends. What is kept are the keys *after* their rotation. And with several new tokens at once, the **mask** has more columns than rows: new token $i$ may see everything in the cache, and the new tokens up to itself.
-
-# %%
-kept_tokens, new_tokens = 3, 2
-print(torch.ones(new_tokens, kept_tokens + new_tokens).tril(diagonal=kept_tokens).int())
+# With three tokens in the cache and two new ones, the mask is (1 = may attend):
+#
+# | | cached 0 | cached 1 | cached 2 | new 3 | new 4 |
+# |---|---|---|---|---|---|
+# | new 3 | 1 | 1 | 1 | 1 | 0 |
+# | new 4 | 1 | 1 | 1 | 1 | 1 |
 
 # %% nbgrader={"grade": false, "grade_id": "attend_with_cache", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attend_with_cache(
@@ -1278,10 +1283,12 @@ def read(sentence: str) -> SimpleNamespace:
 
 
 if real:
-    causal_heads(read, "Mary gave the book to John because John had asked Mary for the book", layer=3, head=1)
+    causal_heads(read, "Mary gave the book to John because John had asked Mary for the book", layer=18, head=6)
 
 # %% [markdown]
-# In most heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
+# Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. (2022) call it an **induction head**. Your headlines need something like it, too.
+#
+# Move the sliders. In about two of three heads more than half of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
 #
 # ## 9. Every task is a text
 #
@@ -1323,7 +1330,7 @@ for name, (pattern, labels) in (PROMPTS if real else {}).items():
 
 # %% [markdown]
 # Look at the first row. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
-# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely, there is nothing to gain, and something to lose: see the last rows. The wording of the prompt matters more than you would like.
+# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely there is little to gain: in the third row nothing changes, and in the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
 #
 # What it cannot do is as instructive:
 

