@@ -39,14 +39,12 @@ THINGS = tuple(
 )
 ROLES = tuple(["mayor", "teacher", "doctor", "farmer", "painter", "baker", "pilot", "singer"])
 DAYS = tuple(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
-_SECOND = (
+_OTHERS = (  # what else an article says
     "people from {other} came to watch .",
     "{stranger} of {other} wrote a letter about it .",
     "a friend from {other} helped for {number} days .",
     "the idea came from {stranger} .",
     "{stranger} was not there .",
-)
-_WEATHER = (
     "it rained on {day} .",
     "the work took {number} months .",
     "there was music until midnight .",
@@ -99,7 +97,7 @@ def _article(chance: random.Random, unseen: bool) -> News:
     role, day = chance.choice(ROLES), chance.choice(DAYS)
     event = [*person, ",", "a", role, "from", *place, ",", said, "the", thing, "on", day, "."]
     names = {"{stranger}": stranger, "{other}": other, "{day}": [day], "{number}": [chance.choice(_NUMBERS)]}
-    sentences = [event, *(_filled(chance.choice(kind), names) for kind in (_SECOND, _WEATHER))]
+    sentences = [event, _filled(chance.choice(_OTHERS), names)]
     chance.shuffle(sentences)
     headline = [*person, EVENTS[said], thing, "in", *place]
     return News(

@@ -28,13 +28,13 @@ _BLOCKS = {
         "token embedding + position embedding",
         ("LayerNorm", "causal attention, every head for itself"),
         ("LayerNorm", "expand, GELU, contract"),
-        "LayerNorm, then the token embeddings again: logits",
+        "LayerNorm, then the token embeddings\nonce more: logits",
     ),
     "your second decoder (as Llama, SmolLM2)": (
         "token embedding",
         ("RMSNorm", "causal attention, heads in groups,\nrotary positions, cache"),
         ("RMSNorm", "SwiGLU"),
-        "RMSNorm, then the token embeddings again: logits",
+        "RMSNorm, then the token embeddings\nonce more: logits",
     ),
 }
 
@@ -61,6 +61,7 @@ def two_decoders() -> Figure:
                 "", (5, height + 2.75), (1.1, height - 0.25),
                 arrowprops={"arrowstyle": "->", "connectionstyle": "angle,angleA=90,angleB=180,rad=4", "color": "#5b6b7b"},
             )  # fmt: skip
+            axes.plot([1.1, 5], [height - 0.25] * 2, color="#5b6b7b", linewidth=1)
             axes.text(5.25, height + 2.62, "+", fontsize=13, ha="left", va="center")
             axes.text(
                 0.75,
@@ -80,13 +81,13 @@ def two_decoders() -> Figure:
 def _box(axes: Axes, height: float, text: str, colour: str) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    tall = 1.05 if "\n" not in text else 1.25
+    tall = 1.05
     axes.add_patch(
         FancyBboxPatch(
             (1.7, height), 6.9, tall, boxstyle="round,pad=0.05", facecolor=colour, edgecolor="#333333"
         )
     )
-    axes.text(5.15, height + tall / 2, text, ha="center", va="center", fontsize=9)
+    axes.text(5.15, height + tall / 2, text, ha="center", va="center", fontsize=8.5)
 
 
 def _frame() -> object:

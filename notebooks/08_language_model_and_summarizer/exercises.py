@@ -14,7 +14,13 @@ import numpy as np
 
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import f32, normal, random_mask, together
-from course_utils.cases.torch_modules import WrongParameters, call_with_tensors, one_thread, set_parameters, tensors
+from course_utils.cases.torch_modules import (
+    WrongParameters,
+    call_with_tensors,
+    one_thread,
+    set_parameters,
+    tensors,
+)
 from course_utils.cases.translation import padding_changes_no_loss
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
@@ -51,7 +57,9 @@ shift_targets = Exercise(
     cases=(
         Case("4 rows of 7 words, no padding", _rows((7, 7, 7, 7), 7)),
         Case("3 rows of different lengths", _rows((8, 5, 3), 8)),
-        Case("padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)),
+        Case(
+            "padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)
+        ),
     ),
     properties=(targets_are_the_words_after,),
 )
@@ -172,7 +180,10 @@ def _set_all(module: Any, weights: Mapping[str, np.ndarray]) -> None:
     for name in tied:
         owner, _, attribute = name.rpartition(".")
         part = module.get_submodule(owner)
-        weights = {**weights, name: weights[next(each for each in weights if found.get(each) is getattr(part, attribute))]}
+        weights = {
+            **weights,
+            name: weights[next(each for each in weights if found.get(each) is getattr(part, attribute))],
+        }
     set_parameters(module, weights)
 
 
@@ -192,7 +203,11 @@ decoder_block = Exercise(
     name="DecoderBlock",
     returns=("output",),
     call=_call_module("x"),
-    bypasses=("torch.nn.TransformerEncoderLayer", "torch.nn.TransformerDecoderLayer", "torch.nn.TransformerEncoder"),
+    bypasses=(
+        "torch.nn.TransformerEncoderLayer",
+        "torch.nn.TransformerDecoderLayer",
+        "torch.nn.TransformerEncoder",
+    ),
     cases=(
         Case("3 rows of 7 words, 4 heads", _block(3, 7, 4)),
         Case("2 rows of 9 words, 5 heads", _block(2, 9, 5)),
@@ -246,7 +261,12 @@ gpt = Exercise(
     returns=("logits",),
     call=_call_module("ids"),
     uses=("DecoderBlock",),
-    bypasses=("torch.nn.TransformerEncoder", "torch.nn.TransformerDecoder", "transformers.GPT2LMHeadModel", "transformers.GPT2Model"),
+    bypasses=(
+        "torch.nn.TransformerEncoder",
+        "torch.nn.TransformerDecoder",
+        "transformers.GPT2LMHeadModel",
+        "transformers.GPT2Model",
+    ),
     cases=(
         Case("3 rows of 7 words, 2 blocks", _gpt(3, 7, 2)),
         Case("2 rows of 11 words, as many as there are positions; 3 blocks", _gpt(2, 11, 3)),
@@ -283,7 +303,10 @@ perplexity = Exercise(
     cases=(
         Case("three batches of different sizes", _batches(3, 2.0)),
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
-        Case("a model that is nearly sure, then one that knows little", together(_batches(4, 0.1, 0.02), _batches(5, 2, 4))),
+        Case(
+            "a model that is nearly sure, then one that knows little",
+            together(_batches(4, 0.1, 0.02), _batches(5, 2, 4)),
+        ),
     ),
 )
 
@@ -292,7 +315,9 @@ perplexity = Exercise(
 
 def _counted(n: int, words: int, rows: int, longest: int = 12):
     def inputs(rng: np.random.Generator) -> Inputs:
-        follows = 0.7 * rng.dirichlet(np.full(words, 0.3), size=words) + 0.3 / words  # no word only follows itself
+        follows = (
+            0.7 * rng.dirichlet(np.full(words, 0.3), size=words) + 0.3 / words
+        )  # no word only follows itself
         sequences = []
         for _ in range(rows):
             row = [int(rng.integers(words))]
@@ -322,7 +347,9 @@ def _call_ngrams(learner: Callable, inputs: Inputs) -> Any:
     found = [np.asarray(model.probabilities(list(context)), dtype=float) for context in contexts]
     for row in found:
         if row.shape != (inputs["vocabulary_size"],):
-            raise TypeError(f"`probabilities` gave the shape {row.shape}; expected ({inputs['vocabulary_size']},).")
+            raise TypeError(
+                f"`probabilities` gave the shape {row.shape}; expected ({inputs['vocabulary_size']},)."
+            )
     return np.stack(found)
 
 
@@ -361,7 +388,9 @@ def _drawn_from(*lead: int, words: int, scale: float = 2.0, **settings: tuple[fl
         while True:
             given: dict[str, Any] = {"temperature": 1.0, "top_k": None, "top_p": None}
             for name, (low, high) in settings.items():
-                given[name] = int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
+                given[name] = (
+                    int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
+                )
             logits = f32(normal(rng, *lead, words, scale=scale))
             if _telling(logits / given["temperature"], given["top_k"], given["top_p"]):
                 return {"logits": logits, **given}
@@ -402,13 +431,27 @@ sampling_probabilities = Exercise(
     returns=("probabilities",),
     call=call_with_tensors,
     cases=(
-        Case("temperature below 1, then above", together(
-            _drawn_from(3, words=9, temperature=(0.3, 0.8)), _drawn_from(3, words=9, temperature=(1.3, 2.5)))),
+        Case(
+            "temperature below 1, then above",
+            together(
+                _drawn_from(3, words=9, temperature=(0.3, 0.8)),
+                _drawn_from(3, words=9, temperature=(1.3, 2.5)),
+            ),
+        ),
         Case("top-k", _drawn_from(4, words=12, top_k=(3, 6))),
-        Case("top-k in a batch of 2 rows of 3 places", _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9))),
+        Case(
+            "top-k in a batch of 2 rows of 3 places",
+            _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
+        ),
         Case("nucleus", _drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5)),
-        Case("nucleus with a temperature", _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0))),
-        Case("all three at once", _drawn_from(2, 5, words=13, top_k=(4, 6), top_p=(0.8, 0.95), temperature=(1.2, 1.8))),
+        Case(
+            "nucleus with a temperature",
+            _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
+        ),
+        Case(
+            "all three at once",
+            _drawn_from(2, 5, words=13, top_k=(4, 6), top_p=(0.8, 0.95), temperature=(1.2, 1.8)),
+        ),
     ),
     properties=(each_row_sums_to_one, at_most_top_k),
 )
@@ -575,8 +618,15 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         for size in inputs["pieces"]:
             piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
             result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
-            if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], tuple | list) or len(result[1]) != 2:
-                raise TypeError("it must return a pair: the output, and the cache, which is a pair of keys and values.")
+            if (
+                not isinstance(result, tuple)
+                or len(result) != 2
+                or not isinstance(result[1], tuple | list)
+                or len(result[1]) != 2
+            ):
+                raise TypeError(
+                    "it must return a pair: the output, and the cache, which is a pair of keys and values."
+                )
             output, cache = result
             found.append(output)
             start += size
@@ -643,7 +693,9 @@ summary_features = Exercise(
         Case("there is room for everything", _pair((6, 10), (3, 6), 4)),
         Case("it fits exactly", _pair((7, 12), (2, 5), 0)),
         Case("the article is too long", _pair((10, 15), (3, 6), -4)),
-        Case("the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)),
+        Case(
+            "the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)
+        ),
     ),
     properties=(whole_summary_is_learned,),
 )
@@ -710,9 +762,17 @@ rouge_l = Exercise(
     returns=("precision", "recall", "f1"),
     rtol=1e-4,
     cases=(
-        Case("two pairs of texts with some words in the same order", together(_texts((3, 10)), _texts((3, 10)))),
-        Case("two pairs of long texts of few different words", together(_texts((8, 13), True), _texts((8, 13), True))),
-        Case("no word in common, an empty candidate, then an ordinary pair", together(_nothing_common, _empty, _texts((3, 9)))),
+        Case(
+            "two pairs of texts with some words in the same order", together(_texts((3, 10)), _texts((3, 10)))
+        ),
+        Case(
+            "two pairs of long texts of few different words",
+            together(_texts((8, 13), True), _texts((8, 13), True)),
+        ),
+        Case(
+            "no word in common, an empty candidate, then an ordinary pair",
+            together(_nothing_common, _empty, _texts((3, 9))),
+        ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
     ),
 )

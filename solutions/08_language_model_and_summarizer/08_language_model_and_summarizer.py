@@ -442,7 +442,7 @@ def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
     return history
 
 # %% tags=["skip-grading"]
-NAMES_STEPS = 1_800
+NAMES_STEPS = 1_600
 chance = random.Random(0)
 history = None
 if RUN_TRAINING:
@@ -791,8 +791,8 @@ from course_utils import check
 check("language_model_and_summarizer.summary_features")
 
 # %% tags=["skip-grading"]
-NEWS_CONFIG = dict(vocabulary_size=len(news_tokens), max_len=64, embedding_dim=128, num_heads=4, num_layers=2)
-NEWS_STEPS = 900
+NEWS_CONFIG = dict(vocabulary_size=len(news_tokens), max_len=64, embedding_dim=96, num_heads=4, num_layers=2)
+NEWS_STEPS = 1_400
 
 
 def news_row(one) -> tuple[list[int], list[int]]:
@@ -810,7 +810,7 @@ torch.manual_seed(0)
 editor = GPT(**NEWS_CONFIG)
 news_rows = [news_row(one) for one in news["train"]]
 if RUN_TRAINING:
-    train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS)
+    train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS, rate=4e-3)
 else:
     editor.load_state_dict(load_decoder("news", editor.state_dict()))
 editor.eval()

@@ -5,7 +5,7 @@
 # imported or defined inside.
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
 import torch
@@ -274,6 +274,8 @@ class NGramsAsArrays:
     """A row of counts for each context."""
 
     def __init__(self, sequences, n, vocabulary_size, strength):
+        from collections import defaultdict
+
         self.longest, self.words, self.weight = n - 1, vocabulary_size, strength
         self.table = defaultdict(lambda: np.zeros(vocabulary_size))
         for row in sequences:
