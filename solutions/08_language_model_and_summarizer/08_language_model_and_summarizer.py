@@ -380,7 +380,7 @@ print(f"if the tokens stand for 100 characters: {35 / math.log(2) / 100:.3f} bit
 
 # %% nbgrader={"grade": false, "grade_id": "perplexity", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def perplexity(losses: list[float], counts: list[int], characters: int) -> tuple[float, float]:
-    """Perplexity per token, and bits per character (Jurafsky and Martin, *Speech and Language Processing*, section 3.7).
+    """Perplexity per token, and bits per character (Jurafsky and Martin, *Speech and Language Processing*, chapter 3).
 
     Args:
         losses: the mean loss of each batch, in nats a token.
@@ -815,7 +815,7 @@ else:
     editor.load_state_dict(load_decoder("news", editor.state_dict()))
 editor.eval()
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @torch.no_grad()
 def headlines(model: nn.Module, articles: list[list[str]]) -> list[list[str]]:
     """The likeliest continuation after the separator, for articles of equal length together."""
@@ -1197,7 +1197,7 @@ if real:
 # %% [markdown]
 # The same, to rounding. This *is* the model. Now let it write, with your cache and your sampling. First the speed: the same text with and without the cache.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def write(text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "", seconds: list | None = None, **settings) -> str:
     """Goes on with a text: draws (or, without a seed, takes the likeliest token) until `count` tokens, the end, or `stop`."""
     ids = torch.tensor([tokenizer.encode(text).ids])
@@ -1260,7 +1260,7 @@ def likeliest_next(text: str) -> list[tuple[str, float]]:
 if real:
     writer_box(likeliest_next, "The train left the")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from types import SimpleNamespace
 
 
