@@ -667,11 +667,13 @@ from course_utils.plots.language import kept_bars
 with torch.no_grad():
     after = speller(torch.tensor([[number_of["Italian"], number_of["m"], number_of["a"]]]))[0, -1]
 likeliest = after.argsort(descending=True)[:12]
-settings = {"as it is": {}, "T = 0.5": {"temperature": 0.5}, "T = 2": {"temperature": 2.0}, "top-k 5": {"top_k": 5}, "nucleus 0.8": {"top_p": 0.8}}
+settings = {"as it is": {}, "T = 0.5": {"temperature": 0.5}, "T = 2": {"temperature": 2.0},
+            "top-k 5": {"top_k": 5}, "nucleus 0.8": {"top_p": 0.8}}
 show_figure(
     kept_bars({name: sampling_probabilities(after, **each)[likeliest].numpy() for name, each in settings.items()},
               [tokens[number] for number in likeliest]),
-    alt="Five panels of bars for the likeliest letters after Italian m, a. A low temperature sharpens the distribution, a high one flattens it; top-k keeps five letters, the nucleus a few more.",
+    alt="Five panels of bars for the likeliest letters after Italian m, a. A low temperature sharpens the "
+    "distribution, a high one flattens it; top-k keeps five letters, the nucleus about as many.",
 )
 
 # %% tags=["skip-grading"]
@@ -1198,7 +1200,10 @@ if real:
 # The same, to rounding. This *is* the model. Now let it write, with your cache and your sampling. First the speed: the same text with and without the cache.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
-def write(text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "", seconds: list | None = None, **settings) -> str:
+def write(
+    text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "",
+    seconds: list | None = None, **settings,
+) -> str:
     """Goes on with a text: draws (or, without a seed, takes the likeliest token) until `count` tokens, the end, or `stop`."""
     ids = torch.tensor([tokenizer.encode(text).ids])
     random_numbers = torch.Generator().manual_seed(seed or 0)
@@ -1240,7 +1245,8 @@ if real:
 
 # %% tags=["skip-grading"]
 if real:
-    for settings in ({"temperature": 0.7, "top_p": 0.9}, {"temperature": 1.0, "top_k": 40}, {"temperature": 1.6}):
+    for settings in ({"temperature": 0.7, "top_p": 0.9}, {"temperature": 1.0, "top_k": 40},
+                     {"temperature": 1.6}):
         print(settings, "\n   ", prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
 
 # %% [markdown]
@@ -1325,18 +1331,20 @@ for name, (pattern, labels) in (PROMPTS if real else {}).items():
     scores = np.stack([label_scores(pattern.format(text), labels) for text in REVIEWS])
     prior = np.mean([label_scores(pattern.format(nothing), labels) for nothing in ("N/A", "", "...")], axis=0)
     rows = {"as it is": scores, "prior removed": scores - prior}
-    said = {how: f"{np.mean(each.argmax(axis=1) == truth):.2f} right, says{labels[1]} {np.mean(each.argmax(axis=1)):.2f}" for how, each in rows.items()}
-    print(f"{name:28}", "   ".join(f"{how}: {each}" for how, each in said.items()))
+    for how, each in rows.items():
+        said = each.argmax(axis=1)
+        print(f"{name:26} {how:13}  right {np.mean(said == truth):.2f}   says{labels[1]} {np.mean(said):.2f}")
 
 # %% [markdown]
-# Look at the first row. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
-# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely there is little to gain: in the third row nothing changes, and in the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
+# Look at the first prompt. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
+# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely there is little to gain: with the third prompt nothing changes, and with the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
 #
 # What it cannot do is as instructive:
 
 # %% tags=["skip-grading"]
 if real:
-    for request in ("What is the capital of France?", "What is 17 + 25?", "Translate into French: The cat sleeps on the chair.", "Who wrote Hamlet, and when?"):
+    for request in ("What is the capital of France?", "What is 17 + 25?",
+                    "Translate into French: The cat sleeps on the chair.", "Who wrote Hamlet, and when?"):
         print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
 
 # %% [markdown]
@@ -1358,7 +1366,7 @@ if real:
         answer = write(smollm.chat(f"Summarize in one short sentence what the function does.\n\n{one.text}"), 30, stop="\n")
         said, wanted_words, all_words = (re.findall(r"[a-z0-9]+", text.lower()) for text in (answer, one.summary, one.text))
         table.append((rouge_l(said, wanted_words)[2], rouge_l(all_words[: len(said)], wanted_words)[2]))
-        print(f"{one.name:14} {answer.strip()[:100]}\n{'':14} wanted: {one.summary}")
+        print(f"{one.name:14} {answer.strip()[:78]}\n{'':14} wanted: {one.summary}")
     model_score, lead_score = 100 * np.mean(table, axis=0)
     print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, the beginning of equal length {lead_score:.1f}")
 
