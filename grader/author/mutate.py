@@ -8,6 +8,7 @@ the last run.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import hashlib
 import json
 import multiprocessing
@@ -249,6 +250,7 @@ def _in_processes(lab: Lab, names: list[str], jobs: int) -> Iterator[tuple[str, 
 
 def _work(root: Any, lab_name: str, name: str, first: int, pipe: Connection) -> None:
     """In a process of its own: tries the mutants of one exercise from the ``first`` one on."""
+    faulthandler.disable()  # what ends the process is a result, and no reason for a report
     quiet = os.open(os.devnull, os.O_WRONLY)
     for standard in (1, 2):
         os.dup2(quiet, standard)

@@ -54,7 +54,10 @@ softmax = Exercise(
             "that batch with axis=1: over the middle axis",
             lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
         ),
-        Case("that batch with axis=0: over the first axis", lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0}),
+        Case(
+            "that batch with axis=0: over the first axis",
+            lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0},
+        ),
         Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng, 2, 4)}),
         Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng, 2, 4)}),
         Case(
