@@ -456,197 +456,6 @@ sampling_probabilities = Exercise(
     properties=(each_row_sums_to_one, at_most_top_k),
 )
 
-# ---------------------------------------------------------------------------------- rms_norm
-
-
-def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1e-5):
-    def inputs(rng: np.random.Generator) -> Inputs:
-        return {
-            "x": f32(normal(rng, *shape, scale=scale) + shift),
-            "weight": f32(rng.uniform(0.4, 1.6, shape[-1])),
-            "eps": eps,
-        }
-
-    return inputs
-
-
-def _zeros(rng: np.random.Generator) -> Inputs:
-    inputs = _rows_of(3, 4, 6)(rng)
-    inputs["x"][1] = 0
-    return inputs
-
-
-def rows_have_the_length_of_one(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
-    """Without the weight, the mean of a row's squares is 1."""
-    if (np.square(inputs["x"]).mean(axis=-1) < 1e-2).any():
-        return None  # eps has its share there
-    return np.isclose(np.square(outputs["output"] / inputs["weight"]).mean(axis=-1), 1, atol=1e-3)
-
-
-rms_norm = Exercise(
-    name="rms_norm",
-    returns=("output",),
-    call=call_with_tensors,
-    cases=(
-        Case("one row of words: (5, 6)", _rows_of(5, 6)),
-        Case("a batch: (3, 4, 8)", _rows_of(3, 4, 8, shift=-0.7)),
-        Case("rows of very small numbers: eps counts", _rows_of(2, 5, 7, scale=3e-3, shift=0.0)),
-        Case("some rows are all zeros", _zeros),
-    ),
-    properties=(rows_have_the_length_of_one,),
-    bypasses=(
-        "torch.nn.RMSNorm",
-        "torch.nn.functional.rms_norm",
-        "torch.rms_norm",
-        "keras.layers.RMSNormalization",
-        "keras.ops.rms_normalization",
-        "transformers.models.llama.modeling_llama.LlamaRMSNorm",
-    ),
-)
-
-# ---------------------------------------------------------------------------------- swiglu
-
-
-def _gated(*lead: int, width: int, inner: int):
-    def inputs(rng: np.random.Generator) -> Inputs:
-        return {
-            "x": f32(normal(rng, *lead, width, scale=1.5)),
-            "w_gate": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
-            "w_up": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
-            "w_down": f32(normal(rng, width, inner, scale=inner**-0.5)),
-        }
-
-    return inputs
-
-
-def _closed_gates(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _gated(2, 4, width=6, inner=9)(rng)
-    return [inputs, {**inputs, "w_up": 2 * inputs["w_up"]}]
-
-
-def output_grows_with_up(runs: list[Run]) -> np.ndarray:
-    """Twice the weights of `w_up` give twice the output: no bend lies on that path."""
-    return np.isclose(2 * runs[0][1]["output"], runs[1][1]["output"], atol=1e-3)
-
-
-swiglu = Exercise(
-    name="swiglu",
-    returns=("output",),
-    call=call_with_tensors,
-    cases=(
-        Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
-        Case("a batch: (3, 4, 8)", _gated(3, 4, width=8, inner=11)),
-        Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
-    ),
-    bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
-)
-
-# ---------------------------------------------------------------------------------- grouped_query_attention
-
-
-def _grouped(heads: int, kv_heads: int, q_len: int, k_len: int, width: int, masked: bool = True):
-    def inputs(rng: np.random.Generator) -> Inputs:
-        return {
-            "query": f32(normal(rng, 2, heads, q_len, width)),
-            "key": f32(normal(rng, 2, kv_heads, k_len, width)),
-            "value": f32(normal(rng, 2, kv_heads, k_len, width)),
-            "mask": random_mask(rng, q_len, k_len) if masked else None,
-        }
-
-    return inputs
-
-
-def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _grouped(6, 2, 4, 5, 8, masked=False)(rng)
-    changed = {name: inputs[name].copy() for name in ("key", "value")}
-    for array in changed.values():
-        array[:, 1] = f32(normal(rng, 2, 5, 8))
-    return [inputs, {**inputs, **changed}]
-
-
-def other_group_is_untouched(runs: list[Run]) -> np.ndarray:
-    """Other keys and values in the second group change nothing in the query heads of the first."""
-    return np.isclose(runs[0][1]["output"][:, :3], runs[1][1]["output"][:, :3], atol=1e-4)
-
-
-grouped_query_attention = Exercise(
-    name="grouped_query_attention",
-    returns=("output",),
-    call=call_with_tensors,
-    cases=(
-        Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4)),
-        Case("4 query heads share 2 key heads, no mask", _grouped(4, 2, 6, 5, 8, masked=False)),
-        Case("all 5 query heads share one key head", _grouped(5, 1, 3, 6, 4)),
-        Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
-    ),
-    bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),
-)
-
-# ---------------------------------------------------------------------------------- attend_with_cache
-
-
-def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float = 10_000.0):
-    def inputs(rng: np.random.Generator) -> Inputs:
-        length = sum(pieces)
-        return {
-            "query": f32(normal(rng, 2, heads, length, width, scale=1.5)),
-            "key": f32(normal(rng, 2, kv_heads, length, width, scale=1.5)),
-            "value": f32(normal(rng, 2, kv_heads, length, width)),
-            "pieces": list(pieces),
-            "rotary_base": base,
-        }
-
-    return inputs
-
-
-def _once_and_in_pieces(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _in_pieces((3, 1, 2), 6, 2, 8)(rng)
-    return [{**inputs, "pieces": [6]}, inputs]
-
-
-def pieces_make_no_difference(runs: list[Run]) -> np.ndarray:
-    """In pieces, with the cache, comes out what comes out at once."""
-    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
-
-
-def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
-    import torch
-
-    given = tensors(inputs)
-    cache, start, found = None, 0, []
-    with torch.no_grad(), one_thread():
-        for size in inputs["pieces"]:
-            piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
-            result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
-            if (
-                not isinstance(result, tuple)
-                or len(result) != 2
-                or not isinstance(result[1], tuple | list)
-                or len(result[1]) != 2
-            ):
-                raise TypeError(
-                    "it must return a pair: the output, and the cache, which is a pair of keys and values."
-                )
-            output, cache = result
-            found.append(output)
-            start += size
-        return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
-
-
-attend_with_cache = Exercise(
-    name="attend_with_cache",
-    returns=("output", "keys", "values"),
-    call=_call_cache,
-    uses=("grouped_query_attention",),
-    bypasses=READY_MADE,
-    cases=(
-        Case("7 words at once, without a cache", _in_pieces((7,), 4, 2, 6)),
-        Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
-        Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
-        Case("6 words at once, then in pieces", _once_and_in_pieces, pieces_make_no_difference),
-    ),
-)
-
 # ---------------------------------------------------------------------------------- summary_features
 
 
@@ -774,5 +583,196 @@ rouge_l = Exercise(
             together(_nothing_common, _empty, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
+    ),
+)
+
+# ---------------------------------------------------------------------------------- rms_norm
+
+
+def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1e-5):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "x": f32(normal(rng, *shape, scale=scale) + shift),
+            "weight": f32(rng.uniform(0.4, 1.6, shape[-1])),
+            "eps": eps,
+        }
+
+    return inputs
+
+
+def _zeros(rng: np.random.Generator) -> Inputs:
+    inputs = _rows_of(3, 4, 6)(rng)
+    inputs["x"][1] = 0
+    return inputs
+
+
+def rows_have_the_length_of_one(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Without the weight, the mean of a row's squares is 1."""
+    if (np.square(inputs["x"]).mean(axis=-1) < 1e-2).any():
+        return None  # eps has its share there
+    return np.isclose(np.square(outputs["output"] / inputs["weight"]).mean(axis=-1), 1, atol=1e-3)
+
+
+rms_norm = Exercise(
+    name="rms_norm",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("one row of words: (5, 6)", _rows_of(5, 6)),
+        Case("a batch: (3, 4, 8)", _rows_of(3, 4, 8, shift=-0.7)),
+        Case("rows of very small numbers: eps counts", _rows_of(2, 5, 7, scale=3e-3, shift=0.0)),
+        Case("some rows are all zeros", _zeros),
+    ),
+    properties=(rows_have_the_length_of_one,),
+    bypasses=(
+        "torch.nn.RMSNorm",
+        "torch.nn.functional.rms_norm",
+        "torch.rms_norm",
+        "keras.layers.RMSNormalization",
+        "keras.ops.rms_normalization",
+        "transformers.models.llama.modeling_llama.LlamaRMSNorm",
+    ),
+)
+
+# ---------------------------------------------------------------------------------- swiglu
+
+
+def _gated(*lead: int, width: int, inner: int):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "x": f32(normal(rng, *lead, width, scale=1.5)),
+            "w_gate": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
+            "w_up": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
+            "w_down": f32(normal(rng, width, inner, scale=inner**-0.5)),
+        }
+
+    return inputs
+
+
+def _closed_gates(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _gated(2, 4, width=6, inner=9)(rng)
+    return [inputs, {**inputs, "w_up": 2 * inputs["w_up"]}]
+
+
+def output_grows_with_up(runs: list[Run]) -> np.ndarray:
+    """Twice the weights of `w_up` give twice the output: no bend lies on that path."""
+    return np.isclose(2 * runs[0][1]["output"], runs[1][1]["output"], atol=1e-3)
+
+
+swiglu = Exercise(
+    name="swiglu",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
+        Case("a batch: (3, 4, 8)", _gated(3, 4, width=8, inner=11)),
+        Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
+    ),
+    bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
+)
+
+# ---------------------------------------------------------------------------------- grouped_query_attention
+
+
+def _grouped(heads: int, kv_heads: int, q_len: int, k_len: int, d_k: int, d_v: int, masked: bool = True):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {
+            "query": f32(normal(rng, 2, heads, q_len, d_k)),
+            "key": f32(normal(rng, 2, kv_heads, k_len, d_k)),
+            "value": f32(normal(rng, 2, kv_heads, k_len, d_v)),
+            "mask": random_mask(rng, q_len, k_len) if masked else None,
+        }
+
+    return inputs
+
+
+def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _grouped(6, 2, 4, 5, 8, 7, masked=False)(rng)
+    changed = {name: inputs[name].copy() for name in ("key", "value")}
+    for array in changed.values():
+        array[:, 1] = f32(normal(rng, 2, *array.shape[2:]))
+    return [inputs, {**inputs, **changed}]
+
+
+def other_group_is_untouched(runs: list[Run]) -> np.ndarray:
+    """Other keys and values in the second group change nothing in the query heads of the first."""
+    return np.isclose(runs[0][1]["output"][:, :3], runs[1][1]["output"][:, :3], atol=1e-4)
+
+
+grouped_query_attention = Exercise(
+    name="grouped_query_attention",
+    returns=("output",),
+    call=call_with_tensors,
+    cases=(
+        Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4, 6)),
+        Case("4 query heads share 2 key heads, no mask", _grouped(4, 2, 6, 5, 8, 3, masked=False)),
+        Case("all 5 query heads share one key head", _grouped(5, 1, 3, 6, 4, 7)),
+        Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
+    ),
+    bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),
+)
+
+# ---------------------------------------------------------------------------------- attend_with_cache
+
+
+def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float = 10_000.0):
+    def inputs(rng: np.random.Generator) -> Inputs:
+        length = sum(pieces)
+        return {
+            "query": f32(normal(rng, 2, heads, length, width, scale=1.5)),
+            "key": f32(normal(rng, 2, kv_heads, length, width, scale=1.5)),
+            "value": f32(normal(rng, 2, kv_heads, length, width)),
+            "pieces": list(pieces),
+            "rotary_base": base,
+        }
+
+    return inputs
+
+
+def _once_and_in_pieces(rng: np.random.Generator) -> list[Inputs]:
+    inputs = _in_pieces((3, 1, 2), 6, 2, 8)(rng)
+    return [{**inputs, "pieces": [6]}, inputs]
+
+
+def pieces_make_no_difference(runs: list[Run]) -> np.ndarray:
+    """In pieces, with the cache, comes out what comes out at once."""
+    return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
+
+
+def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    import torch
+
+    given = tensors(inputs)
+    cache, start, found = None, 0, []
+    with torch.no_grad(), one_thread():
+        for size in inputs["pieces"]:
+            piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
+            result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
+            if (
+                not isinstance(result, tuple)
+                or len(result) != 2
+                or not isinstance(result[1], tuple | list)
+                or len(result[1]) != 2
+            ):
+                raise TypeError(
+                    "it must return a pair: the output, and the cache, which is a pair of keys and values."
+                )
+            output, cache = result
+            found.append(output)
+            start += size
+        return {"output": torch.cat(found, dim=2), "keys": cache[0], "values": cache[1]}
+
+
+attend_with_cache = Exercise(
+    name="attend_with_cache",
+    returns=("output", "keys", "values"),
+    call=_call_cache,
+    uses=("grouped_query_attention",),
+    bypasses=READY_MADE,
+    cases=(
+        Case("7 words at once, without a cache", _in_pieces((7,), 4, 2, 6)),
+        Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),
+        Case("3 words, then 4, then 2; another base for the angles", _in_pieces((3, 4, 2), 4, 1, 8, 500.0)),
+        Case("6 words at once, then in pieces", _once_and_in_pieces, pieces_make_no_difference),
     ),
 )

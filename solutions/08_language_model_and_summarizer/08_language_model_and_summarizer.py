@@ -1012,12 +1012,13 @@ def grouped_query_attention(
     """Scaled dot-product attention in which neighbouring query heads share keys and values (Ainslie et al. 2023).
 
     Args:
-        query: (batch, heads, q_len, head_dim).
-        key, value: (batch, kv_heads, k_len, head_dim); kv_heads divides heads.
+        query: (batch, heads, q_len, d_k).
+        key: (batch, kv_heads, k_len, d_k); kv_heads divides heads.
+        value: (batch, kv_heads, k_len, d_v).
         mask: booleans that broadcast to (q_len, k_len), True = may attend; every query may attend to something. None allows all.
 
     Returns:
-        (batch, heads, q_len, head_dim).
+        (batch, heads, q_len, d_v).
     """
     # 1. A key and a value head for each query head.
     ### BEGIN SOLUTION
