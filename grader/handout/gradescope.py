@@ -24,7 +24,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading
-from grader.handout.needed import weights_for
+from grader.handout.needed import write_weights
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.notebook import PlainRunner
 from grader.run.states import Runner
@@ -83,8 +83,7 @@ def write_autograder(lab: Lab, out: Path) -> int:
             "README.md",
         ):
             shutil.copy(root / name, folder / name)
-        if weights := weights_for(lab):
-            (folder / "requirements-weights.txt").write_text(weights, "utf-8")
+        write_weights(lab, folder)
         (folder / "grading").mkdir()
         (folder / "grading" / "seeds.json").write_text(json.dumps({lab.name: seed}))
         for name, text in {

