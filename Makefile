@@ -29,6 +29,10 @@ instructor: environment ## open JupyterLab at the project's root, with formgrade
 build: environment ## make notebooks/ from solutions/
 	@.venv/bin/grader build $(ARGS)
 
+.PHONY: site
+site: environment ## make web pages of the course in site/ (runs every lab once, about half an hour on two cores; ARGS=--quick: none)
+	@.venv/bin/grader site $(ARGS)
+
 .PHONY: timings
 timings: environment ## measure how long each lab runs, and write it on the lab's first page
 	@.venv/bin/python -m pytest tests/test_notebooks.py::test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr --all --every-lab --write-timings $(ARGS)
@@ -45,6 +49,10 @@ test: environment browser ## run the tests (ARGS=--all: the full proof, which ta
 .PHONY: bench-grading
 bench-grading: environment browser ## compare grading times with nbgrader's own (about 20 minutes)
 	@.venv/bin/python benchmarks/grading.py $(ARGS)
+
+.PHONY: bench-class
+bench-class: environment browser ## show how collect, feedback, reports and exports grow with the class (about 10 minutes)
+	@.venv/bin/python benchmarks/class_size.py $(ARGS)
 
 .PHONY: lint
 lint: environment ## check the style and layout of the code

@@ -3,5 +3,7 @@
 from pathlib import Path
 
 from grader.course import Course
+from grader.grade.log import sign_sessions
 
 get_config().merge(Course(Path(__file__).resolve().parent).nbgrader_config())  # noqa: F821 (given by traitlets)
+sign_sessions()  # so that `grader log` says who changed something in formgrader

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from grader.author.build import build
 from grader.course import Course
 from grader.demo import hand_in, solved
 from grader.grade.gradebook import Gradebook
-from grader.lab import Lab, runs_in_grading
+from grader.lab import SETTINGS, Lab, runs_in_grading
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = "02_self_attention"
@@ -48,6 +49,9 @@ def new_course(folder: Path, imports: str = "") -> Lab:
     """A course with one lab, whose set-up cell also imports what is asked for."""
     shutil.copyfile(ROOT / "nbgrader_config.py", folder / "nbgrader_config.py")
     shutil.copytree(ROOT / "solutions" / LAB, folder / "solutions" / LAB)
+    settings = folder / "solutions" / LAB / SETTINGS
+    alone = re.sub(r"^needs = .*$", "needs = []", settings.read_text("utf-8"), flags=re.MULTILINE)
+    settings.write_text(alone, "utf-8")
     source = folder / "solutions" / LAB / f"{LAB}.py"
     text = source.read_text("utf-8")
     source.write_text(text.replace("import numpy as np", f"import numpy as np\n{imports}", 1), "utf-8")

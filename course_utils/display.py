@@ -23,18 +23,23 @@ CARD = (
 LINE = "border-top:1px solid var(--jp-border-color2,#ccc)"
 
 
-def publish(bundle: dict[str, Any]) -> None:
+def publish(bundle: dict[str, Any], metadata: dict[str, Any] | None = None) -> None:
     """Publishes one output with a form for each MIME type; outside a notebook, prints its plain text."""
+    if not in_notebook():
+        print(bundle.get("text/plain", ""))
+    else:
+        from IPython.core.getipython import get_ipython
+
+        get_ipython().display_pub.publish(data=bundle, metadata=metadata)
+
+
+def in_notebook() -> bool:
+    """Whether the code runs in IPython, which can show more than text."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
-        shell = None
-    else:
-        shell = get_ipython()
-    if shell is None:
-        print(bundle.get("text/plain", ""))
-    else:
-        shell.display_pub.publish(data=bundle)
+        return False
+    return get_ipython() is not None
 
 
 def table(rows: Iterable[Iterable[str]]) -> str:
@@ -66,3 +71,39 @@ def plain(text: str) -> str:
 
 
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\w(?:[^*]*[\w.!?])?)\*(?![\w*])")
+
+
+def show_table(head: Iterable[str], rows: Iterable[Iterable[str]], title: str = "") -> None:
+    """Shows a table of texts. The first column is set left, all others right, because they are numbers.
+
+    Args:
+        head: the columns' titles.
+        rows: their cells, as many as there are titles; `backticks` set code.
+        title: shown above.
+    """
+    lines = [[*head], *([*row] for row in rows)]
+    html = "".join(
+        "<tr style='background:none'>"
+        + "".join(
+            f'<{tag} style="{_CELL};text-align:{"right" if column else "left"};{LINE if number else ""}">{inline(cell)}</{tag}>'
+            for column, cell in enumerate(line)
+        )
+        + "</tr>"
+        for number, line in enumerate(lines)
+        for tag in ["td" if number else "th"]
+    )
+    widths = [max(len(plain(cell)) for cell in column) for column in zip(*lines, strict=True)]
+    text = "\n".join(
+        "  ".join(
+            plain(cell).rjust(width) if column else plain(cell).ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+    publish(
+        {
+            "text/html": f'<div style="{TEXT}">{f"<p><b>{inline(title)}</b></p>" if title else ""}'
+            f'<table style="border:none;margin:.2em 0">{html}</table></div>',
+            "text/plain": f"{plain(title)}\n{text}" if title else text,
+        }
+    )

@@ -41,6 +41,8 @@ class Question:
 
     text: str
     options: tuple[Option, ...]
+    name: str = ""
+    """Only a prediction has one: see :mod:`course_utils.widgets.predict`."""
 
     def __post_init__(self) -> None:
         if sum(option.right for option in self.options) != 1:
@@ -60,12 +62,12 @@ def quiz(lab: str) -> None:
     """
     from course_utils.plots import show_live
 
-    questions = questions_of(lab)
+    questions = [question for question in questions_of(lab) if not question.name]
     show_live(_widget(questions), html=as_html(questions), text=as_text(questions))
 
 
 def questions_of(lab: str) -> tuple[Question, ...]:
-    """The questions of a lab, in order.
+    """The questions of a lab, in order; those with a name are predictions and stand in the notebook, not in the quiz.
 
     Raises:
         LookupError: there is no such lab, or it has no questions.
@@ -92,21 +94,25 @@ def read_questions(text: str) -> tuple[Question, ...]:
         - [ ] Over the queries.
           Then a query could end up with none.
 
+    A heading ``## [shuffled] What happens to the outputs?`` has a name: it is a prediction.
+
     Raises:
         ValueError: the message begins with the number of the faulty line and a colon.
     """
-    questions: list[tuple[int, str, list[list[str]]]] = []  # line, text, answers: mark, text, reason
+    questions: list[
+        tuple[int, str, str, list[list[str]]]
+    ] = []  # line, name, text, answers: mark, text, reason
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("## "):
-            questions.append((number, line[3:].strip(), []))
+        if heading := re.match(r"## (?:\[(\w+)\] )?(.+)", line):
+            questions.append((number, heading[1] or "", heading[2].strip(), []))
         elif answer := re.match(r"- \[([ x])\] (.+)", line):
             if not questions:
                 raise ValueError(
                     f"{number}: an answer stands before the first question; a question begins with '## '."
                 )
-            questions[-1][2].append([answer[1], answer[2].strip(), ""])
-        elif line.startswith("  ") and line.strip() and questions and questions[-1][2]:
-            answer = questions[-1][2][-1]
+            questions[-1][3].append([answer[1], answer[2].strip(), ""])
+        elif line.startswith("  ") and line.strip() and questions and questions[-1][3]:
+            answer = questions[-1][3][-1]
             answer[2] = f"{answer[2]} {line.strip()}".strip()
         elif line.strip() and not line.startswith("# "):
             raise ValueError(
@@ -114,10 +120,10 @@ def read_questions(text: str) -> tuple[Question, ...]:
                 "the text)."
             )
     found = []
-    for number, asked, answers in questions:
+    for number, name, asked, answers in questions:
         try:
             found.append(
-                Question(asked, tuple(Option(text, mark == "x", why) for mark, text, why in answers))
+                Question(asked, tuple(Option(text, mark == "x", why) for mark, text, why in answers), name)
             )
         except ValueError as error:
             raise ValueError(f"{number}: {error}") from None

@@ -37,6 +37,7 @@ class Entry:
         title: one sentence; the first line of its docstring.
         source: code that defines the exercise's name this way, as a learner could hand it in.
         make: computes ``value``; a slip needs the reference for that, which takes time.
+        slip: whether it is a change in the reference's text, which runs among what the notebook defines.
     """
 
     exercise: str
@@ -45,6 +46,7 @@ class Entry:
     hint: str
     source: str
     make: Callable[[], Any] = field(repr=False, compare=False)
+    slip: bool = False
 
     @cached_property
     def value(self) -> Any:
@@ -152,7 +154,7 @@ def load_entries(
     """
     if not path.is_file():
         return {}
-    name = f"_lab_{path.parent.name}_{path.stem}_{zlib.crc32(bytes(path)):08x}"
+    name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where inspect looks for the source of a class
@@ -181,8 +183,18 @@ def load_entries(
             text = sources[written.line]
             source = re.sub(rf"\A(def|class) {written.name}\b", rf"\1 {written.exercise}", text)
             make = partial(getattr, written, "value")
-        others.append(Entry(written.exercise, written.name, written.title, written.hint, source, make))
+        slip = written.replacements is not None
+        others.append(Entry(written.exercise, written.name, written.title, written.hint, source, make, slip))
     return entries
+
+
+def stand_ins_of(path: Path) -> Mapping[str, Any]:
+    """Exercise name -> what takes its place when slips of others are run, after :func:`load_entries` has read the file."""
+    return vars(sys.modules[_module_name(path)]).get(_STAND_INS, {}) if path.is_file() else {}
+
+
+def _module_name(path: Path) -> str:
+    return f"_lab_{path.parent.name}_{path.stem}_{zlib.crc32(bytes(path)):08x}"
 
 
 def _sources(text: str) -> dict[int, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -22,22 +25,30 @@ from grader.course import Course
 from grader.demo import run_demo
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook, students_of
+from grader.grade.merge import carry_out, plan
 from grader.grade.resume import Again
 from grader.grade.work import Record
+from grader.handout.bundle import publish as publish_course
 from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
+from grader.handout.site import build_site
 from grader.lab import Lab
 from grader.receive.collect import Collected
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
-from grader.receive.files import time_of
+from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
+from grader.roster import Person, changes, read_roster
+from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
-from grader.show.export import write_feedback_zip
+from grader.show.export import write_csv, write_feedback_zip
 from grader.show.feedback import generate_feedback
-from grader.show.progress_bar import watched
+from grader.show.progress_bar import counted, watched
+from grader.show.similar import write_similar
+from grader.show.standing import standing
+from grader.show.term import write_term
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -66,6 +77,13 @@ app = typer.Typer(
 LabName = Annotated[str, typer.Argument(metavar="LAB", help="Folder name, e.g. 02_self_attention.")]
 Labs = Annotated[
     list[str] | None, typer.Argument(metavar="[LAB]...", help="Folder names; all if none is given.")
+]
+Section = Annotated[
+    str | None, typer.Option("--section", metavar="NAME", help="Only students of this section of the roster.")
+]
+PageFile = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),
 ]
 Sandbox = Annotated[str | None, typer.Option(help="'none': run learners' code unprotected on this machine.")]
 
@@ -97,18 +115,30 @@ def mutate(
         str | None, typer.Option(metavar="NAME", help="Only this one; nothing is recorded.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = os.cpu_count() or 1,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--every", help="Every mutant of the correct variants, not a sample; nothing is recorded."
+        ),
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="So many mutants of each correct variant; without it, as many as the last time."
+        ),
+    ] = None,
 ) -> None:
     """Try small mistakes in every solution, and show those that the checks let pass."""
     course = Course.find()
     for name in labs or course.labs():
         lab = Lab.load(course, name)
-        report = mutate_lab(lab, jobs, exercise)
+        report = mutate_lab(lab, jobs, exercise, 0 if every else sample)
         typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
         for change in report.unused:
             typer.echo(
                 f"{lab.folder / EQUIVALENT}: no mutant of {change[0]} changes {change[1]!r} to {change[2]!r} and survives."
             )
-        if exercise is None:
+        if exercise is None and not every:
             keep_record(lab, report)
         tried, equivalent = sum(report.tried.values()), sum(report.equivalent.values())
         typer.echo(
@@ -146,6 +176,15 @@ def release(
     if out:
         files = write_bundle(loaded, out)
         typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, no solutions)")
+
+
+@app.command()
+def publish(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
+) -> None:
+    """Write the whole course as learners get it: a repository or a container image of all labs, no solutions."""
+    count = publish_course(Course.find(), folder)
+    typer.echo(f"To hand out: {folder.resolve()} ({count} labs, no solutions)")
 
 
 def _time(text: str) -> datetime:
@@ -203,9 +242,20 @@ def collect(
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
     loaded = Lab.load(Course.find(), lab)
-    rows = collect_lab(loaded, source, shared_account)
+    rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
     console.print(_table_of_collected(lab, rows))
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
+
+
+def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
+    """Asks in the terminal which of several people is meant."""
+    typer.echo(f"Whose work is {what}?")
+    for number, person in enumerate(people, 1):
+        typer.echo(
+            f"  {number}  {person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
+        )
+    chosen = typer.prompt("  Number (0: I cannot say)", type=click.IntRange(0, len(people)), default=0)
+    return people[chosen - 1] if chosen else None
 
 
 def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
@@ -215,6 +265,83 @@ def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
     for row in rows:
         table.add_row(*map(escape, (row.student or "?", row.file, row.outcome, row.why)))
     return table
+
+
+roster_app = typer.Typer(cls=_Commands, no_args_is_help=False)
+app.add_typer(roster_app, name="roster")
+
+
+@roster_app.callback(invoke_without_command=True)
+def roster(
+    context: typer.Context,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write it to a CSV file, too.")
+    ] = None,
+    section: Section = None,
+) -> None:
+    """Show who is in the course, what they have handed in, and whose work belongs to nobody on the roster."""
+    if context.invoked_subcommand:
+        return
+    course = Course.find()
+    rows, strangers = standing(course, section)
+    where = f" in {section}" if section else ""
+    table = Table(title=escape(f"{len(rows) - 1} on the roster{where}"), title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, overflow="fold")
+    for row in rows[1:]:
+        table.add_row(*map(escape, row))
+    console.print(table)
+    for line in strangers:
+        typer.echo(f"Not on the roster: {line}")
+    if out:
+        try:
+            write_csv(out, rows)
+        except OSError as error:
+            raise GraderError(f"{out} cannot be written: {error.strerror}.") from None
+        typer.echo(f"Table: {out.resolve()}")
+
+
+@roster_app.command("import")
+def roster_import(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV from Canvas, Moodle or nbgrader, or made by hand.")
+    ],
+) -> None:
+    """Put a class list on the roster: ids, names, e-mail addresses, sections. Nobody is ever removed."""
+    people = read_roster(file)
+    with Gradebook.open(Course.find()) as gradebook:
+        found = changes(gradebook.roster(), people)
+        gradebook.enter_people(people)
+    typer.echo(f"{len(people)} in {file.name}: {len(found.new)} new, {len(found.changed)} changed.")
+    if found.absent:
+        typer.echo(f"On the roster, but not in the file: {', '.join(found.absent)}. They stay.")
+
+
+@roster_app.command("merge")
+def roster_merge(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="An id that is not on the roster.")],
+    new: Annotated[str, typer.Argument(metavar="ID", help="The id on the roster of the same person.")],
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="OLD|ID", help="Whose work counts in labs that both have work for."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Give work that has another id to somebody on the roster: submissions, grades, comments, feedback."""
+    course = Course.find()
+    planned, begun = plan(course, old, new, keep)
+    if begun:
+        typer.echo("This merge was begun before; it goes on.")
+    else:
+        labs = ", ".join(planned.labs) or "no lab"
+        typer.echo(f"{old} has work for {labs}. All of it becomes {new}'s.")
+        for lab, loser in planned.dropped.items():
+            typer.echo(f"{lab}: {loser}'s work goes to grading/earlier, and its points out of the gradebook.")
+        if not yes and not typer.confirm("Is that right? It cannot be undone"):
+            typer.echo("Nothing has changed.")
+            return
+    carry_out(course, planned, keep)
+    typer.echo(f"{old} is now {new}.")
 
 
 @app.command()
@@ -291,6 +418,7 @@ def autograde(
     lab: LabName,
     sandbox: Sandbox = None,
     student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this student.")] = None,
+    section: Section = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per core.")
     ] = None,
@@ -309,7 +437,8 @@ def autograde(
         )
     loaded = Lab.load(Course.find(), lab)
     runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
-    folders = grading.submissions(loaded, student)
+    among = students_of(loaded.course, section)
+    folders = grading.submissions(loaded, student, among)
     stream = grading.autograde(
         loaded,
         folders,
@@ -335,7 +464,7 @@ def autograde(
     with Gradebook.open(loaded.course) as gradebook:
         other = [
             result.student
-            for result in gradebook.results(loaded)
+            for result in gradebook.results(loaded, among)
             if result.marker and round(result.score - result.marker.score, 2)
         ]
     if other:
@@ -356,41 +485,179 @@ def feedback(
         Path | None,
         typer.Option("--zip", metavar="ZIP", help="Also pack the pages in the form that Moodle accepts."),
     ] = None,
+    section: Section = None,
 ) -> None:
-    """Make HTML feedback for a lab's graded submissions, with nbgrader."""
+    """Make HTML feedback for a lab's graded submissions. Pages that would not change are left as they are."""
     loaded = Lab.load(Course.find(), lab)
-    count = generate_feedback(loaded)
-    typer.echo(f"{count} feedback pages: {loaded.course.feedback}/<student>/{lab}/{loaded.slug}.html")
+    among = students_of(loaded.course, section)
+    jobs = grading.usable_cores()
+    try:
+        found = generate_feedback(
+            loaded,
+            jobs,
+            lambda pages, total: counted(pages, f"Feedback on {lab}", total, console),
+            among,
+        )
+    except KeyboardInterrupt:
+        typer.echo(
+            "grader: stopped. Pages made so far stay; the same command continues from there.", err=True
+        )
+        raise typer.Exit(130) from None
+    typer.echo(
+        f"{found.pages} feedback pages ({found.made} new or changed): {loaded.course.feedback}/<student>/{lab}/{loaded.slug}.html"
+    )
     if pack:
-        write_feedback_zip(loaded, pack)
+        write_feedback_zip(loaded, pack, among)
         typer.echo(f"All of them: {pack.resolve()}")
 
 
 @app.command()
 def report(
     lab: LabName,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),
-    ] = None,
+    out: PageFile = None,
+    section: Section = None,
 ) -> None:
     """Write one page about a class: scores, exercises, common misconceptions, who needs help."""
-    page, table = write_report(Lab.load(Course.find(), lab), out)
+    page, table = write_report(Lab.load(Course.find(), lab), out, section)
     typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+
+
+@app.command()
+def term(
+    out: PageFile = None,
+    section: Section = None,
+) -> None:
+    """Write one page about all labs: how each went, each student's way, misconceptions that stay, who needs help."""
+    page, table = write_term(Course.find(), out, section)
+    typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+
+
+@app.command()
+def similar(
+    lab: LabName,
+    out: PageFile = None,
+) -> None:
+    """Show pairs of submissions that are more alike than the lab explains. No proof of anything; no points change."""
+    page, table, found = write_similar(Lab.load(Course.find(), lab), out)
+    typer.echo(
+        f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
+    )
+    typer.echo(f"Page:  {page.resolve()}\nTable: {table.resolve()}")
 
 
 @app.command()
 def export(
     labs: Labs = None,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle.")] = "csv",
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="CSV file to write.")] = Path(
-        "grades.csv"
-    ),
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="CSV file to write; default: grades.csv.")
+    ] = None,
+    canvas: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Compare one lab with an assignment in Canvas instead; see --send."),
+    ] = None,
+    course: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the course.")
+    ] = None,
+    assignment: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the assignment.")
+    ] = None,
+    really: Annotated[bool, typer.Option("--send", help="Enter what differs in Canvas.")] = False,
+    section: Section = None,
 ) -> None:
-    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet."""
-    for note in export_scores(Course.find(), labs or [], form, out):
+    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas."""
+    if canvas is not None:
+        if course is None or assignment is None or len(labs or []) != 1:
+            raise GraderError(
+                "Name one lab, and Canvas's numbers of the course and the assignment, as in "
+                "`grader export 02_self_attention --canvas https://canvas.example.edu --course 12 --assignment 345`."
+            )
+        there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
+        _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, out)
+        return
+    if course or assignment or really:
+        raise GraderError("--course, --assignment and --send go with --canvas URL.")
+    out = out or Path("grades.csv")
+    found = Course.find()
+    for note in export_scores(found, labs or [], form, out, students_of(found, section)):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
+
+
+def _show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for column in header:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(printable(" ".join(cell.split()))) for cell in row))
+    console.print(table)
+
+
+def _write_table(
+    out: Path | None, header: Sequence[str], rows: Iterable[Sequence[str]], so: str = ""
+) -> None:
+    """Writes a table to a file, if one is named. ``so``: what else the message says if it cannot be written."""
+    if out is None:
+        return
+    try:
+        write_csv(out, [header, *rows])
+    except OSError as error:
+        raise GraderError(f"{out} cannot be written: {error.strerror}.{so}") from None
+    typer.echo(f"Table: {out.resolve()}")
+
+
+def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool, out: Path | None) -> None:
+    found, notes = differences(lab, there, students_of(lab.course, section))
+    header = ("Student", "In Canvas", "Number", "Points there", "Points here")
+    rows = [
+        (
+            each.student,
+            each.name,
+            each.number,
+            "" if each.before is None else f"{each.before:g}",
+            f"{each.after:g}",
+        )
+        for each in found
+    ]
+    _show_table(f"{len(rows)} grades differ", header, rows)
+    for note in notes:
+        typer.echo(f"Note: {note}")
+    _write_table(out, header, rows, " Nothing was sent.")
+    if not found:
+        return
+    if not really:
+        typer.echo("Nothing was sent. Add --send to enter these grades in Canvas.")
+        return
+    if missing := send(there, found):
+        raise GraderError(
+            f"Canvas has not taken the grades of {', '.join(missing)}. Look at them there, then run the same command again."
+        )
+    typer.echo(f"Entered in Canvas and read back: {len(found)}.")
+
+
+@app.command()
+def log(
+    lab: Annotated[
+        str | None, typer.Argument(metavar="[LAB]", help="Folder name; all if none is given.")
+    ] = None,
+    student: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only what concerns this student.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write it to a CSV file, too.")
+    ] = None,
+) -> None:
+    """Show who changed which points, deadlines, extensions and comments, also in formgrader. Newest last."""
+    course = Course.find()
+    name = Lab.load(course, lab).name if lab else ""
+    with Gradebook.open(course) as gradebook:
+        if student and student not in gradebook.students():
+            raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
+        found = gradebook.changes(name, student or "")
+    header = ("Time (UTC)", "Who", "With", "Lab", "Student", "Exercise", "What", "From", "To")
+    rows = [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found]
+    _show_table(f"{len(rows)} changes", header, rows)
+    _write_table(out, header, rows)
 
 
 @app.command()
@@ -403,6 +670,20 @@ def gradescope(
     typer.echo(
         f"For Gradescope's Configure Autograder only; do not share it: {out.resolve()} ({count} files)"
     )
+
+
+@app.command()
+def site(
+    labs: Labs = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run no lab: those without an earlier run have no results.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder to write.")] = Path("site"),
+) -> None:
+    """Make web pages of the course, without solutions. Only the labs named are run; all if none is."""
+    course = Course.find()
+    page = build_site(course, out.resolve(), [] if quick else labs or course.labs(), say=typer.echo)
+    typer.echo(f"Pages without solutions: {page}")
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from traitlets.config import Config
+from traitlets.config import Config, PyFileConfigLoader
 
 from grader.errors import GraderError
 
@@ -95,11 +95,27 @@ class Course:
             "nbgrader.preprocessors.SaveAutoGrades",
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
-        config.GenerateFeedback.preprocessors = ["grader.show.feedback_page.Grades"]
+        config.GenerateFeedback.preprocessors = ["grader.show.feedback.Grades"]
         config.GenerateFeedback.exporter_class = "grader.show.feedback_page.FeedbackPage"
         config.ExchangeFactory.release_feedback = "grader.plugins.exchange.ReleaseFeedback"
         config.ClearSolutions.code_stub = {"python": STUB}
         return config
+
+    def configuration(self) -> Config:
+        """nbgrader's configuration, including what the instructor has added to it.
+
+        Raises:
+            CourseError: the file with these additions cannot be executed.
+        """
+        file = self.root / "nbgrader_config.py"
+        if not file.is_file():
+            return self.nbgrader_config()
+        try:
+            return PyFileConfigLoader(file.name, path=str(self.root)).load_config()
+        except Exception as error:
+            raise CourseError(
+                f"{file} cannot be used: {type(error).__name__}: {error}. Fix it, then run the same command again."
+            ) from error
 
 
 def make_private(folder: Path) -> None:

@@ -23,6 +23,7 @@ from grader.grade import autograde as grading
 from grader.lab import Lab, is_solution, nbgrader_of
 from grader.receive.files import TIMESTAMP
 from grader.run.notebook import PlainRunner, SandboxRunner
+from grader.show.class_report import default_page, write_report
 from grader.show.export import export
 from grader.show.feedback import generate_feedback
 
@@ -188,9 +189,21 @@ def run_demo(
         order = {folder.parent.name: place for place, folder in enumerate(folders)}
         records.sort(key=lambda record: order[record.student])
         generate_feedback(lab)
+        write_report(lab)
         show(name, records)
     export(stage, [], "csv", root / "grades.csv")
-    say(f"Feedback pages: {stage.feedback}\nScores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")
+    say(f"Scores: {root / 'grades.csv'}\nGradebook: {stage.gradebook}")
+    for name in labs:
+        example = _worth_a_look(Lab.load(stage, name))
+        say(
+            f"{name}, open in a browser:\n  report:   {default_page(stage, name).as_uri()}\n  feedback: {example.as_uri()}"
+        )
+
+
+def _worth_a_look(lab: Lab) -> Path:
+    """A feedback page of the made-up class: of a mistake that is recognised, if the lab knows one."""
+    pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
+    return next((page for page in pages if page.parts[-3].startswith("mistake-")), pages[0])
 
 
 def any_runner(lab: Lab) -> SandboxRunner | PlainRunner:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.api import InvalidEntry
@@ -16,6 +18,8 @@ from sqlalchemy.exc import DBAPIError
 
 from grader.course import Course, CourseError, make_private
 
+MERGE = "merge.json"
+"""The file in ``grading/`` that says what a merge of two ids is about to do; it is there only until that is done."""
 BUSY_SECONDS = 30
 """How long to wait for another program (usually formgrader) that is writing to it at the moment."""
 
@@ -35,6 +39,21 @@ def opened(course: Course) -> Iterator[NbgraderGradebook]:
         raise unusable(course, str(error.orig)) from error
     except InvalidEntry as error:  # nbgrader's word for the same
         raise unusable(course, str(getattr(error.__context__, "orig", error))) from error
+
+
+def unfinished_merge(course: Course) -> dict[str, Any] | None:
+    """What a merge that was begun and not finished is about to do; None if there is none.
+
+    Raises:
+        CourseError: its file cannot be read.
+    """
+    file = course.grading / MERGE
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CourseError(f"{file}, which says how to finish a merge, cannot be read: {error}.") from None
 
 
 def url(file: Path) -> str:

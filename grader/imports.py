@@ -1,10 +1,13 @@
-"""Which modules and files of this project a piece of code needs. This is read from its text; nothing is run."""
+"""What can be read from the text of Python code without running it: which modules and files of this project it needs, and whether it
+means the same as another text.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import course_utils
 import grader
@@ -64,3 +67,32 @@ def files_in(folder: Path, pattern: str, prefix: str = "") -> dict[str, Path]:
         for name, path in found.items()
         if not any(part.startswith((".", "__pycache__")) for part in name.parts)
     }
+
+
+def code_of(text: str) -> bytes:
+    """A Python text reduced to its syntax tree, in a form that is the same in all versions of Python that the course supports."""
+    return "\n".join(_parts(ast.parse(text))).encode()
+
+
+def _parts(node: Any) -> Iterator[str]:
+    match node:
+        case ast.AST():
+            yield type(node).__name__
+            for name, value in ast.iter_fields(node):
+                if value not in (None, []):  # newer versions have more fields, which are empty for older code
+                    yield name
+                    yield from _parts(_without_docstring(node, value) if name == "body" else value)
+        case list():
+            for each in node:
+                yield from _parts(each)
+            yield "end"
+        case _:
+            yield repr(node)
+
+
+def _without_docstring(node: ast.AST, body: Any) -> Any:
+    documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest] if documented:
+            return rest
+    return body

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +17,12 @@ import numpy as np
 from nbformat import NotebookNode
 
 from course_utils import exercises
-from course_utils.checking.comparison import Expected, Misconception
 from course_utils.checking.exercise import Exercise, exercises_of
+from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
-from grader.catalogue import Entry, load_entries, run_cell
+from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.course import Course, CourseError
 from grader.errors import place_of
 
@@ -79,6 +80,11 @@ def runs_in_grading(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and SKIP_TAG not in cell.metadata.get("tags", [])
 
 
+def without_marks(text: str) -> str:
+    """A solution cell's text without the lines that mark its regions."""
+    return _MARK.sub("", text)
+
+
 def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
     """The code cells that have run by the time an exercise is checked: the check calls what they define."""
     sources = []
@@ -88,6 +94,19 @@ def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
         if runs_in_grading(cell):
             sources.append(cell.source)
     return sources
+
+
+def learners_lines(marked: str) -> set[int]:
+    """The numbers of the lines between the marks, in the text without the marks."""
+    found, number, inside = set(), 0, False
+    for line in marked.splitlines():
+        if mark := _MARK.match(line):
+            inside = mark[1] == "BEGIN"
+        else:
+            number += 1
+            if inside:
+                found.add(number)
+    return found
 
 
 def line_of(file: Path, text: str) -> int:
@@ -161,6 +180,11 @@ class Lab:
     @cached_property
     def variants(self) -> dict[str, list[Entry]]:
         return self._entries("variants.py")
+
+    @property
+    def stand_ins(self) -> Mapping[str, Any]:
+        """Exercise name -> what takes its place, to save time, when slips of other exercises are run."""
+        return stand_ins_of(self.folder / "misconceptions.py") if self.misconceptions else {}
 
     def _entries(self, file_name: str) -> dict[str, list[Entry]]:
         entries = load_entries(self.folder / file_name, lambda: self.solution_texts, lambda: self.reference)
@@ -260,7 +284,7 @@ class Lab:
     def solution_texts(self) -> dict[str, str]:
         """Exercise name -> the text of its solution cell, without the lines that mark the regions."""
         return {
-            nbgrader_of(cell)["grade_id"]: _MARK.sub("", cell.source)
+            nbgrader_of(cell)["grade_id"]: without_marks(cell.source)
             for cell in self.source().cells
             if is_solution(cell)
         }

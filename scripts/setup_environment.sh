@@ -102,8 +102,9 @@ run_pip() { # run_pip DOING ARGUMENTS: its output goes to the log, a terminal ge
   shift
   # The counter runs in the background, and pip does not, so that Ctrl-C reaches pip and it cleans up its temporary files.
   if [ -t 1 ]; then { trap - ERR; set +e; while sleep 1 && kill -0 $$ 2>/dev/null; do progress; done; } & watcher=$!; fi
-  # The outer 2> hides the shell's own message if pip is killed.
-  { .venv/bin/python -m pip install --no-input --progress-bar off "$@" >"$log" 2>&1; } 2>/dev/null || status=$?
+  # The outer 2> hides the shell's own message if pip is killed. Without the variable, the pip of Debian 12 (23.0) runs old packages'
+  # setup.py in the half-made environment, where seqeval's fails; newer ones build every package in isolation anyway.
+  { PIP_USE_PEP517=1 .venv/bin/python -m pip install --no-input --progress-bar off "$@" >"$log" 2>&1; } 2>/dev/null || status=$?
   if [ -n "$watcher" ]; then { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true; printf '\r\033[K'; fi
   [ "$status" -eq 0 ] && return
   # pip announces when it starts to change .venv: until then .venv is intact, and the next run continues from here.

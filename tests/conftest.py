@@ -16,11 +16,16 @@ os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 from absl import logging as absl_logging
+from hypothesis import HealthCheck, settings
 from project import LABS, ROOT
 
 from grader.author import training
 from grader.course import Course
 from grader.lab import Lab
+
+# On a busy machine an example takes long to make and to run, and nothing is wrong.
+settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("course")
 
 # TensorFlow's logging closes, when logging is set up anew, what was stderr when it was imported: pytest's, here.
 absl_logging.get_absl_handler().python_handler.setStream(sys.__stderr__)

@@ -50,10 +50,16 @@ def jupyterlab(tmp_path_factory, labs):
         cell.source = cell.source.replace(" / np.sqrt(key.shape[-1])", "")
     nbformat.write(wrong, root / "02_self_attention" / "wrong.ipynb")
     heads = nbformat.v4.new_code_cell(
-        "from course_utils.models.pretrained import read\nfrom course_utils.plots.heads import head_browser\n\n"
+        "from course_utils.models.pretrained import read\nfrom course_utils.widgets.heads import head_browser\n\n"
         'head_browser(read, "The cat sat on the mat because the mat was warm.")'
     )
     nbformat.write(nbformat.v4.new_notebook(cells=[heads], metadata=wrong.metadata), root / "heads.ipynb")
+    stepper = nbformat.v4.new_code_cell(
+        "import numpy as np\nfrom course_utils.widgets.stepper import attention_stepper\n\n"
+        "x = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])\n"
+        'attention_stepper(["one", "two", "three"], x, x, x)'
+    )
+    nbformat.write(nbformat.v4.new_notebook(cells=[stepper], metadata=wrong.metadata), root / "stepper.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -227,25 +233,83 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     keep_picture(page, "reopened")
 
 
-def test_the_keyboard_reaches_every_part_of_a_widget_and_works_there(jupyterlab, page):
+def test_the_keyboard_reaches_every_part_of_the_head_browser_and_works_there(jupyterlab, page):
     open_notebook(page, jupyterlab, "heads.ipynb")
     run_all(page)
-    shown = page.get_by_text(re.compile(r"^Layer \d, head \d+:")).first
-    shown.wait_for()
-    page.get_by_role("button", name="previous token").focus()
+    widget = page.locator(".tl-widget")
+    left, right = (widget.get_by_text(re.compile(f"^{side}: layer")) for side in ("Left", "Right"))
+    widget.get_by_role("button", name="previous token").focus()
     seen = []
     for _ in range(3):  # a control that is made anew when it is used loses the keyboard's place
         page.keyboard.press("Enter")
-        page.wait_for_timeout(500)
-        seen.append((page.evaluate("document.activeElement.innerText"), shown.inner_text()))
+        seen.append((page.evaluate("document.activeElement.innerText"), left.inner_text()))
         page.keyboard.press("Tab")
     assert [name for name, _ in seen] == ["previous token", "next token", "itself"]
     assert len({text for _, text in seen}) == 3
-    page.get_by_role("slider").first.focus()
+    widget.locator("button[role=gridcell][tabindex='0']").focus()
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(500)
-    assert shown.inner_text() != seen[-1][1]
+    label = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    page.keyboard.press("Enter")
+    assert left.inner_text() == f"Left: {label}"
+    widget.get_by_role("radio", name="right head").click()
+    widget.get_by_role("gridcell", name="layer 1, head 5").click()
+    assert right.inner_text() == "Right: layer 1, head 5" and left.inner_text() == f"Left: {label}"
+    pictures = widget.locator("svg[tabindex='0']")
+    pictures.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert pictures.nth(1).get_attribute("aria-label").count("looks most at") == 1  # both show the same word
+    page.keyboard.press("Escape")
+    words = pictures.first.get_attribute("aria-label").count("looks most at")
+    widget.get_by_role("button", name="Hide [CLS] and [SEP]").click()
+    assert pictures.first.get_attribute("aria-label").count("looks most at") == words - 2
+    widget.get_by_label("sentence").fill("Two words")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelectorAll('.tl-widget svg')[0].textContent.includes('two')")
+    assert pictures.first.get_attribute("aria-label").count("looks most at") == 2
     keep_picture(page, "heads")
+
+
+def test_a_widget_steps_by_keyboard_in_both_themes_and_asks_no_other_machine(jupyterlab, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page.set_default_timeout(300_000)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_notebook(page, jupyterlab, "stepper.ipynb")
+    run_all(page)
+    widget = page.locator(".tl-widget")
+    picture = widget.locator("svg[tabindex='0']")
+    picture.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    widget.get_by_text("Step 3 of 7: scores").wait_for()
+    widget.get_by_text("2.00·2.00 + 0.00·0.00 = 4.00").wait_for()
+    page.keyboard.press("ArrowDown")
+    assert widget.get_by_role("radio", name="two").get_attribute("aria-checked") == "true"
+    page.keyboard.press("End")
+    widget.get_by_text("Step 7 of 7: sum").wait_for()
+    moving = "element => element.getAnimations({subtree: true}).length"
+    assert picture.evaluate(moving) == 0, "the reader wants no motion"
+    page.emulate_media(reduced_motion="no-preference")
+    page.keyboard.press("ArrowLeft")
+    assert picture.evaluate(moving) > 0
+    ink = "element => getComputedStyle(element.querySelector('text')).fill"
+    light = picture.evaluate(ink)
+    keep_picture(page, "stepper_light")
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
+    page.locator(".lm-Menu-item", has_text=re.compile("^JupyterLab Dark$")).click()
+    page.locator("body[data-jp-theme-light=false]").wait_for(state="attached")
+    page.wait_for_function(f"light => ({ink})(document.querySelector('.tl-widget svg')) !== light", arg=light)
+    keep_picture(page, "stepper_dark")
+    page.keyboard.press("Control+s")
+    page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()
+    end_kernels(page, jupyterlab)
+    open_notebook(page, jupyterlab, "stepper.ipynb")  # what was saved is drawn, though nothing has run
+    page.locator(".tl-widget").get_by_role("radio", name="all words at once").click()
+    page.locator(".tl-widget").get_by_text("Step 1 of 5: Q and K").wait_for()
+    assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
+    page.close()
 
 
 def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):
@@ -253,7 +317,8 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     run_all(page)
     scroll_to(page, 'check("self_attention.scaled_dot_product_attention")')
     page.get_by_text("This looks like a common misconception:").first.wait_for()
-    page.get_by_text("The scores are not divided by the square root of d_k.").first.wait_for()
+    name = page.get_by_text("The scores are not divided by the square root of d_k.").first
+    name.evaluate("element => element.closest('.jp-Cell').scrollIntoView()")
     keep_picture(page, "diagnosed")
     error = page.locator(".jp-RenderedText", has_text="CheckFailed").first.inner_text()
     assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 18 checks passed."

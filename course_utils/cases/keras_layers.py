@@ -1,10 +1,13 @@
-"""Calls a learner's TensorFlow code: tensors from arrays, and errors in few words."""
+"""Calls a learner's TensorFlow code: tensors from arrays, layers that serve several cases, and errors in few words."""
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -40,3 +43,92 @@ def plain_errors() -> Iterator[None]:
         except Exception:  # TensorFlow's errors want more than a text
             short = RuntimeError(text)
         raise short.with_traceback(error.__traceback__) from None
+
+
+# ---------------------------------------------------------------------------------- layers
+
+
+@dataclass
+class _Kept:
+    """A layer that serves all cases of its configuration."""
+
+    learner: Any
+    around: dict[str, Any]
+    layer: Any
+    called: bool = False
+
+
+_kept: dict[tuple, _Kept] = {}
+
+
+def built(
+    learner: Callable,
+    config: Mapping[str, Any],
+    first_call: Callable[[Any], Any],
+    make: Callable[[], Any] | None = None,
+) -> Any:
+    """A learner's layer of this configuration, with its variables made by a first call.
+
+    Making variables takes Keras longer than all else here, and the check sets every one of them for each case. So
+    a layer serves all cases of its configuration, until anything that is defined around it is defined anew.
+
+    Args:
+        make: makes the layer, or a tuple of several; None: ``learner(**config)``. ``first_call`` is handed the same.
+    """
+    key = (id(learner), *sorted(config.items()))
+    around = _definitions_around(learner)
+    kept = _kept.get(key)
+    if kept is None or kept.learner is not learner or kept.around != around:
+        layer = learner(**config) if make is None else make()
+        if len(_kept) >= 500:
+            _kept.clear()
+            _filled.clear()
+        kept = _kept[key] = _Kept(learner, around, layer)
+        for each in layer if isinstance(layer, tuple) else (layer,):
+            _filled.pop(id(each), None)
+    if not kept.called:
+        with built_as_it_goes():
+            first_call(kept.layer)
+        kept.called = True
+    return kept.layer
+
+
+_filled: dict[int, Mapping[str, np.ndarray]] = {}
+
+
+def fill(layer: Any, weights: Mapping[str, np.ndarray], kind: Callable) -> None:
+    """Sets the weights of a layer that ``built`` gave, unless it has them from the run before."""
+    from course_utils.models import keras_translator
+
+    has = _filled.pop(id(layer), {})
+    if has.keys() != weights.keys() or any(not np.array_equal(has[name], weights[name]) for name in has):
+        keras_translator.set_weights(layer, weights, kind)
+    _filled[id(layer)] = weights
+
+
+@contextlib.contextmanager
+def built_as_it_goes() -> Iterator[None]:
+    """Lets a layer's first call make its variables on the way.
+
+    Keras would trace a layer without a ``build`` of its own first, and each such layer inside of it once more: that
+    takes several times as long and ends in the same variables.
+    """
+    import keras
+
+    inside = sys.modules.get(keras.Layer.__module__)  # Keras has no public switch for it
+    asks = getattr(inside, "might_have_unbuilt_state", None)
+    if asks is None:
+        yield
+        return
+    inside.might_have_unbuilt_state = lambda layer: False
+    try:
+        yield
+    finally:
+        inside.might_have_unbuilt_state = asks
+
+
+def _definitions_around(learner: Callable) -> dict[str, Any]:
+    """The functions and classes of the notebook (or module) that a learner's class or function stands in."""
+    code = [learner, *(vars(learner).values() if isinstance(learner, type) else ())]
+    names = next((part.__globals__ for part in code if isinstance(part, FunctionType)), {})
+    return {name: value for name, value in names.items() if isinstance(value, FunctionType | type)}

@@ -272,7 +272,11 @@ ANSWER_CASES = {  # title -> what `asked` is called with; lab 11 has the same
     "one word, the last one of the context": {"words": 6, "says": (5, 6)},
     "white space in front of the context": {"words": 6, "says": (1, 3), "space": " \n  "},
     "the answer's words stand there twice": {"words": 7, "says": (4, 6), "twice": True},
-    "a context of several windows, the answer in the last": {"words": 21, "says": (18, 20)},
+    "a context of several windows, the answer in the last": {
+        "words": 21,
+        "says": (18, 20),
+        "nothing": {19: 3.0},
+    },
     "the answer in the first window, something like it in the last": {
         "words": 21,
         "says": (2, 4),

@@ -8,6 +8,8 @@ set), it publishes the outcomes at that seed and judges nothing.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import inspect
 import os
 import re
@@ -18,12 +20,15 @@ from typing import Any
 
 from course_utils import progress, start_page
 from course_utils.checking.bypass import Use, uses_of
-from course_utils.checking.comparison import Verdict, compare, earlier_first, not_run
+from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
-from course_utils.checking.expected import FILE_NAME, Hint, load_expected, load_hints
-from course_utils.checking.outcome import OUTCOME_MIME, encode, try_exercise
+from course_utils.checking.expected import FILE_NAME, Expected, load_expected, load_hints
+from course_utils.checking.given import Given, exactly, given_earlier
+from course_utils.checking.hints import shown
+from course_utils.checking.outcome import OUTCOME_MIME, Outcome, encode, try_exercise
 from course_utils.checking.report import Report
 from course_utils.display import publish as _display
+from course_utils.quiet import without_startup_messages
 
 SEED_VARIABLE = "TRANSFORMER_LABS_SEED"
 
@@ -35,6 +40,13 @@ class CheckFailed(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+def _load_quietly_what_keras_will() -> None:
+    """Setting Keras's seed sets TensorFlow's, too, whatever the backend, and loads it for that. Its greeting would stand under the check."""
+    if "keras" in sys.modules and "tensorflow" not in sys.modules:
+        with without_startup_messages(), contextlib.suppress(Exception):
+            importlib.import_module("tensorflow")
+
+
 def check(key: str) -> None:
     """Checks the exercise ``key`` (``"self_attention.causal_mask"``) in the notebook that calls this.
 
@@ -44,6 +56,7 @@ def check(key: str) -> None:
     """
     exercise = find_exercise(key)
     namespace = sys._getframe(1).f_globals
+    _load_quietly_what_keras_will()
     seed = os.environ.get(SEED_VARIABLE)
     defined = exercise.name in namespace
     outcomes = (
@@ -55,7 +68,10 @@ def check(key: str) -> None:
         _display({OUTCOME_MIME: {"exercise": key, "seed": int(seed), "cases": encode(outcomes)}})
         return
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
-    verdict = compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass)
+    expected = load_expected(Path.cwd() / FILE_NAME, key, exercise)
+    verdict = compare(exercise, outcomes, expected, bypass)
+    if not verdict.correct and not verdict.problem:
+        verdict = follow_through(verdict, _given(key, exercise, outcomes, expected, bypass, namespace))
     entry, tally = progress.load().get(key), ""
     if not verdict.problem:  # an untouched stub does not count as an attempt
         entry = progress.record(key, verdict.score)
@@ -63,31 +79,19 @@ def check(key: str) -> None:
         if verdict.correct or not entry["solved"]:
             tally = progress.tally(entry)
     advice = _earlier_first(key, exercise, verdict) if defined else _AFTER_A_RESTART
-    report = Report(verdict, advice=advice, tally=tally)
+    report = Report(verdict, key, advice=advice, tally=tally)
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:
-        if defined and (hints := load_hints(Path.cwd() / FILE_NAME, key)):
-            text = _open_hints(hints, entry)
-            _display({"text/plain": re.sub("</?(details|summary)>", "", text), "text/markdown": text})
+        if defined and not verdict.given and (hints := load_hints(Path.cwd() / FILE_NAME, key)):
+            attempts, solved = (entry["attempts"], entry["solved"]) if entry else (0, False)
+            text = shown(hints, attempts, bool(solved), verdict)
+            _display({"text/plain": re.sub("</?(details|summary)( open)?>", "", text), "text/markdown": text})
         raise CheckFailed(verdict.summary)
 
 
 _AFTER_A_RESTART = (
     "If the kernel was restarted, run all cells above first: menu Run, Run All Above Selected Cell."
 )
-
-
-def _open_hints(hints: Sequence[Hint], entry: Mapping[str, Any] | None) -> str:
-    """The hints that have been opened so far, folded: the first one at once, another after every attempt."""
-    tried = entry["attempts"] if entry else 0
-    count = len(hints) if entry and entry["solved"] else max(1, min(tried, len(hints)))
-    parts = [
-        f"<details><summary>Hint {number} of {len(hints)}{hint.title and ': '}{hint.title}</summary>\n\n{hint.text}\n\n</details>"
-        for number, hint in enumerate(hints[:count], 1)
-    ]
-    if count < len(hints):
-        parts.append(f"Hint {count + 1} opens when you have {'tried' if not tried else 'tried again'}.")
-    return "\n\n".join(parts)
 
 
 def report_on(key: str, attempt: Any) -> Report:
@@ -101,7 +105,9 @@ def report_on(key: str, attempt: Any) -> Report:
     namespace = sys._getframe(1).f_globals
     outcomes = try_exercise(exercise, key, attempt, PUBLIC_SEED, namespace)
     bypass = _bypass(key, attempt, getattr(attempt, "__name__", ""), namespace)
-    return Report(compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass))
+    return Report(
+        compare(exercise, outcomes, load_expected(Path.cwd() / FILE_NAME, key, exercise), bypass), key
+    )
 
 
 def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
@@ -132,6 +138,31 @@ def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> 
         except (OSError, TypeError):  # it has no source, or is a value
             sources = []
     return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
+
+
+def _given(
+    key: str,
+    exercise: Exercise,
+    outcomes: Sequence[Outcome],
+    expected: Expected,
+    bypass: tuple[Use, ...],
+    namespace: Mapping[str, Any],
+) -> Given | None:
+    """What holds given a mistake in an earlier exercise of this notebook.
+
+    The earlier one is tried as it is defined now, because it may have been mended since its own check. That takes time, so
+    it is done only if these outcomes are those that follow from one of its misconceptions.
+    """
+    for (earlier, misconception), substituted in expected.given.items():
+        given = given_earlier(exercise, outcomes, expected, (earlier,), substituted, bypass)
+        if given and earlier in namespace:
+            its_key = f"{key.partition('.')[0]}.{earlier}"
+            its = find_exercise(its_key)
+            tried = try_exercise(its, its_key, namespace[earlier], PUBLIC_SEED, namespace)
+            known = exactly(its, tried, load_expected(Path.cwd() / FILE_NAME, its_key, its))
+            if misconception in [each.name for each in known]:
+                return given
+    return None
 
 
 def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""``expected.npz``: what the reference and the misconceptions produce at the public seed.
+"""What an exercise's outcomes are compared with, and ``expected.npz``: what the reference and the misconceptions produce at the public seed.
 
 It lies beside each notebook, written by ``grader build``: arrays, and one JSON index with the words of the
 misconceptions and the hints of each exercise. It is loaded without pickle.
@@ -7,17 +7,100 @@ misconceptions and the hints of each exercise. It is loaded without pickle.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from course_utils.checking.comparison import Expected, Misconception
-from course_utils.checking.exercise import PUBLIC_SEED, Exercise
+from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs
 from course_utils.checking.outcome import Outcome, Problem
 
 FILE_NAME = "expected.npz"
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A known wrong answer: what the code does, and a hint for the learner who wrote it."""
+
+    name: str
+    title: str
+    hint: str
+
+
+class Lesson(NamedTuple):
+    """What one small mistake in the reference would give: the kind of the mistake, a sentence, and a :func:`sketch` of the outcomes."""
+
+    kind: str
+    sentence: str
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The inputs of each case's runs, the reference's outcomes, those of each misconception, and lessons (in notebooks only).
+
+    ``hidden`` is what goals are measured against. It is None where learners are: see :func:`for_learners`.
+
+    ``given`` is known where learners are: an earlier exercise and a misconception of it -> the outcomes of this exercise's
+    reference with that misconception in place (:mod:`course_utils.checking.given`).
+    """
+
+    inputs: tuple[list[Inputs], ...]
+    reference: tuple[Outcome, ...]
+    misconceptions: Mapping[Misconception, tuple[Outcome, ...]] = field(default_factory=dict)
+    hidden: Mapping[str, np.ndarray] | None = None
+    lessons: tuple[Lesson, ...] = ()
+    given: Mapping[tuple[str, str], tuple[Outcome, ...]] = field(default_factory=dict)
+
+
+SKETCHED = 96
+"""So many values of an array are in a sketch of it."""
+
+
+def sketch(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The same outcomes with a few values of each array, always from the same places; its shape becomes a part of its name."""
+    return tuple(
+        replace(
+            outcome,
+            runs=tuple(
+                {f"{name} of shape {array.shape}": _drawn(array) for name, array in run.items()}
+                for run in outcome.runs
+            ),
+        )
+        for outcome in outcomes
+    )
+
+
+def _drawn(array: np.ndarray) -> np.ndarray:
+    flat = array.ravel()
+    if flat.size > SKETCHED:
+        flat = flat[np.sort(np.random.default_rng(flat.size).choice(flat.size, SKETCHED, replace=False))]
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite on both sides
+        return flat.astype(np.float32) if flat.dtype == np.float64 else flat
+
+
+def for_learners(exercise: Exercise, expected: Expected) -> Expected:
+    """What may be handed out. Of an exercise with goals, that is the form of the reference's output, and the errors that
+    misconceptions raise: their numbers would give away what is hidden.
+    """
+    if not exercise.goals:
+        return replace(expected, hidden=None)
+    form = tuple(
+        replace(
+            outcome,
+            runs=tuple({name: np.zeros_like(array) for name, array in run.items()} for run in outcome.runs),
+        )
+        for outcome in expected.reference
+    )
+    raising = {
+        each: outcomes
+        for each, outcomes in expected.misconceptions.items()
+        if all(outcome.problem for outcome in outcomes)
+    }
+    return Expected(expected.inputs, form, raising)
 
 
 class Hint(NamedTuple):
@@ -37,6 +120,21 @@ def save_expected(path: Path, exercises: dict[str, Expected], hints: dict[str, l
             "misconceptions": [
                 [each.name, each.title, each.hint, _put(arrays, f"{key}/{each.name}", outcomes)]
                 for each, outcomes in expected.misconceptions.items()
+            ],
+            "lessons": [
+                [
+                    each.kind,
+                    each.sentence,
+                    _put_lesson(arrays, f"{key}/lesson {number}", each, sketch(expected.reference)),
+                ]
+                for number, each in enumerate(expected.lessons)
+            ],
+            "given": [
+                [
+                    *piece,
+                    _put_what_differs(arrays, f"{key}/given/{'/'.join(piece)}", outcomes, expected.reference),
+                ]
+                for piece, outcomes in expected.given.items()
             ],
             "hints": hints.get(key, []),
         }
@@ -59,7 +157,16 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
         Misconception(name, title, hint): _take(arrays, f"{key}/{name}", outcomes)
         for name, title, hint, outcomes in entry["misconceptions"]
     }
-    return Expected(inputs, _take(arrays, f"{key}/reference", entry["reference"]), misconceptions)
+    reference = _take(arrays, f"{key}/reference", entry["reference"])
+    lessons = tuple(
+        Lesson(kind, words, _take_lesson(arrays, f"{key}/lesson {number}", outcomes, sketch(reference)))
+        for number, (kind, words, outcomes) in enumerate(entry.get("lessons", []))
+    )
+    given = {
+        (earlier, name): _take_what_differs(arrays, f"{key}/given/{earlier}/{name}", outcomes, reference)
+        for earlier, name, outcomes in entry.get("given", ())
+    }
+    return Expected(inputs, reference, misconceptions, lessons=lessons, given=given)
 
 
 def load_hints(path: Path, key: str) -> list[Hint]:
@@ -101,6 +208,42 @@ def _put(arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ..
     return entries
 
 
+def _put_lesson(
+    arrays: dict[str, np.ndarray], prefix: str, lesson: Lesson, reference: Sequence[Outcome]
+) -> list[dict | None]:
+    """Like :func:`_put`, with None in place of an outcome that is the reference's."""
+    own: dict[str, np.ndarray] = {}
+    entries = []
+    for case, (entry, outcome) in enumerate(
+        zip(_put(own, prefix, lesson.outcomes), lesson.outcomes, strict=True)
+    ):
+        if _nearly_equal(outcome, reference[case]):
+            entries.append(None)
+        else:
+            entries.append(entry)
+            arrays |= {name: array for name, array in own.items() if name.startswith(f"{prefix}/{case}/")}
+    return entries
+
+
+def _nearly_equal(one: Outcome, other: Outcome) -> bool:
+    """Up to rounding, which is not the same on every machine."""
+    if one.problem or other.problem or one.changed_inputs or len(one.runs) != len(other.runs):
+        return False
+    return all(
+        run.keys() == beside.keys()
+        and all(np.allclose(run[name], beside[name], rtol=1e-5, atol=1e-6, equal_nan=True) for name in run)
+        for run, beside in zip(one.runs, other.runs, strict=True)
+    )
+
+
+def _take_lesson(
+    arrays: dict[str, np.ndarray], prefix: str, entries: list[dict | None], reference: Sequence[Outcome]
+) -> tuple[Outcome, ...]:
+    empty = {"runs": [], "problem": None, "changed": []}
+    found = _take(arrays, prefix, [entry or empty for entry in entries])
+    return tuple(reference[case] if entry is None else found[case] for case, entry in enumerate(entries))
+
+
 def _take(arrays: dict[str, np.ndarray], prefix: str, entries: list[dict]) -> tuple[Outcome, ...]:
     return tuple(
         Outcome(
@@ -112,4 +255,50 @@ def _take(arrays: dict[str, np.ndarray], prefix: str, entries: list[dict]) -> tu
             tuple(entry["changed"]),
         )
         for case, entry in enumerate(entries)
+    )
+
+
+def _put_what_differs(
+    arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ...], others: tuple[Outcome, ...]
+) -> list[dict | None]:
+    """Like :func:`_put`, but smaller: None for each case whose values are those of the other outcomes, and short floats."""
+    entries = _put(scratch := {}, prefix, outcomes)
+    for case, (outcome, other) in enumerate(zip(outcomes, others, strict=True)):
+        if _same_values(outcome, other):
+            entries[case] = None
+        else:
+            arrays |= {
+                name: array.astype(np.float32)
+                if array.dtype == np.float64
+                else array  # far closer than is asked for
+                for name, array in scratch.items()
+                if name.startswith(f"{prefix}/{case}/")
+            }
+    return entries
+
+
+def _take_what_differs(
+    arrays: dict[str, np.ndarray], prefix: str, entries: list[dict | None], others: tuple[Outcome, ...]
+) -> tuple[Outcome, ...]:
+    taken = _take(
+        arrays, prefix, [entry or {"runs": [], "problem": None, "changed": []} for entry in entries]
+    )
+    return tuple(
+        outcome if entry else other for entry, outcome, other in zip(entries, taken, others, strict=True)
+    )
+
+
+def _same_values(outcome: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes have the same form, and differ at most by rounding."""
+    if outcome.problem or other.problem or outcome.changed_inputs != other.changed_inputs:
+        return False
+    return len(outcome.runs) == len(other.runs) and all(
+        mine.keys() == its.keys()
+        and all(
+            mine[name].shape == its[name].shape
+            and mine[name].dtype == its[name].dtype
+            and np.allclose(mine[name], its[name], rtol=1e-6, atol=1e-6, equal_nan=True)
+            for name in mine
+        )
+        for mine, its in zip(outcome.runs, other.runs, strict=True)
     )

@@ -6,14 +6,17 @@ is one, so that the card is readable in the dark theme too; marks differ in shap
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from html import escape
 
-from course_utils.checking.comparison import CheckResult, Verdict
+from course_utils.checking.checks import NOT_REACHED, CheckResult
+from course_utils.checking.comparison import Verdict
 from course_utils.display import BAD, GOOD, OPEN, inline
 
 _STYLE = (
     "border:1px solid {line};border-left:6px solid {line};border-radius:6px;padding:.6em 1em;margin:.3em 0;"
-    "max-width:52em;line-height:1.45;color:var(--jp-content-font-color1,#1b1b1b);"
+    "max-width:56em;overflow-wrap:anywhere;line-height:1.45;color:var(--jp-content-font-color1,#1b1b1b);"
     "background:var(--jp-layout-color1,#fff);font-family:var(--jp-content-font-family,system-ui,sans-serif)"
 )
 
@@ -23,13 +26,25 @@ _LATER = "What you hand in earns points by what it reaches. Only grading can tel
 class Report:
     """Shows a verdict in a notebook.
 
-    ``points`` (earned, possible) is given only in grading, ``tally`` (attempts and time) only in a check.
+    What is wrong comes first: each kind of difference once, with the cases that differ in the same way folded. Checks that
+    need an output of the right form are neither right nor wrong until there is one. What holds is one line.
+
+    Args:
+        key: the exercise as :func:`course_utils.inputs_of` wants it; empty: nothing is said about inputs.
+        points: (earned, possible), in grading.
+        tally: attempts and time, in a check.
     """
 
     def __init__(
-        self, verdict: Verdict, points: tuple[float, float] | None = None, advice: str = "", tally: str = ""
+        self,
+        verdict: Verdict,
+        key: str = "",
+        points: tuple[float, float] | None = None,
+        advice: str = "",
+        tally: str = "",
     ) -> None:
         self.verdict = verdict
+        self.key = key
         self.points = points
         self.advice = advice
         self.tally = tally
@@ -39,9 +54,17 @@ class Report:
         if self.points is None:
             return text
         earned, of = self.points
-        unearned = self.verdict.passed and not earned and not self.verdict.bypass
+        unearned = self.verdict.passed and not (earned or self.verdict.bypass or self.verdict.given)
         why = ": properties earn points only if at least one case is right" if unearned else ""
         return f"{text} ({earned:g} of {of:g} points{why})"
+
+    @property
+    def _inputs(self) -> str:
+        """The code that gives the inputs of the first case that fails; empty if none does."""
+        failing = next((check for check in self.verdict.shown if not check.passed), None)
+        if not self.key or self.verdict.problem or failing is None or failing.case is None:
+            return ""
+        return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case})'
 
     def __repr__(self) -> str:
         verdict = self.verdict
@@ -50,16 +73,22 @@ class Report:
             lines.append(f"     At {verdict.where}")
         for found in verdict.recognised:
             lines += [f"  This looks like a common misconception: {found.title}", f"     {found.hint}"]
+        for words, hint in _hunches(verdict):
+            lines += [f"  {words}", *([f"     {hint}"] if hint else [])]
         if not verdict.problem:
-            for check in verdict.checks:
-                lines.append(f"  {'ok  ' if check.passed else 'not '} {check.title}")
-                if check.detail:
-                    lines.append(f"         {check.detail}")
+            failing, waiting, passed = _sorted(verdict.shown)
+            for first, *others in failing:
+                lines += [f"  not  {first.title}", f"         {first.detail}"]
+                lines += [f"         {_likewise(others)}."] if others else []
+            lines += [f"   -   {_number(waiting, 'check')}: {NOT_REACHED}"] if waiting else []
+            lines += [f"  ok   {_number(passed, 'check')}"] if passed else []
         if verdict.later:
             lines.append(f"  {_LATER}")
             lines += [f"     - {title}" for title in verdict.later]
         if verdict.next_step and not verdict.recognised:
             lines.append(f"  Next: {verdict.next_step}")
+        if self._inputs:
+            lines += [f"  {_INPUTS}", *(f"    {line}" for line in self._inputs.splitlines())]
         lines += [f"  {words}" for words in (self.advice, self.tally) if words]
         if verdict.printed:
             lines += ["  Your code printed:", *(f"    {line}" for line in verdict.printed.splitlines()[:20])]
@@ -67,8 +96,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         verdict = self.verdict
-        colour = GOOD if verdict.correct else OPEN if verdict.problem else BAD
-        mark = "&#10003;" if verdict.correct else "&#9675;" if verdict.problem else "&#10007;"
+        undecided = verdict.problem or verdict.given
+        colour = GOOD if verdict.correct else OPEN if undecided else BAD
+        mark = "&#10003;" if verdict.correct else "&#9675;" if undecided else "&#10007;"
         parts = [
             f'<div role="group" aria-label="Check of {escape(verdict.exercise)}" style="{_STYLE.format(line=colour)}">',
             f'<div style="font-weight:600"><span style="color:{colour}" aria-hidden="true">{mark}</span> '
@@ -81,14 +111,37 @@ class Report:
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
                 f"<b>This looks like a common misconception:</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
             )
+        for words, hint in _hunches(verdict):
+            parts.append(f'<div style="padding:.2em 0">{inline(words)}{hint and "<br>"}{inline(hint)}</div>')
         if not verdict.problem:
-            items = "".join(map(_item, verdict.checks))
-            parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{items}</ul>')
+            failing, waiting, passed = _sorted(verdict.shown)
+            items = [
+                _item(BAD, "&#10007;", "failed", inline(group[0].title), _details(group)) for group in failing
+            ]
+            if waiting:
+                items.append(
+                    _item(
+                        OPEN,
+                        "&#9675;",
+                        "not tested",
+                        _folded(f"{_number(waiting, 'check')}: {NOT_REACHED}", waiting),
+                    )
+                )
+            if passed:
+                summary = "What was checked" if verdict.correct else f"{_number(passed, 'check')} passed"
+                items.append(_item(GOOD, "&#10003;", "passed", _folded(summary, passed)))
+            parts.append(f'<ul style="list-style:none;padding-left:.2em;margin:.4em 0">{"".join(items)}</ul>')
         if verdict.later:
-            items = "".join(f"<li>{inline(title)}</li>" for title in verdict.later)
-            parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{items}</ul></div>')
+            items = [f"<li>{inline(title)}</li>" for title in verdict.later]
+            parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{"".join(items)}</ul></div>')
         if verdict.next_step and not verdict.recognised:
             parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
+        if self._inputs:
+            # one click selects all of it
+            parts.append(
+                f'<div>{_INPUTS}<pre style="user-select:all;margin:.2em 0;padding:.3em .6em;white-space:pre-wrap;'
+                f'background:var(--jp-layout-color2,#f3f3f3);color:inherit">{escape(self._inputs)}</pre></div>'
+            )
         if self.advice:
             parts.append(f"<div>{inline(self.advice)}</div>")
         if self.tally:
@@ -100,10 +153,63 @@ class Report:
         return "".join([*parts, "</div>"])
 
 
-def _item(check: CheckResult) -> str:
-    colour, mark, word = (GOOD, "&#10003;", "passed") if check.passed else (BAD, "&#10007;", "failed")
-    detail = f'<div style="margin-left:1.5em">{inline(check.detail)}</div>' if check.detail else ""
+def _hunches(verdict: Verdict) -> list[tuple[str, str]]:
+    """What is said where no misconception is certain: (sentence, hint) of what stands out, and of what may be the cause."""
+    said = [(f"What stands out: {symptom.sentence}", "") for symptom in verdict.symptoms]
+    return said + [(f"One possible cause: {each.title}", each.hint) for each in verdict.possible]
+
+
+_VALUE = re.compile(r"[\[(][\d, ]*[\])]|[-+.\w]*\d[-+.\w]*|\bnan\b|\binf\b")
+"""Shapes, places and numbers: what differs between cases that are wrong in the same way."""
+_INPUTS = "The inputs of the first case that fails, to try your code on:"
+
+
+def _sorted(
+    checks: Iterable[CheckResult],
+) -> tuple[list[list[CheckResult]], list[CheckResult], list[CheckResult]]:
+    """What fails, the cases that differ in the same way together; what needs an output of the right form; what holds."""
+    failing: dict[object, list[CheckResult]] = {}
+    waiting, passed = [], []
+    for check in checks:
+        if check.passed:
+            passed.append(check)
+        elif check.detail == NOT_REACHED:
+            waiting.append(check)
+        else:  # every property says something of its own
+            alike = check.title if check.case is None else (_VALUE.sub("#", check.detail),)
+            failing.setdefault(alike, []).append(check)
+    return list(failing.values()), waiting, passed
+
+
+def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
+    """A line of the list; ``title`` and ``more`` are HTML."""
     return (
-        f'<li style="margin:.15em 0"><span style="color:{colour};font-weight:700" aria-label="{word}">{mark}</span> '
-        f"{inline(check.title)}{detail}</li>"
+        f'<li style="margin:.15em 0;display:flex;gap:.4em"><span style="color:{colour};font-weight:700" role="img" '
+        f'aria-label="{word}">{mark}</span><div style="min-width:0">{title}{more}</div></li>'
     )
+
+
+def _details(group: list[CheckResult]) -> str:
+    first, *others = group
+    return f"<div>{inline(first.detail)}</div>" + (
+        _folded(_likewise(others), others, with_details=True) if others else ""
+    )
+
+
+def _folded(summary: str, checks: list[CheckResult], with_details: bool = False) -> str:
+    items = (
+        f"<li>{inline(check.title)}{f' {inline(check.detail)}' if with_details else ''}</li>"
+        for check in checks
+    )
+    return (
+        f'<details><summary style="cursor:pointer">{escape(summary)}</summary>'
+        f'<ul style="margin:.2em 0;padding-left:1.4em">{"".join(items)}</ul></details>'
+    )
+
+
+def _likewise(others: list[CheckResult]) -> str:
+    return f"The same in {_number(others, 'other case')}"
+
+
+def _number(checks: list[CheckResult], word: str) -> str:
+    return f"{len(checks)} {word}{'s' if len(checks) > 1 else ''}"

@@ -1,6 +1,7 @@
 """Paragraphs of natural prose with questions about them, written for this course.
 
-They are in paragraphs.json, one entry per document. Answers are marked in the text itself, ``In {1:1869} the chemist
+They are in three files, one entry per document: paragraphs.json to train on, paragraphs_development.json to choose
+settings on, and paragraphs_test.json to test on. Answers are marked in the text itself, ``In {1:1869} the chemist
 {2:Dmitri Mendeleev} ...``, and a question names the marks that answer it: where an answer stands is decided by whoever
 wrote the question, even if the same words occur in several places. A question without marks has no answer.
 """
@@ -14,14 +15,28 @@ from pathlib import Path
 
 from course_utils.data.questions import QuestionExample, Span
 
-FILE = Path(__file__).with_name("paragraphs.json")
+FOLDER = Path(__file__).parent
+FILES = {
+    "training": FOLDER / "paragraphs.json",
+    "development": FOLDER / "paragraphs_development.json",
+    "test": FOLDER / "paragraphs_test.json",
+}
 
 
 @functools.cache
-def load_paragraphs() -> tuple[QuestionExample, ...]:
-    """All questions, in the order of the file; split them with :func:`course_utils.data.questions.split_by_document`."""
+def load_paragraphs(part: str = "training") -> tuple[QuestionExample, ...]:
+    """All questions of a part, in the order of its file.
+
+    Args:
+        part: "training", "development" or "test". No document is in two of them.
+
+    Raises:
+        ValueError: there is no such part.
+    """
+    if part not in FILES:
+        raise ValueError(f"There is no part {part!r} of the paragraphs; choose one of {', '.join(FILES)}.")
     examples = []
-    for document in json.loads(FILE.read_text(encoding="utf-8")):
+    for document in json.loads(FILES[part].read_text(encoding="utf-8")):
         context, spans = read_marks(" ".join(document["text"]))
         for number, asked in enumerate(document["questions"], start=1):
             examples.append(

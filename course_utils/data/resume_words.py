@@ -458,7 +458,7 @@ DUTIES = (
     "Opened a second office in {y}.",
     "Handled a budget of {n} million.",
     "Coordinated a project with {n} participants.",
-    "Raised satisfaction from 71 to {n} %.",
+    "Raised satisfaction from {n} to 71 %.",
     "Represented the team at trade fairs.",
     "Checked and approved all documents before release.",
     "Kept the records and answered enquiries.",

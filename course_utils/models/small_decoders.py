@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     import torch
 
 FOLDER = Path(__file__).parents[1] / "weights"
+FILES = {
+    "names": "decoder_names.safetensors",
+    "news": "decoder_news.safetensors",
+}  # whole names: a bundle is made by them
 NAMES = ("names", "news")
 
 
 def file_of(name: str) -> Path:
     """Where the weights of "names" or "news" are."""
-    return FOLDER / f"decoder_{name}.safetensors"
+    return FOLDER / FILES[name]
 
 
 def save_decoder(name: str, state: Mapping[str, torch.Tensor]) -> None:

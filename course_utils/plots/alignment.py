@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_utils.plots.roles import WEIGHT, tint
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -22,14 +24,17 @@ class Alignment:
         target: the tokens that were written, in order; the weights of a row belong to the moment *before* its
             word was written.
         weights: (num_layers, num_heads, len(target), len(source)), rows summing to 1.
+        choices: for each written token, the most probable ones at that moment with their probabilities, best first;
+            empty if nobody asked.
 
     Raises:
-        ValueError: the weights do not have that shape.
+        ValueError: the weights do not have that shape, or there are choices for another number of tokens.
     """
 
     source: Sequence[str]
     target: Sequence[str]
     weights: np.ndarray
+    choices: Sequence[Sequence[tuple[str, float]]] = ()
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4 or self.weights.shape[2:] != (len(self.target), len(self.source)):
@@ -37,6 +42,8 @@ class Alignment:
                 f"The weights of {len(self.target)} target and {len(self.source)} source tokens have the shape "
                 f"(layers, heads, {len(self.target)}, {len(self.source)}), not {self.weights.shape}."
             )
+        if self.choices and len(self.choices) != len(self.target):
+            raise ValueError(f"There are choices for {len(self.choices)} of {len(self.target)} tokens.")
 
     def mean(self, layer: int = -1) -> np.ndarray:
         """The mean over the heads of one layer (the last, unless told otherwise), (len(target), len(source))."""
@@ -71,18 +78,31 @@ def alignment_heads(alignment: Alignment, layer: int = -1) -> Figure:
 
 
 def alignment_html(alignment: Alignment, layer: int = -1) -> str:
-    """The mean over a layer's heads as an HTML table with a number in each cell."""
+    """The mean over a layer's heads as an HTML table, a row for each written token, with a number in each cell.
 
-    def cell(value: float) -> str:
-        shade = f"background:rgba(59,139,189,{0.75 * value:.2f})"
-        return f'<td style="text-align:right;{shade};padding:1px 6px">{value:.2f}</td>'
+    A cell says on hover what it means. If the alignment has choices, the last column lists them.
+    """
+
+    def cell(word: str, source: str, value: float) -> str:
+        shade = f"background:{tint(WEIGHT, 0.6 * value)}"
+        says = escape(f"before “{word}”: {value:.0%} of the attention on “{source}”", quote=True)
+        return f'<td title="{says}" style="text-align:right;{shade};padding:1px 6px">{value:.2f}</td>'
+
+    def row(number: int, word: str, looked: np.ndarray) -> str:
+        cells = "".join(
+            cell(word, source, value) for source, value in zip(alignment.source, looked, strict=True)
+        )
+        name = f'<th style="text-align:left;padding:1px 8px 1px 0">{escape(word)}</th>'
+        return f"<tr>{name}{cells}{_choices(alignment.choices[number]) if alignment.choices else ''}</tr>"
 
     head = "".join(
         f'<th style="text-align:right;padding:1px 6px">{escape(word)}</th>' for word in alignment.source
     )
+    if alignment.choices:
+        head += '<th style="text-align:left;padding:1px 6px 1px 1.2em">its first choices</th>'
     rows = "".join(
-        f'<tr><th style="text-align:left;padding:1px 8px 1px 0">{escape(word)}</th>{"".join(map(cell, row))}</tr>'
-        for word, row in zip(alignment.target, alignment.mean(layer), strict=True)
+        row(number, word, looked)
+        for number, (word, looked) in enumerate(zip(alignment.target, alignment.mean(layer), strict=True))
     )
     return (
         f'<table style="font-size:90%;margin:.3em 0"><caption style="text-align:left">where it looked before it wrote '
@@ -90,10 +110,18 @@ def alignment_html(alignment: Alignment, layer: int = -1) -> str:
     )
 
 
+def _choices(choices: Sequence[tuple[str, float]]) -> str:
+    listed = ", ".join(f"{escape(word)} {share:.0%}" for word, share in choices)
+    return f'<td style="text-align:left;padding:1px 6px 1px 1.2em;white-space:nowrap">{listed}</td>'
+
+
 def strongest_links(alignment: Alignment, layer: int = -1) -> str:
-    """One line per written word: the source word that it looked at most, and how much."""
+    """One line per written word: the source word that it looked at most, and how much; and its choices, if any."""
     width = max(map(len, alignment.target), default=0)
-    return "\n".join(
+    lines = [
         f"{word:<{width}} <- {alignment.source[int(row.argmax())]} ({row.max():.2f})"
         for word, row in zip(alignment.target, alignment.mean(layer), strict=True)
-    )
+    ]
+    for number, choices in enumerate(alignment.choices):
+        lines[number] += "   " + ", ".join(f"{word} {share:.0%}" for word, share in choices)
+    return "\n".join(lines)

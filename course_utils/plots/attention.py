@@ -14,6 +14,8 @@ import numpy as np
 
 from course_utils.maths import softmax
 from course_utils.plots import focus_ring, show_live
+from course_utils.plots.drawing import arrow, box, note, show_drawing
+from course_utils.plots.roles import KEY, OUTPUT, QUERY, VALUE, WEIGHT, Role, shape, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +48,7 @@ def heatmaps_side_by_side(
 
     figure = Figure(
         figsize=(1.2 + (0.5 + 0.62 * len(keys)) * len(tables), 1.9 + 0.42 * len(queries)),
-        layout="constrained",
+        layout="compressed",
     )
     for axes, (title, table) in zip(
         figure.subplots(1, len(tables), squeeze=False)[0], tables.items(), strict=True
@@ -74,7 +76,7 @@ def word_bars(
 
     figure = Figure(figsize=(6.2, 0.7 + 0.38 * len(words)), layout="constrained")
     axes = figure.subplots()
-    bars = axes.barh(range(len(words)), weights, color="#31688e")
+    bars = axes.barh(range(len(words)), weights, color=WEIGHT.colour)
     axes.bar_label(bars, [f"{weight:.3f}" for weight in weights], padding=3)
     axes.set_yticks(range(len(words)), words)
     axes.invert_yaxis()
@@ -119,6 +121,44 @@ def growth_with_d_k(
     return figure
 
 
+def show_shapes() -> None:
+    """Shows how the shapes of attention follow from each other, from the words at the bottom to the output at the top."""
+    width, height = 620, 424
+    parts = [
+        *_labelled_box(230, 16, "output\n(..., q_len, d_v)", OUTPUT),
+        *_labelled_box(120, 110, "weights\n(..., q_len, k_len)", WEIGHT),
+        *_labelled_box(120, 204, "scores\n(..., q_len, k_len)", None),
+        *_labelled_box(20, 298, "query\n(..., q_len, d_k)", QUERY),
+        *_labelled_box(220, 298, "key\n(..., k_len, d_k)", KEY),
+        *_labelled_box(420, 298, "value\n(..., k_len, d_v)", VALUE),
+        arrow((100, 298), (160, 248)),
+        arrow((300, 298), (240, 248)),
+        note(286, 272, "Q Kᵀ / √d_k", quiet=True),
+        arrow((200, 204), (200, 154)),
+        note(210, 179, "softmax of each row", quiet=True),
+        arrow((230, 110), (290, 60)),
+        arrow((500, 298), (500, 132), (370, 60)),
+        note(392, 108, "weights V", "end", quiet=True),
+        *(arrow((x, 388), (x, 342)) for x in (100, 300, 500)),
+        *(note(x + 8, 365, name, quiet=True) for x, name in ((100, "W^Q"), (300, "W^K"), (500, "W^V"))),
+        note(100, 402, "words that ask", "middle"),
+        note(400, 402, "words that answer", "middle"),
+    ]
+    show_drawing(
+        width,
+        height,
+        parts,
+        "The shapes of attention. Words that ask give queries (..., q_len, d_k); words that answer give keys (..., k_len, d_k) and values "
+        "(..., k_len, d_v). Queries times keys, divided by the square root of d_k, are scores (..., q_len, k_len); the softmax of each row "
+        "makes weights of the same shape; weights times values are the output (..., q_len, d_v).",
+    )
+
+
+def _labelled_box(x: int, y: int, text: str, role: Role | None) -> list[str]:
+    """A box of the drawing of shapes, with the shape of its role in its corner."""
+    return [box(x, y, 160, 44, text), *([shape(role, x + 14, y + 14)] if role else [])]
+
+
 # ---------------------------------------------------------------------------------- widgets
 
 
@@ -126,7 +166,7 @@ def _bars_html(labels: Sequence[str], values: np.ndarray, caption: str) -> str:
     """Bars in plain HTML that follow JupyterLab's theme; the number is next to each bar."""
     rows = "".join(
         f'<tr><td style="text-align:right;padding:1px 8px">{escape(label)}</td><td style="width:20em;text-align:left">'
-        f'<div style="background:#3b8bbd;height:1em;width:{100 * value:.1f}%"></div></td>'
+        f'<div style="background:{WEIGHT.colour};height:1em;width:{100 * value:.1f}%"></div></td>'
         f'<td style="padding:1px 8px;font-variant-numeric:tabular-nums">{value:.3f}</td></tr>'
         for label, value in zip(labels, values, strict=True)
     )
@@ -197,6 +237,8 @@ def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> No
         options=[(name, place) for place, name in enumerate(words)], description="word"
     )
     mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
+    for buttons in (word, mask):
+        buttons.style.button_width = "auto"  # a button of the usual width cuts long names off
     picture = ipywidgets.HTML(html(mask.value, word.value))
 
     def redraw(_: object) -> None:
@@ -214,7 +256,7 @@ def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> No
 
 def _weights_table(words: Sequence[str], weights: np.ndarray, caption: str) -> str:
     def cell(value: float) -> str:
-        return f'<td style="text-align:right;background:rgba(59,139,189,{0.75 * value:.2f})">{value:.2f}</td>'
+        return f'<td style="text-align:right;background:{tint(WEIGHT, 0.6 * value)}">{value:.2f}</td>'
 
     head = "".join(f"<th>{escape(word)}</th>" for word in words)
     rows = "".join(

@@ -125,13 +125,13 @@ def show_classifier() -> None:
         parts += [arrow((322, y + 14), (352, y + 14), dashed=padding)]
         parts += [arrow((532, y + 14), (562, y + 14), dashed=padding)]
     parts += [
-        box(172, 20, 150, 142, "PositionalEmbedding\na vector for\neach word and\nits place", yours=True),
-        box(352, 20, 180, 142, "", yours=True),
+        box(172, 20, 150, 142, "PositionalEmbedding\na vector for\neach word and\nits place", marked=True),
+        box(352, 20, 180, 142, "", marked=True),
         note(442, 34, "TransformerEncoder", "middle"),
         box(364, 46, 156, 46, "attention to all words,\nadd, normalise"),
         box(364, 106, 156, 46, "feed-forward network,\nadd, normalise"),
         arrow((442, 92), (442, 106)),
-        box(562, 20, 100, 142, "MaskedMean\none vector\nfor the\nwhole text", yours=True),
+        box(562, 20, 100, 142, "MaskedMean\none vector\nfor the\nwhole text", marked=True),
         arrow((662, 91), (690, 91)),
         box(690, 62, 84, 58, "Dropout,\nDense"),
         arrow((774, 80), (800, 60)),

@@ -5,6 +5,7 @@ A drawing is made of boxes with words, arrows between them, and notes; coordinat
 
 from __future__ import annotations
 
+import base64
 from html import escape
 
 from course_utils.display import publish
@@ -14,26 +15,35 @@ INK, QUIET, PAPER = (
     "var(--jp-content-font-color2,#5b6b7b)",
     "var(--jp-layout-color1,#fff)",
 )
-_YOURS = "#21918c"
+_MARK = "#21918c"
 _FONT = "var(--jp-content-font-family,system-ui,sans-serif)"
 
 
 def box(
-    x: float, y: float, width: float, height: float, text: str, yours: bool = False, dashed: bool = False
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    text: str,
+    marked: bool = False,
+    dashed: bool = False,
+    done: bool = False,
 ) -> str:
     """A box with one or more lines of text in its middle.
 
     Args:
         text: lines are separated by newlines.
-        yours: whether the learner writes it: it gets a thick frame in colour.
-        dashed: for what is there only at times, such as padding.
+        marked: it gets a thick frame in colour, for what the learner writes, or what is trained.
+        dashed: for what is there only at times, such as padding, or is repeated.
+        done: whether the learner has written it already: it is tinted, and its first line gets a tick.
     """
-    stroke, thickness = (_YOURS, 2.5) if yours else (INK, 1)
+    place = f'x="{x}" y="{y}" width="{width}" height="{height}" rx="5"'
+    stroke, thickness = (_MARK, 2.5) if marked else (INK, 1)
     dashes = ' stroke-dasharray="4 3"' if dashed else ""
-    frame = (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="5" '
-        f'style="fill:{PAPER};stroke:{stroke};stroke-width:{thickness}"{dashes}/>'
-    )
+    frame = f'<rect {place} style="fill:{PAPER};stroke:{stroke};stroke-width:{thickness}"{dashes}/>'
+    if done:
+        frame += f'<rect {place} style="fill:{_MARK};fill-opacity:.22"/>'
+        text = f"✓ {text}"
     lines = text.split("\n")
     first = y + height / 2 - 8 * (len(lines) - 1)
     return frame + "".join(
@@ -66,14 +76,41 @@ def arrow(*points: tuple[float, float], dashed: bool = False) -> str:
     )
 
 
+def as_svg(width: int, height: int, parts: list[str], alt: str) -> str:
+    """Parts as one drawing, which shrinks with the page."""
+    return (
+        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {width} {height}" '
+        f'style="width:{width}px;max-width:100%;height:auto">{"".join(parts)}</svg>'
+    )
+
+
+_PAGE = """<style>
+:root {--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc}
+@media (prefers-color-scheme: dark) {
+  :root {--jp-content-font-color1:#eee;--jp-content-font-color2:#b5bdc5;--jp-layout-color1:#212121;--jp-border-color2:#555}
+}</style>"""
+
+
+def as_image(svg: str, alt: str) -> str:
+    """A drawing of :func:`as_svg` as an HTML image.
+
+    An image survives where a page removes SVG: in notebooks that are not trusted, on GitHub, in feedback. It
+    cannot see the page's theme, so it has a ground of its own, and follows the reader's preference where it can.
+    """
+    begin, _, parts = svg.partition(">")
+    ground = '<rect width="100%" height="100%" rx="8" style="fill:var(--jp-layout-color1);stroke:var(--jp-border-color2)"/>'
+    size = begin.partition('viewBox="0 0 ')[2].partition('"')[0].split()
+    picture = f'{begin} xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}">{_PAGE}{ground}{parts}'
+    data = base64.b64encode(picture.encode()).decode("ascii")
+    return (
+        f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%;height:auto">'
+    )
+
+
 def show_drawing(width: int, height: int, parts: list[str], alt: str) -> None:
-    """Shows parts as one drawing, which shrinks with the page.
+    """Shows parts as one drawing.
 
     Args:
         alt: what the drawing shows, in one or two sentences, for whoever cannot see it.
     """
-    svg = (
-        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {width} {height}" '
-        f'style="width:{width}px;max-width:100%;height:auto">{"".join(parts)}</svg>'
-    )
-    publish({"text/html": svg, "text/plain": alt})
+    publish({"text/html": as_svg(width, height, parts, alt), "text/plain": alt})

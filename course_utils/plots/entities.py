@@ -338,7 +338,7 @@ def _various(errors: Sequence[Failure], count: int) -> list[Failure]:
 
 
 def _said(text: str, entity: Entity | None) -> str:
-    return "–" if entity is None else f"{' '.join(text[entity.start : entity.end].split())} ({entity.label})"
+    return "–" if entity is None else f"{' '.join(text[entity.start : entity.end].split())} · {entity.label}"
 
 
 def _around(error: Failure, width: int = 28) -> tuple[str, str, str]:

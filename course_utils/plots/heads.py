@@ -1,4 +1,4 @@
-"""Figures, measurements and the browser about attention heads. Layers and heads are counted from 1 in words, from 0 in arrays.
+"""Figures and measurements about attention heads; the browser is in :mod:`course_utils.widgets.heads`. Layers and heads are counted from 1 in words, from 0 in arrays.
 
 Weights have shape (layers, heads, seq_len, seq_len), as :func:`course_utils.models.pretrained.read` gives them.
 Heat maps of a few heads side by side are in :mod:`course_utils.plots.attention`.
@@ -6,16 +6,14 @@ Heat maps of a few heads side by side are in :mod:`course_utils.plots.attention`
 
 from __future__ import annotations
 
-import functools
 import string
-from collections.abc import Callable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from course_utils.plots import focus_ring, show_live
-from course_utils.plots.attention import weights_text
+from course_utils.plots.drawing import as_svg, note
+from course_utils.plots.roles import WEIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,17 +103,25 @@ def pattern_shares(tokens: Sequence[str], attention: np.ndarray) -> dict[str, np
     Returns:
         Name of a pattern -> (...) shares between 0 and 1; NaN where no token of the sentence has such a partner.
     """
-    last = len(tokens) - 1
+    return {name: _mean_share(attention, pairs) for name, pairs in partners(tokens).items()}
+
+
+def partners(tokens: Sequence[str], complete: bool = True) -> dict[str, list[tuple[int, int]]]:
+    """Name of a pattern -> (position that looks, position looked at) of the tokens that have such a partner.
+
+    Args:
+        tokens: [CLS] first and, if the sentence is ``complete``, [SEP] last.
+    """
+    last = len(tokens) - complete
     words = range(1, last)
-    partners = {
+    return {
         "previous token": [(word, word - 1) for word in words if word > 1],
         "next token": [(word, word + 1) for word in words if word + 1 < last],
         "itself": [(word, word) for word in words],
         "same word": [(i, j) for i in words for j in words if i != j and tokens[i] == tokens[j]],
         "[CLS]": [(word, 0) for word in words],
-        "[SEP]": [(word, last) for word in words],
+        "[SEP]": [(word, last) for word in words] if complete else [],
     }
-    return {name: _mean_share(attention, pairs) for name, pairs in partners.items()}
 
 
 def _mean_share(attention: np.ndarray, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -169,44 +175,46 @@ def pattern_grid(shares: Mapping[str, np.ndarray]) -> Figure:
     return figure
 
 
-# ---------------------------------------------------------------------------------- the head browser
-
-LONGEST = 40
-"""Tokens of a sentence that the browser shows."""
+# ---------------------------------------------------------------------------------- lines between words
 
 _ROW, _LEFT, _RIGHT = 22, 190, 430
-_BLUE = "#3b8bbd"  # readable on white and on black
 
 
-def head_lines(tokens: Sequence[str], weights: np.ndarray, chosen: int | None = None) -> str:
-    """Attention as lines in an SVG picture, from each token (left) to those it looks at (right).
+def line_parts(
+    tokens: Sequence[str],
+    weights: np.ndarray,
+    left: float,
+    right: float,
+    top: float = 0,
+    chosen: int | None = None,
+) -> list[str]:
+    """Attention as lines of an SVG picture, from each token (at ``left``) to those it looks at (at ``right``).
 
     Args:
         weights: (n, n), rows sum to 1; a line's thickness and opacity are its weight.
         chosen: show the lines of this token only, with their numbers.
     """
     rows = [chosen] if chosen is not None else range(len(tokens))
-    middle = [_ROW * (place + 0.5) for place in range(len(tokens))]
+    middle = [top + _ROW * (place + 0.5) for place in range(len(tokens))]
     parts = [
-        f'<line x1="{_LEFT + 6}" y1="{middle[row]}" x2="{_RIGHT - 6}" y2="{middle[column]}" stroke="{_BLUE}" '
-        f'stroke-width="{0.4 + 3 * weights[row, column]:.2f}" stroke-opacity="{weights[row, column]:.2f}"/>'
+        f'<line x1="{left + 6}" y1="{middle[row]}" x2="{right - 6}" y2="{middle[column]}" stroke="{WEIGHT.colour}" '
+        f'stroke-width="{0.4 + 3 * weights[row, column]:.2f}" stroke-opacity="{min(1, 0.1 + weights[row, column]):.2f}"/>'
         for row in rows
         for column in range(len(tokens))
         if weights[row, column] >= 0.02
     ]
     for place, token in enumerate(tokens):
-        bold = ' font-weight="bold"' if place == chosen else ""
         shown = chosen is not None and weights[chosen, place] >= 0.01
         number = f" {weights[chosen, place]:.2f}" if shown else ""
-        y = middle[place] + 4.5
-        parts.append(f'<text x="{_LEFT}" y="{y}" text-anchor="end"{bold}>{escape(token)}</text>')
-        parts.append(f'<text x="{_RIGHT}" y="{y}">{escape(token)}{number}</text>')
-    return (
-        f'<svg role="img" aria-label="{escape(_in_words(tokens, weights, chosen))}" width="640" '
-        f'height="{_ROW * len(tokens)}" style="max-width:100%;height:auto" viewBox="0 0 640 {_ROW * len(tokens)}" '
-        f'font-size="13.5" font-family="system-ui,sans-serif" fill="var(--jp-content-font-color1,#1b1b1b)">'
-        f"{''.join(parts)}</svg>"
-    )
+        parts.append(note(left, middle[place], token, "end"))
+        parts.append(note(right, middle[place], f"{token}{number}"))
+    return parts
+
+
+def head_lines(tokens: Sequence[str], weights: np.ndarray, chosen: int | None = None) -> str:
+    """The lines of :func:`line_parts` as an SVG picture of their own."""
+    parts = line_parts(tokens, weights, _LEFT, _RIGHT, chosen=chosen)
+    return as_svg(640, _ROW * len(tokens), parts, _in_words(tokens, weights, chosen))
 
 
 def _in_words(tokens: Sequence[str], weights: np.ndarray, chosen: int | None) -> str:
@@ -223,119 +231,3 @@ def pattern_summary(tokens: Sequence[str], weights: np.ndarray) -> list[tuple[st
     shares = pattern_shares(tokens, weights)
     found = [(name, float(share)) for name, share in shares.items() if not np.isnan(share)]
     return sorted(found, key=lambda entry: -entry[1])
-
-
-def _summary_html(tokens: Sequence[str], weights: np.ndarray) -> str:
-    parts = [f"{escape(name)} <b>{share:.2f}</b>" for name, share in pattern_summary(tokens, weights)]
-    parts.append(f"(even shares would be {1 / len(tokens):.2f} each)")
-    spans = (f'<span style="white-space:nowrap;margin-right:1.3em">{part}</span> ' for part in parts)
-    return f'<div style="margin:.2em 0 .6em">{"".join(spans)}</div>'
-
-
-def _view_html(reading: Read, layer: int, head: int, chosen: int | None) -> str:
-    tokens, weights = reading.tokens[:LONGEST], reading.attention[layer - 1, head - 1]
-    shown = weights[: len(tokens), : len(tokens)]
-    cut = len(reading.tokens) - len(tokens)
-    note = (
-        f"<div>The picture shows the first {LONGEST} tokens; {cut} more are not drawn.</div>" if cut else ""
-    )
-    chosen = chosen if chosen is not None and chosen < len(tokens) else None
-    return (
-        f'<div style="color:var(--jp-content-font-color1,#1b1b1b);line-height:1.4"><div>Layer {layer}, head {head}: left looks at '
-        f"right. Where its attention goes on average:</div>{_summary_html(reading.tokens, weights)}{note}"
-        f"{head_lines(tokens, shown, chosen)}</div>"
-    )
-
-
-def _view_text(reading: Read, layer: int, head: int) -> str:
-    tokens, weights = reading.tokens[:LONGEST], reading.attention[layer - 1, head - 1]
-    shares = ", ".join(f"{name} {share:.2f}" for name, share in pattern_summary(reading.tokens, weights))
-    table = weights_text(tokens, weights[: len(tokens), : len(tokens)])
-    return f"Layer {layer}, head {head}. On average: {shares}\n{table}"
-
-
-def head_browser(
-    read: Callable[[str], Read], sentence: str, layer: int = 1, head: int = 1, token: int | None = None
-) -> None:
-    """Choose a layer and a head, type a sentence, and see what each token looks at.
-
-    Args:
-        read: gives tokens and attention (layers, heads, n, n) of a sentence, as
-            :func:`course_utils.models.pretrained.read` does.
-        sentence: shown at first; without a kernel, the only one shown.
-        layer, head: which head is shown at first, counted from 1.
-        token: the token whose lines are shown at first, counted from 0; None shows all.
-    """
-    import ipywidgets
-
-    read = functools.lru_cache(maxsize=16)(read)
-    shown = read(sentence)
-    layers, heads = shown.attention.shape[:2]
-    wide = ipywidgets.Layout(width="36em")
-    typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, layout=wide)
-    which_layer = ipywidgets.IntSlider(layer, 1, layers, description="layer", layout=wide)
-    which_head = ipywidgets.IntSlider(head, 1, heads, description="head", layout=wide)
-    # No drop-down lists: JupyterLab uses the up and down keys itself.
-    who = ipywidgets.SelectionSlider(
-        options=_asking(shown), value=_ALL if token is None else token, description="token", layout=wide
-    )
-    fits = ipywidgets.Layout(width="auto")
-    jumps = [
-        ipywidgets.Button(
-            description=name, tooltip=f"Go to the head that looks most at {meant}.", layout=fits
-        )
-        for name, meant in PATTERNS.items()
-    ]
-    wraps = ipywidgets.Layout(flex_flow="row wrap")
-    said = ipywidgets.HTML()
-    picture = ipywidgets.HTML(_view_html(shown, layer, head, token))
-
-    def redraw(_: object = None) -> None:
-        chosen = None if who.value == _ALL else who.value
-        picture.value = _view_html(shown, which_layer.value, which_head.value, chosen)
-
-    def new_sentence(change: Mapping[str, str]) -> None:
-        nonlocal shown
-        try:
-            found = read(change["new"])
-        except RuntimeError as error:  # the encoder is missing, or fails on this text
-            said.value = escape(str(error))
-            return
-        if len(found.tokens) <= 2:
-            said.value = "Type at least one word, then press Enter."
-            return
-        shown, said.value = found, ""
-        who.options, who.value = _asking(found), _ALL
-        redraw()
-
-    def go_to(button: ipywidgets.Button) -> None:
-        shares = pattern_shares(shown.tokens, shown.attention)[button.description]
-        if np.isnan(shares).any():
-            said.value = (
-                "No token of this sentence has such a partner. Type a sentence in which a word occurs twice."
-            )
-        else:
-            said.value = ""
-            which_layer.value, which_head.value = strongest(shares)
-
-    typed.observe(new_sentence, names="value")
-    for jump in jumps:
-        jump.on_click(go_to)
-    for control in (which_layer, which_head, who):
-        control.observe(redraw, names="value")
-    going = ipywidgets.HBox([ipywidgets.Label("go to"), *jumps], layout=wraps)
-    show_live(
-        ipywidgets.VBox([focus_ring(), typed, which_layer, which_head, going, who, said, picture]),
-        html=f"<div>{escape(sentence)}</div>{_view_html(read(sentence), layer, head, token)}",
-        text=f"{sentence}\n{_view_text(read(sentence), layer, head)}",
-    )
-
-
-_ALL = -1  # not None, which a slider treats as "nothing chosen"
-
-
-def _asking(reading: Read) -> list[tuple[str, int]]:
-    return [
-        ("all tokens", _ALL),
-        *((f"{place}: {token}", place) for place, token in enumerate(reading.tokens[:LONGEST])),
-    ]

@@ -12,10 +12,10 @@ import numpy as np
 from course_utils.display import TEXT
 from course_utils.plots import focus_ring, show_live
 from course_utils.plots.attention import weights_text
+from course_utils.plots.drawing import arrow, box, note, show_drawing
 from course_utils.plots.heads import Read, head_lines
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-blind readers
@@ -23,77 +23,59 @@ _MARKERS = ("o", "s", "^", "D")
 
 # ---------------------------------------------------------------------------------- what is built
 
-_BLOCKS = {
-    "your first decoder (as GPT-2)": (
+_DECODERS = (  # title, input, and for each sub-layer its norm and its work, output
+    (
+        "your first decoder (as GPT-2)",
         "token embedding + position embedding",
-        ("LayerNorm", "causal attention, every head for itself"),
-        ("LayerNorm", "expand, GELU, contract"),
+        (
+            ("LayerNorm", "causal attention,\nkeys and values for every head"),
+            ("LayerNorm", "expand, GELU, contract"),
+        ),
         "LayerNorm, then the token embeddings\nonce more: logits",
     ),
-    "your second decoder (as Llama, SmolLM2)": (
+    (
+        "your second decoder (as Llama, SmolLM2)",
         "token embedding",
-        ("RMSNorm", "causal attention, heads in groups,\nrotary positions, cache"),
-        ("RMSNorm", "SwiGLU"),
+        (("RMSNorm", "causal attention, heads in groups,\nrotary positions, cache"), ("RMSNorm", "SwiGLU")),
         "RMSNorm, then the token embeddings\nonce more: logits",
     ),
-}
+)
 
 
-def two_decoders() -> Figure:
-    """The two decoders of the lab from bottom to top, with what differs in bold."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 5.2), layout="constrained")
-    for axes, (title, (bottom, first, second, top)) in zip(
-        figure.subplots(1, 2), _BLOCKS.items(), strict=True
-    ):
-        axes.set(xlim=(0, 10), ylim=(0, 11.4))
-        axes.set_title(title, fontsize=11)
-        axes.axis("off")
-        _box(axes, 0.2, bottom, "#d8e6f3")
-        _box(axes, 10.0, top, "#d8e6f3")
-        axes.add_patch(_frame())
-        axes.text(9.55, 1.95, "× layers", ha="right", fontsize=9, style="italic")
-        for height, (norm, work) in zip((2.4, 6.0), (first, second), strict=True):
-            _box(axes, height, norm, "#f3ead8")
-            _box(axes, height + 1.25, work, "#dcefe2")
-            axes.annotate(
-                "", (5, height + 2.75), (1.1, height - 0.25),
-                arrowprops={"arrowstyle": "->", "connectionstyle": "angle,angleA=90,angleB=180,rad=4", "color": "#5b6b7b"},
-            )  # fmt: skip
-            axes.plot([1.1, 5], [height - 0.25] * 2, color="#5b6b7b", linewidth=1)
-            axes.text(5.25, height + 2.62, "+", fontsize=13, ha="left", va="center")
-            axes.text(
-                0.75,
-                height + 1.2,
-                "residual",
-                rotation=90,
-                fontsize=8,
-                va="center",
-                ha="center",
-                color="#5b6b7b",
-            )
-        for low, high in ((1.3, 2.4), (3.5, 3.65), (5.1, 6.0), (7.1, 7.25), (8.75, 10.0)):
-            axes.annotate("", (5, high), (5, low), arrowprops={"arrowstyle": "->", "color": "#333333"})
-    return figure
-
-
-def _box(axes: Axes, height: float, text: str, colour: str) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    tall = 1.05
-    axes.add_patch(
-        FancyBboxPatch(
-            (1.7, height), 6.9, tall, boxstyle="round,pad=0.05", facecolor=colour, edgecolor="#333333"
-        )
-    )
-    axes.text(5.15, height + tall / 2, text, ha="center", va="center", fontsize=8.5)
-
-
-def _frame() -> object:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((0.35, 1.7), 9.3, 7.4, fill=False, edgecolor="#888888", linestyle="--")
+def show_decoders() -> None:
+    """Draws the two decoders of the lab, from bottom to top; in the second one, what has been replaced is marked."""
+    parts = []
+    for new, (title, bottom, work, top) in enumerate(_DECODERS):
+        left = 430 * new
+        middle, inner = left + 215, left + 70
+        parts += [
+            note(middle, 16, title, "middle"),
+            box(left + 20, 112, 390, 320, "", dashed=True),
+            note(left + 402, 420, "× layers", "end", quiet=True),
+            box(inner, 452, 290, 30, bottom),
+            arrow((middle, 452), (middle, 400)),
+            arrow((middle, 279), (middle, 246)),
+            arrow((middle, 133), (middle, 84)),
+            box(inner, 40, 290, 44, top, marked=bool(new)),
+        ]
+        for (norm, layer), low, tall in zip(work, (400, 246), (44, 36), strict=True):
+            plus = low - 58 - tall - 10  # the middle of the sum
+            parts += [
+                box(inner, low - 28, 290, 28, norm, marked=bool(new)),
+                arrow((middle, low - 28), (middle, low - 43)),
+                box(inner, low - 43 - tall, 290, tall, layer, marked=bool(new)),
+                arrow((middle, low - 43 - tall), (middle, plus + 9)),
+                box(middle - 9, plus - 9, 18, 18, "+"),
+                arrow((middle, low + 16), (left + 45, low + 16), (left + 45, plus), (middle - 9, plus)),
+                note(left + 50, plus - 9, "residual", quiet=True),
+            ]
+    show_drawing(
+        860, 490, parts,
+        "Two decoders as stacks of boxes, to be read upwards. Left: token and position embeddings; then, repeated, LayerNorm, causal "
+        "attention, LayerNorm, a network with GELU, each pair with a residual connection around it; LayerNorm and logits. Right: token "
+        "embeddings; then, repeated, RMSNorm, grouped causal attention with rotary positions and a cache, RMSNorm, SwiGLU; RMSNorm and "
+        "logits. On the right, the parts that have been replaced are marked.",
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------- losses, sampling, seconds
@@ -262,7 +244,9 @@ def causal_heads(read: Callable[[str], Read], sentence: str, layer: int, head: i
 
     layers, heads = read(sentence).attention.shape[:2]
     wide = ipywidgets.Layout(width="36em")
-    typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, layout=wide)
+    typed = ipywidgets.Text(
+        sentence, description="sentence", continuous_update=False, layout=ipywidgets.Layout(width="95%")
+    )
     which_layer = ipywidgets.IntSlider(layer, 1, layers, description="layer", layout=wide)
     which_head = ipywidgets.IntSlider(head, 1, heads, description="head", layout=wide)
     picture = ipywidgets.HTML(html(sentence, layer, head))

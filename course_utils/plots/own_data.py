@@ -7,85 +7,77 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_utils.plots.drawing import arrow, box, note, show_drawing
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _COLOURS = ("#440154", "#21918c", "#d95f02", "#5b6b7b")  # told apart by colour-blind readers
 _MARKERS = ("o", "s", "^", "D")
-_GIVEN, _TRAINED = "#d3d9de", "#d95f02"
 
 
-def _box(
-    axes: Axes, left: float, bottom: float, width: float, height: float, text: str, trained: bool
-) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    axes.add_patch(
-        FancyBboxPatch((left, bottom), width, height, boxstyle="round,pad=0.02,rounding_size=0.06",
-                       facecolor=_TRAINED if trained else _GIVEN, edgecolor="#444444", linewidth=0.8)
-    )  # fmt: skip
-    axes.text(left + width / 2, bottom + height / 2, text, ha="center", va="center", fontsize=8.5,
-              color="#ffffff" if trained else "#000000", fontweight="bold" if trained else "normal")  # fmt: skip
-
-
-def ladder() -> Figure:
-    """The five models, from bottom to top of each column; what is trained is coloured."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.5, 3.9), layout="constrained")
-    axes = figure.subplots()
+def show_ladder() -> None:
+    """Draws the five models of lab 12, each a column to be read upwards; what is trained is marked."""
+    parts = []
     for column, name in enumerate(["1 majority", "2 TF-IDF", "3 frozen encoder", "4 LoRA", "5 fine-tuned"]):
-        left = column * 2.0
-        axes.text(left + 0.8, 4.55, name, ha="center", fontsize=11, fontweight="bold")
-        _box(axes, left, -0.35, 1.6, 0.4, "text", False)
+        left = 8 + 172 * column
+        middle = left + 78
+        parts += [note(middle, 14, name, "middle"), box(left, 288, 156, 28, "text")]
         if column == 0:
-            _box(axes, left, 3.7, 1.6, 0.5, "most frequent", True)
+            parts += [
+                box(left, 32, 156, 30, "most frequent class", marked=True),
+                note(middle, 170, "not read", "middle", quiet=True),
+            ]
             continue
-        _box(axes, left, 3.7, 1.6, 0.5, "linear layer", True)
+        parts += [
+            box(left, 32, 156, 30, "linear layer", marked=True),
+            arrow((middle, 80), (middle, 62)),
+            arrow((middle, 288), (middle, 268)),
+        ]
         if column == 1:
-            _box(axes, left, 0.45, 1.6, 2.9, "weighted\nwords", False)
+            parts.append(box(left, 80, 156, 188, "weighted\nwords"))
             continue
         for layer in range(6):
-            bottom = 0.45 + layer * 0.49
-            label = f"layer {layer + 1}"
-            _box(axes, left, bottom, 1.28 if column == 3 else 1.6, 0.36, label, column == 4)
+            y = 242 - 32 * layer
+            parts.append(
+                box(left, y, 126 if column == 3 else 156, 26, f"layer {layer + 1}", marked=column == 4)
+            )
             if column == 3:
-                _box(axes, left + 1.4, bottom, 0.2, 0.36, "", True)
-    axes.set(xlim=(-0.2, 9.8), ylim=(-0.6, 5))
-    axes.set_axis_off()
-    return figure
+                parts.append(box(left + 134, y, 22, 26, "", marked=True))
+    show_drawing(
+        868, 324, parts,
+        "Five columns, from left to right: majority, which does not read the text; TF-IDF with a linear layer; a frozen encoder of six layers "
+        "with a linear layer; LoRA, where narrow strips beside the six frozen layers are trained, too; full fine-tuning, where all six "
+        "layers are trained.",
+    )  # fmt: skip
 
 
-def low_rank() -> Figure:
-    """LoRA: a frozen square beside two narrow strips whose product has its shape."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.4), layout="constrained")
-    axes = figure.subplots()
-    arrow = {"arrowstyle": "->", "color": "#333333", "lw": 1.3}
-    axes.text(0.25, 1.7, "x\n384", ha="center", va="center", fontsize=12)
-    _box(axes, 2.3, 1.75, 1.5, 1.5, "$W_0$\n384 × 384\nfrozen", False)
-    _box(axes, 1.7, 0.45, 1.5, 0.22, "", True)
-    axes.text(2.45, 0.16, "down ($A$): 8 × 384", ha="center", fontsize=9)
-    _box(axes, 4.15, -0.15, 0.22, 1.5, "", True)
-    axes.text(4.55, 0.35, "up ($B$): 384 × 8", fontsize=9)
-    axes.text(3.68, 0.72, "8 numbers", ha="center", fontsize=9)
-    axes.text(6.4, 1.7, "+", ha="center", va="center", fontsize=20)
-    axes.text(7.5, 1.7, "h\n384", ha="center", va="center", fontsize=12)
-    for start, end in (
-        ((0.5, 1.8), (2.2, 2.5)),
-        ((0.5, 1.6), (1.6, 0.56)),
-        ((3.3, 0.56), (4.05, 0.56)),
-        ((3.95, 2.5), (6.15, 1.8)),
-        ((4.5, 0.62), (6.2, 1.55)),
-        ((6.65, 1.7), (7.2, 1.7)),
-    ):
-        axes.annotate("", end, start, arrowprops=arrow)
-    axes.text(5.75, 0.85, "× α / r", fontsize=10)
-    axes.set(xlim=(-0.1, 8), ylim=(-0.3, 3.4))
-    axes.set_axis_off()
-    return figure
+def show_low_rank() -> None:
+    """Draws LoRA: a frozen square beside two narrow strips whose product has its shape."""
+    parts = [
+        box(10, 120, 50, 50, "x\n384"),
+        arrow((60, 135), (150, 88)),
+        arrow((60, 155), (130, 222)),
+        box(150, 20, 130, 130, "W₀\n384 × 384\nfrozen"),
+        box(130, 216, 150, 18, "", marked=True),
+        note(205, 250, "down (A): 8 × 384", "middle"),
+        note(320, 212, "8 numbers", "middle"),
+        arrow((280, 225), (362, 225)),
+        box(362, 160, 18, 130, "", marked=True),
+        note(371, 304, "up (B): 384 × 8", "middle"),
+        arrow((380, 225), (494, 98)),
+        note(452, 172, "× α / r"),
+        arrow((280, 85), (490, 85)),
+        box(490, 76, 18, 18, "+"),
+        arrow((508, 85), (540, 85)),
+        box(540, 60, 50, 50, "h\n384"),
+    ]
+    show_drawing(
+        600, 316, parts,
+        "LoRA in two paths from the input x to the output h. Above, a large square: the frozen matrix of 384 by 384. Below, two narrow "
+        "strips, which are trained: down with 8 rows gives 8 numbers, up with 8 columns makes 384 of them. Their result is multiplied by "
+        "alpha divided by r and added to the square's.",
+    )  # fmt: skip
 
 
 def curves(

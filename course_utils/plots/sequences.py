@@ -1,4 +1,4 @@
-"""Figures and widgets about sequences: how far a signal has to travel in a layer, what it costs, and which words are aligned.
+"""Figures and widgets about sequences: how far a signal has to travel in a layer, what it costs, and what a word looks at.
 
 Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`. Lines differ
 by marker as well as by colour.
@@ -133,6 +133,28 @@ def times_against_length(
     return figure
 
 
+def costs_against_length(lengths: Sequence[int], costs: Mapping[str, np.ndarray], d: int) -> Figure:
+    """What a layer costs, and how far apart its ends are, against the length: two panels with logarithmic axes.
+
+    Args:
+        lengths: (n,) lengths of the sequences.
+        costs: kind of layer -> (n, 3): operations, sequential steps and path length at each length.
+        d: the number of features; the operations of self-attention and recurrence are equal at this length.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 3.9), layout="constrained")
+    work, path = figure.subplots(1, 2)
+    for axes, column, title in ((work, 0, "operations of one layer"), (path, 2, "path length")):
+        _lines(axes, {kind: (lengths, table[:, column]) for kind, table in costs.items()}, every=2)
+        axes.set(xscale="log", yscale="log", xlabel="n: length of the sequence", title=f"{title}, d = {d}")
+    work.axvline(d, color="#7a7a7a", linewidth=0.8, linestyle=":")
+    work.annotate(f"n = d = {d}", (d, 0.04), xycoords=("data", "axes fraction"), xytext=(5, 0),
+                  textcoords="offset points", fontsize=9)  # fmt: skip
+    path.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
 def _lines(axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], every: int = 1) -> None:
     """A line for each name; a marker at every ``every``-th point."""
     for style, (name, (x, y)) in zip(_STYLES, lines.items(), strict=False):
@@ -140,34 +162,7 @@ def _lines(axes: Axes, lines: Mapping[str, tuple[Sequence[float], Sequence[float
     axes.spines[["top", "right"]].set_visible(False)
 
 
-# ---------------------------------------------------------------------------------- tables and bars
-
-
-def alignment_heatmap(
-    weights: np.ndarray, targets: Sequence[str], sources: Sequence[str], title: str
-) -> Figure:
-    """Which source words a translator looks at while it writes each target word, as in Bahdanau et al. 2015.
-
-    Args:
-        weights: (len(targets), len(sources)), rows summing to 1. Those above 0.1 are labelled with their number.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(2.0 + 0.56 * len(sources), 1.6 + 0.42 * len(targets)), layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(weights, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    axes.xaxis.tick_top()
-    axes.xaxis.set_label_position("top")
-    axes.set_xticks(range(len(sources)), sources, rotation=40, ha="left")
-    axes.set_yticks(range(len(targets)), targets)
-    for (row, column), weight in np.ndenumerate(weights):
-        if weight >= 0.1:
-            colour = "black" if weight > 0.5 else "white"
-            axes.text(column, row, f"{weight:.1f}", ha="center", va="center", fontsize=8, color=colour)
-    axes.set(xlabel="source word looked at", ylabel="word being written")
-    figure.suptitle(title)
-    figure.colorbar(image, label="weight", shrink=0.8)
-    return figure
+# ---------------------------------------------------------------------------------- bars
 
 
 def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -> Figure:

@@ -60,8 +60,8 @@ def mask_tables(tables: Sequence[MaskTable], columns: int = 3) -> Figure:
     from matplotlib.figure import Figure
 
     rows = -(-len(tables) // columns)
-    widths = 0.9 + 0.36 * max(len(table.keys) for table in tables)
-    heights = 1.35 + 0.3 * max(len(table.queries) for table in tables)
+    widths = 1.1 + 0.36 * max(len(table.keys) for table in tables)
+    heights = 1.55 + 0.3 * max(len(table.queries) for table in tables)
     figure = Figure(figsize=(0.6 + columns * widths, rows * heights), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, table in zip(panels, tables, strict=False):
@@ -72,6 +72,8 @@ def mask_tables(tables: Sequence[MaskTable], columns: int = 3) -> Figure:
         axes.set_title(table.title, fontsize=10)
         axes.set_xticks(range(len(table.keys)), table.keys, rotation=45, ha="right", fontsize=8)
         axes.set_yticks(range(len(table.queries)), table.queries, fontsize=8)
+        axes.set_xlabel("keys: who is looked at", fontsize=8)
+        axes.set_ylabel("queries: who looks", fontsize=8)
     for axes in panels[len(tables) :]:
         axes.set_visible(False)
     return figure
@@ -92,6 +94,28 @@ def schedule_curves(curves: Mapping[str, np.ndarray]) -> Figure:
     axes.set(
         xlabel="step", ylabel="learning rate", title="Warm-up, then 1/√step", xlim=(0, None), ylim=(0, None)
     )
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def break_even(times: Mapping[str, tuple[float, float]], steps: int) -> Figure:
+    """How long a training takes, for ways to run a step that cost different amounts of time at first.
+
+    Args:
+        times: name of a way (at most four) -> seconds for the first step, and for each of the others.
+        steps: how many steps the axis shows.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.subplots()
+    numbers = np.unique(np.geomspace(1, steps, 60).astype(int))
+    for (name, (first, later)), style in zip(times.items(), _STYLES, strict=False):
+        axes.plot(
+            numbers, first + later * (numbers - 1), label=name, **style, markevery=(0, 12), markersize=5
+        )
+    axes.set(xscale="log", yscale="log", xlabel="steps of training", ylabel="seconds in all")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
             undo = change()
             try:
                 text = ast.unparse(ast.fix_missing_locations(tree))
-                compile(text, "<mutant>", "exec")
+                with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+                    compile(text, "<mutant>", "exec")
             except (SyntaxError, ValueError, RecursionError):
                 text = plain
             undo()
@@ -51,11 +53,12 @@ def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
 
 
 def _difference(before: str, after: str) -> tuple[str, str]:
-    lines = list(difflib.ndiff(before.splitlines(), after.splitlines()))
-    gone, come = (
-        " ⏎ ".join(line[2:].strip() for line in lines if line.startswith(mark)) for mark in ("- ", "+ ")
-    )
-    return gone, come
+    old, new = before.splitlines(), after.splitlines()
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changed = [block for block in blocks if block[0] != "equal"]
+    gone = [line.strip() for _, start, end, _, _ in changed for line in old[start:end]]
+    come = [line.strip() for _, _, _, start, end in changed for line in new[start:end]]
+    return " ⏎ ".join(gone), " ⏎ ".join(come)
 
 
 # ---------------------------------------------------------------------------------- where
@@ -93,6 +96,8 @@ def _spots(tree: ast.AST, lines: set[int] | None) -> Iterator[_Spot]:
                 continue
             for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
                 if not isinstance(node, ast.AST) or _says_something_only(node):
+                    continue
+                if isinstance(node, ast.keyword) and node.arg in _NO_RESULT:
                     continue
                 number = getattr(node, "lineno", None)
                 if number is not None and (lines is None or number in lines):
@@ -161,14 +166,15 @@ _COMPARED = {
 
 _COMPUTED = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv,
-    ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.Pow: ast.Mult, ast.MatMult: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 
 _CONFUSED = [
     ("min", "max"), ("max", "mean"), ("argmin", "argmax"), ("minimum", "maximum"), ("any", "all"), ("sum", "mean"), ("zeros", "ones"),
     ("zeros_like", "ones_like"), ("triu", "tril"), ("sin", "cos"), ("floor", "ceil"), ("round", "floor"), ("append", "extend"),
     ("softmax", "log_softmax"), ("exp", "log"), ("var", "std"), ("startswith", "endswith"), ("find", "rfind"),
-    ("strip", "lstrip"), ("logical_and", "logical_or"), ("add", "multiply"),
+    ("strip", "lstrip"), ("logical_and", "logical_or"), ("add", "multiply"), ("amin", "amax"), ("concatenate", "stack"),
+    ("cat", "stack"), ("repeat", "tile"), ("relu", "gelu"), ("tanh", "sigmoid"), ("train", "eval"), ("split", "rsplit"),
 ]  # fmt: skip
 _CONVERSIONS = {
     "asarray",
@@ -194,6 +200,11 @@ _SYMMETRIC = {
     "logical_or",
     "equal",
 }
+_IN_PLACE = {ast.Add: "__iadd__", ast.Sub: "__isub__", ast.Mult: "__imul__", ast.Div: "__itruediv__"}
+_COPIES = {"array", "clone", "copy", "deepcopy", "dict", "list", "set"}
+_WHOLE = {"int", "int32", "int64", "intp", "long"}
+_NO_RESULT = {"copy", "device", "encoding", "name", "optimize", "strict"}
+"""Keywords that change nothing in what comes back."""
 _TINY, _HUGE = 1e-5, 1e4
 """A number beyond these stands for "almost nothing" or "very much", and ten times as much stands for the same."""
 
@@ -216,6 +227,10 @@ def _replacements(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
             if not value or _TINY < abs(value) < _HUGE:
                 yield "another number", ast.Constant(value * 10 if value else 1.0)
             yield "another number", ast.Constant(0.0)
+            if value:
+                yield "another sign", ast.Constant(-value)
+        case ast.Constant(value=str(value)) if value and _is_data(spot):
+            yield "another text", ast.Constant("")
         case ast.UnaryOp(op=ast.USub() | ast.Not() | ast.Invert(), operand=operand):
             yield "sign or negation left out", operand
         case ast.BinOp(left=left, op=op, right=right):
@@ -223,6 +238,9 @@ def _replacements(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
             yield "an operand left out", right
             if isinstance(op, ast.Sub | ast.Div | ast.FloorDiv | ast.MatMult | ast.Pow | ast.Mod):
                 yield "operands swapped", ast.BinOp(right, op, left)
+            if type(op) in _IN_PLACE and isinstance(left, ast.Name) and left.id in _inputs(spot.function):
+                in_place = ast.Attribute(left, _IN_PLACE[type(op)], ast.Load())
+                yield "an input changed in place", ast.Call(in_place, [right], [])
         case ast.BoolOp(values=values):
             for at in range(len(values)):
                 rest = [*values[:at], *values[at + 1 :]]
@@ -235,6 +253,7 @@ def _replacements(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
         case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
             yield "truth instead of None", ast.UnaryOp(ast.Not(), left)
         case ast.Call(func=func, args=args):
+            yield from _special_calls(spot, spot.node)
             if _name_of(func) in _CONVERSIONS:
                 return
             if isinstance(func, ast.Attribute) and not _is_module(func.value):
@@ -246,25 +265,106 @@ def _replacements(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
             for at in range(len(elements) - 1):
                 swapped = [*elements[:at], elements[at + 1], elements[at], *elements[at + 2 :]]
                 yield "returned values swapped", ast.Tuple(swapped, ast.Load())
+        case ast.Name(id="training", ctx=ast.Load()) | ast.Attribute(attr="training", ctx=ast.Load()):
+            yield "a training flag fixed", ast.Constant(True)
+            yield "a training flag fixed", ast.Constant(False)
         case ast.Name(id=name, ctx=ast.Load()):
+            if name in _WHOLE and spot.field != "func":
+                yield "another dtype", ast.Name("float", ast.Load())
             for other in _neighbours(name, spot.function):
                 yield "another variable", ast.Name(other, ast.Load())
         case ast.Subscript(value=value, ctx=ast.Load()):
             yield "an index left out", value
-        case ast.Assign() | ast.AugAssign() | ast.Expr() | ast.If() | ast.For():
+        case ast.Attribute(value=value, attr="T" | "mT", ctx=ast.Load()):
+            yield "a transpose left out", value
+        case ast.Attribute(value=value, attr=name, ctx=ast.Load()) if name in _WHOLE and _is_module(value):
+            yield "another dtype", ast.Attribute(value, "float32", ast.Load())
+        case ast.AugAssign(target=target, value=value):
             yield "a statement left out", ast.Pass()
-    if isinstance(spot.node, ast.expr) and spot.field in ("iter",):
-        every_but_last = ast.Slice(upper=ast.UnaryOp(ast.USub(), ast.Constant(1)))
-        as_list = ast.Call(ast.Name("list", ast.Load()), [spot.node], [])
-        yield "a loop one short", ast.Subscript(as_list, every_but_last, ast.Load())
+            yield "replaced instead of added to", ast.Assign([target], value)
+        case ast.Return() if spot.function is not None and spot.node is not spot.function.body[-1]:
+            yield "a statement left out", ast.Pass()
+        case ast.Assign() | ast.Expr() | ast.If() | ast.For() | ast.Break() | ast.Continue():
+            yield "a statement left out", ast.Pass()
+    if isinstance(spot.node, ast.expr):
+        yield from _by_place(spot, spot.node)
+
+
+def _special_calls(spot: _Spot, call: ast.Call) -> Iterator[tuple[str, ast.AST]]:
+    """What goes wrong with some calls only."""
+    name, args = _name_of(call.func), call.args
+    if name in ("sorted", "reversed") and args and _is_input(args[0], spot.function):
+        method = ast.Attribute(args[0], "sort" if name == "sorted" else "reverse", ast.Load())
+        both = ast.Tuple([ast.Call(method, [], call.keywords), args[0]], ast.Load())
+        yield "an input changed in place", ast.Subscript(both, ast.Constant(1), ast.Load())
+    original = args[0] if args else getattr(call.func, "value", None)
+    if name in _COPIES and original is not None and isinstance(spot.parent, ast.Assign) and _is_changed(spot):
+        yield "a copy left out", original
+    if name in ("max", "amax") and {each.arg for each in call.keywords} & {"keepdims", "keepdim"}:
+        whole = args[0] if isinstance(call.func, ast.Name) or _is_module(call.func.value) else call.func.value
+        first = ast.Tuple([ast.Constant(...), ast.Slice(upper=ast.Constant(1))], ast.Load())
+        yield "the first instead of the largest", ast.Subscript(whole, first, ast.Load())
+    if _is_of_self(call.func) and call.keywords and call.keywords[0].arg not in (None, "training"):
+        yield (
+            "an argument by position",
+            ast.Call(call.func, [*args, call.keywords[0].value], call.keywords[1:]),
+        )
+    if _is_of_self(call.func) and args and not isinstance(args[0], ast.Starred):
+        if len(args) == 1 and "drop" not in name:
+            yield "a layer used twice", ast.Call(call.func, [call], call.keywords)
+        dropout = next((each for each in _attributes_of_self(spot.function) if "drop" in each), None)
+        if dropout is not None and "drop" not in name and not isinstance(spot.parent, ast.Assign | ast.Expr):
+            again = ast.Attribute(ast.Name("self", ast.Load()), dropout, ast.Load())
+            yield "dropout once more", ast.Call(again, [call], [])
+
+
+def _by_place(spot: _Spot, node: ast.expr) -> Iterator[tuple[str, ast.AST]]:
+    """What goes wrong with an expression because of where it stands."""
+    match spot.parent, spot.field:
+        case ((ast.For() | ast.comprehension()), "iter"):
+            as_list = ast.Call(ast.Name("list", ast.Load()), [node], [])
+            every_but_last = ast.Slice(upper=ast.UnaryOp(ast.USub(), ast.Constant(1)))
+            yield "a loop one short", ast.Subscript(as_list, every_but_last, ast.Load())
+            every_but_first = ast.Slice(lower=ast.Constant(1))
+            yield "a loop that begins late", ast.Subscript(as_list, every_but_first, ast.Load())
+        case ast.comprehension(), "ifs":
+            yield "a condition left out", ast.Constant(True)
+        case (ast.Slice(), "lower" | "upper") | (ast.Subscript(), "slice") if not _is_number(node):
+            if isinstance(spot.parent, ast.Slice) or isinstance(node, ast.Name):
+                yield "off by one", ast.BinOp(node, ast.Add(), ast.Constant(1))
+                yield "off by one", ast.BinOp(node, ast.Sub(), ast.Constant(1))
+
+
+def _in_another_order(spot: _Spot) -> Iterator[tuple[str, list[ast.expr]]]:
+    """The elements of a list or tuple, with one left out or two of them swapped."""
+    node, parent = spot.node, spot.parent
+    match node:
+        case ast.List(elts=elements, ctx=ast.Load()) if len(elements) > 1:
+            less, order = "an element left out", "elements swapped"
+        case ast.Tuple(elts=elements, ctx=ast.Load()) if isinstance(parent, ast.Lambda):
+            less, order = "a part of a sort key left out", "another sort key"
+        case ast.Tuple(elts=elements, ctx=ast.Load()) if isinstance(parent, ast.Call | ast.Subscript):
+            less, order = None, "elements swapped"
+        case ast.Tuple(elts=elements, ctx=ast.Store()) if isinstance(
+            getattr(parent, "value", None), ast.Call
+        ):
+            less, order = None, "returned values swapped"
+        case _:
+            return
+    for at in range(len(elements)):
+        if less:
+            yield less, [*elements[:at], *elements[at + 1 :]]
+        if at and not _mean_all_axes(elements[at - 1 : at + 1]):
+            yield order, [*elements[: at - 1], elements[at], elements[at - 1], *elements[at + 1 :]]
 
 
 def _attributes(spot: _Spot) -> Iterator[tuple[str, ast.AST, str, object]]:
     node = spot.node
     match node:
-        case ast.Compare(ops=[op]):
-            for other in _COMPARED.get(type(op), ()):
-                yield "another comparison", node, "ops", [other()]
+        case ast.Compare(ops=ops):
+            for at, op in enumerate(ops):
+                for other in _COMPARED.get(type(op), ()):
+                    yield "another comparison", node, "ops", [*ops[:at], other(), *ops[at + 1 :]]
         case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in _COMPUTED:
             yield "another operation", node, "op", _COMPUTED[type(op)]()
         case ast.BoolOp(op=op):
@@ -279,9 +379,11 @@ def _attributes(spot: _Spot) -> Iterator[tuple[str, ast.AST, str, object]]:
                     yield "a bound left out", node, side, None
         case ast.Call(args=args, keywords=keywords):
             for at in range(len(keywords)):
-                if keywords[at].arg not in ("dtype", "requires_grad", "optimize", "copy"):
+                if keywords[at].arg not in {*_NO_RESULT, "requires_grad"} and not _is_dtype_of_floats(
+                    keywords[at]
+                ):
                     yield "an argument left out", node, "keywords", [*keywords[:at], *keywords[at + 1 :]]
-            for at in range(1, len(args)):
+            for at in range(0 if _name_of(node.func)[:1].isupper() else 1, len(args)):
                 yield "an argument left out", node, "args", [*args[:at], *args[at + 1 :]]
             for at in range(len(args) - 1 if _name_of(node.func) not in _SYMMETRIC else 0):
                 swapped = [*args[:at], args[at + 1], args[at], *args[at + 2 :]]
@@ -292,14 +394,14 @@ def _attributes(spot: _Spot) -> Iterator[tuple[str, ast.AST, str, object]]:
         case ast.Attribute(attr=name):
             for other in _OTHERS.get(name, ()):
                 yield "a related function", node, "attr", other
-            if (
-                isinstance(node.value, ast.Name)
-                and node.value.id == "self"
-                and isinstance(node.ctx, ast.Load)
-            ):
+            if _is_of_self(node) and isinstance(node.ctx, ast.Load):
                 for other in _other_attributes(name, spot.function):
                     yield "another attribute", node, "attr", other
-    if isinstance(node, ast.For) and not isinstance(node.body[-1], ast.Break | ast.Continue | ast.Return):
+    for kind, elements in _in_another_order(spot):
+        yield kind, node, "elts", elements
+    if isinstance(node, ast.For | ast.While) and not isinstance(
+        node.body[-1], ast.Break | ast.Continue | ast.Return
+    ):
         yield "a loop ended after its first round", node, "body", [*node.body, ast.Break()]
 
 
@@ -352,19 +454,89 @@ def _neighbours(name: str, function: ast.FunctionDef | None) -> list[str]:
 
 def _other_attributes(name: str, function: ast.FunctionDef | None) -> list[str]:
     """The attributes of ``self`` that the function uses before and after one of them."""
-    if function is None:
+    known = _attributes_of_self(function)
+    if name not in known:
         return []
-    known = list(
-        dict.fromkeys(
-            node.attr
-            for node in ast.walk(function)
-            if isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "self"
-        )
-    )
     at = known.index(name)
     return [*known[max(0, at - 1) : at], *known[at + 1 : at + 2]]
+
+
+def _attributes_of_self(function: ast.FunctionDef | None) -> list[str]:
+    nodes = ast.walk(function) if function is not None else ()
+    return list(dict.fromkeys(node.attr for node in nodes if _is_of_self(node)))
+
+
+def _is_of_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _inputs(function: ast.FunctionDef | None) -> set[str]:
+    """The arguments of the function whose names never get another value (at most the same array again)."""
+    if function is None:
+        return set()
+    arguments = function.args
+    names = {each.arg for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.discard(node.id)
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[ast.Name(id=of), *_])
+            ):
+                if name == of and _name_of(func) in ("asarray", "as_tensor"):
+                    names.add(name)
+    return names
+
+
+def _is_input(node: ast.expr, function: ast.FunctionDef | None) -> bool:
+    return isinstance(node, ast.Name) and node.id in _inputs(function)
+
+
+def _is_changed(spot: _Spot) -> bool:
+    """Whether the function changes what is assigned here, by an index or by one of its methods."""
+    match spot.parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) if spot.function is not None:
+            for node in ast.walk(spot.function):
+                match node:
+                    case ast.Subscript(value=ast.Name(id=other), ctx=ast.Store() | ast.Del()) if (
+                        other == name
+                    ):
+                        return True
+                    case ast.AugAssign(target=ast.Name(id=other)) if other == name:
+                        return True
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=other), attr=method)) if other == name:
+                        if method in _CHANGING or method.endswith("_"):
+                            return True
+    return False
+
+
+_CHANGING = {"add", "append", "extend", "insert", "pop", "remove", "reverse", "setdefault", "sort", "update"}
+
+
+def _is_data(spot: _Spot) -> bool:
+    """Whether a text is part of what is computed: no key, no part of a longer text."""
+    match spot.parent:
+        case ast.JoinedStr() | ast.FormattedValue() | ast.Subscript():
+            return False
+        case ast.Dict():
+            return spot.field != "keys"
+    return True
+
+
+def _mean_all_axes(indices: list[ast.expr]) -> bool:
+    """Whether these are ``...`` and ``:``, which mean the same in either order."""
+    return {ast.unparse(each) for each in indices} == {"...", ":"}
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
+    )
+
+
+def _is_dtype_of_floats(keyword: ast.keyword) -> bool:
+    return keyword.arg == "dtype" and _name_of(keyword.value) not in {*_WHOLE, "bool"}
 
 
 _MODULES = {

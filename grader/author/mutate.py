@@ -16,32 +16,43 @@ import os
 import resource
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from course_utils.checking.comparison import Expected, compare
+from course_utils.checking.checks import checks_of, score_of
 from course_utils.checking.exercise import Exercise
+from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import try_case
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.author.build import SEEDS
 from grader.author.mutants import Mutant, mutants
 from grader.catalogue import run_cell
 from grader.course import Course, CourseError
-from grader.imports import imported, reached
-from grader.lab import Lab, is_solution, nbgrader_of
+from grader.imports import code_of, imported, reached
+from grader.lab import Lab, is_solution, learners_lines, nbgrader_of
 
 FILE_NAME, EQUIVALENT = "mutants.json", "equivalent.toml"
 
 EVERY_CHANGE = "*"
 """In the place of an entry's new lines, if it has none."""
+OF_A_VARIANT = 60
+"""So many mutants of each correct variant are tried, unless the record of a lab names another number, as it does where each of
+them takes long. Those of the reference are all tried."""
+TIMES_AS_LONG, SECONDS_MORE = 20, 1.0
+"""A mutant may compute for so many times as long as what it was made from, and so many seconds more, in each case. One that needs
+longer is taken for one that never ends."""
 _SILENT_SECONDS = 300
 """After so long without a word, a mutant is stopped from outside. (Python code is stopped by the time limit of its case.)"""
 _MEMORY = 2 * 2**30
-_MODULES = "import course_utils.checking.comparison, course_utils.checking.outcome, grader.author.mutants"
-"""What judges, and what makes the mutants."""
+_DECIDES = {
+    "grader.author.mutants",
+    *(f"course_utils.checking.{name}" for name in ("chance", "checks", "exercise", "outcome", "time_limit")),
+}
+"""What makes the mutants, and what decides the points of an output. Diagnoses and reports do not."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +84,14 @@ class Report:
     """What became of the mutants of a lab.
 
     Attributes:
+        sample: so many mutants of each correct variant were tried, at most; 0: all.
         tried: exercise -> how many mutants it has.
         survivors: those that keep full marks and are not known to be equivalent.
         equivalent: exercise -> how many are.
         unused: entries of ``equivalent.toml`` that fit no survivor.
     """
 
+    sample: int = OF_A_VARIANT
     tried: dict[str, int] = field(default_factory=dict)
     survivors: list[Survivor] = field(default_factory=list)
     equivalent: dict[str, int] = field(default_factory=dict)
@@ -91,12 +104,14 @@ class Report:
         return 1 - len(self.survivors) / wrong if wrong else 1.0
 
 
-def mutate(lab: Lab, jobs: int, only: str | None = None) -> Report:
-    """Tries every mutant of a lab.
+def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = None) -> Report:
+    """Tries the mutants of a lab.
 
     Args:
         jobs: processes at a time.
         only: the name of an exercise, to try no other.
+        sample: at most so many mutants of each correct variant; 0: all; None: as many as the lab's record has. They are chosen by
+            their texts, so that a smaller sample is a part of a larger one.
 
     Raises:
         CourseError: there is no such exercise, or the reference cannot be run.
@@ -105,8 +120,9 @@ def mutate(lab: Lab, jobs: int, only: str | None = None) -> Report:
     if only is not None and only not in names:
         raise CourseError(f"{lab.name} has no exercise {only!r}. It has {', '.join(names)}.")
     known = equivalents(lab)
-    report, met = Report(), set()
-    for name, survivor in _in_processes(lab, [only] if only else names, jobs):
+    sample = _recorded_sample(lab) if sample is None else sample
+    report, met = Report(sample), set()
+    for name, survivor in _in_processes(lab, [only] if only else names, jobs, sample):
         report.tried[name] = report.tried.get(name, 0) + 1
         if survivor is None:
             continue
@@ -117,7 +133,8 @@ def mutate(lab: Lab, jobs: int, only: str | None = None) -> Report:
             report.survivors.append(survivor)
     report.survivors.sort(key=lambda each: (names.index(each.exercise), each.of, each.old, each.new))
     met |= {(exercise, old, EVERY_CHANGE) for exercise, old, _ in met}
-    report.unused = [change for change in known if change not in met and change[0] in report.tried]
+    if sample == 0:  # a sample may leave out what an entry is about
+        report.unused = [change for change in known if change not in met and change[0] in report.tried]
     return report
 
 
@@ -151,15 +168,23 @@ def equivalents(lab: Lab) -> dict[tuple[str, str, str], str]:
 
 def fingerprint(lab: Lab) -> str:
     """SHA-256 of what the figures depend on: the solutions and correct variants, the cases, the code that judges, and the
-    mutations themselves.
+    mutations themselves. Comments, docstrings and layout do not count.
     """
-    files = [lab.folder / name for name in (EXERCISES, "variants.py", EQUIVALENT)]
-    texts = [*lab.solution_texts.values(), *(file.read_text("utf-8") for file in files if file.is_file())]
-    modules = {name for text in (*texts[:-1], _MODULES) for name in imported(text)}
-    digest = hashlib.sha256("\0".join(texts).encode())
+    texts = [*lab.solution_texts.values()]
+    texts += [
+        file.read_text("utf-8")
+        for name in (EXERCISES, "variants.py")
+        if (file := lab.folder / name).is_file()
+    ]
+    digest = hashlib.sha256()
+    for text in texts:
+        digest.update(code_of(text))
+    if (known := lab.folder / EQUIVALENT).is_file():
+        digest.update(known.read_bytes())
+    modules = {*_DECIDES, *(name for text in texts for name in imported(text))}
     for name, path in sorted(reached(modules).items()):
-        if name.startswith(("course_utils/checking/", "course_utils/cases/", "grader/author/mutants.py")):
-            digest.update(name.encode() + path.read_bytes())
+        if name.startswith("course_utils/cases/") or name.removesuffix(".py").replace("/", ".") in _DECIDES:
+            digest.update(name.encode() + code_of(path.read_text("utf-8")))
     return digest.hexdigest()
 
 
@@ -183,12 +208,20 @@ def keep_record(lab: Lab, report: Report) -> None:
     """Writes ``mutants.json``."""
     record = {
         "fingerprint": fingerprint(lab),
+        "of_each_variant": report.sample,
         "mutants": report.tried,
         "equivalent": report.equivalent,
         "survivors": [asdict(survivor) for survivor in report.survivors],
     }
     text = json.dumps(record, indent=1, ensure_ascii=False)
     (lab.folder / FILE_NAME).write_text(text + "\n", "utf-8")
+
+
+def _recorded_sample(lab: Lab) -> int:
+    try:
+        return json.loads((lab.folder / FILE_NAME).read_text("utf-8"))["of_each_variant"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return OF_A_VARIANT
 
 
 def recorded_survivors(lab: Lab) -> set[tuple[str, str, str]]:
@@ -200,7 +233,9 @@ def recorded_survivors(lab: Lab) -> set[tuple[str, str, str]]:
 # ---------------------------------------------------------------------------------- trying them, each exercise in a process
 
 
-def _in_processes(lab: Lab, names: list[str], jobs: int) -> Iterator[tuple[str, Survivor | None]]:
+def _in_processes(
+    lab: Lab, names: list[str], jobs: int, sample: int
+) -> Iterator[tuple[str, Survivor | None]]:
     """Exercise and survivor (None: it lost points) of every mutant. A process that dies or hangs over a mutant is replaced
     by one that goes on with the next.
     """
@@ -211,7 +246,7 @@ def _in_processes(lab: Lab, names: list[str], jobs: int) -> Iterator[tuple[str, 
     def start(name: str, first: int) -> None:
         ours, theirs = forks.Pipe(duplex=False)
         process = forks.Process(
-            target=_work, args=(lab.course.root, lab.name, name, first, theirs), daemon=True
+            target=_work, args=(lab.course.root, lab.name, name, first, sample, theirs), daemon=True
         )
         process.start()
         theirs.close()
@@ -248,7 +283,7 @@ def _in_processes(lab: Lab, names: list[str], jobs: int) -> Iterator[tuple[str, 
                     running[pipe] = name, index + 1, process
 
 
-def _work(root: Any, lab_name: str, name: str, first: int, pipe: Connection) -> None:
+def _work(root: Any, lab_name: str, name: str, first: int, sample: int, pipe: Connection) -> None:
     """In a process of its own: tries the mutants of one exercise from the ``first`` one on."""
     faulthandler.disable()  # what ends the process is a result, and no reason for a report
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -257,12 +292,12 @@ def _work(root: Any, lab_name: str, name: str, first: int, pipe: Connection) -> 
     try:
         lab = Lab.load(Course(root), lab_name)
         judge = _Judge(lab, name)
-        all_of_them = list(_mutants_of(lab, name))
+        all_of_them = list(_mutants_of(lab, name, sample))
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
             _limit_memory()
             for index, (of, mutant, names) in enumerate(all_of_them):
                 if index >= first:
-                    seed = judge.seed_of_full_marks(mutant.source, names)
+                    seed = judge.seed_of_full_marks(mutant.source, names, of)
                     survivor = (
                         None
                         if seed is None
@@ -277,7 +312,7 @@ def _work(root: Any, lab_name: str, name: str, first: int, pipe: Connection) -> 
         os._exit(0)
 
 
-def _mutants_of(lab: Lab, name: str) -> Iterator[tuple[str, Mutant, dict[str, Any]]]:
+def _mutants_of(lab: Lab, name: str, sample: int) -> Iterator[tuple[str, Mutant, dict[str, Any]]]:
     """Of whom, the mutant, and the names that its text may use."""
     marked = next(
         cell.source
@@ -285,28 +320,16 @@ def _mutants_of(lab: Lab, name: str) -> Iterator[tuple[str, Mutant, dict[str, An
         if nbgrader_of(cell).get("grade_id") == name and is_solution(cell)
     )
     seen = set()
-    for mutant in mutants(lab.solution_texts[name], _learners_lines(marked)):
+    for mutant in mutants(lab.solution_texts[name], learners_lines(marked)):
         seen.add(mutant.source)
         yield "reference", mutant, lab.reference
     for entry in lab.variants.get(f"{lab.slug}.{name}", []):
         names = {**lab.reference, **vars(sys.modules[entry.value.__module__])}
-        for mutant in mutants(entry.source):
-            if mutant.source not in seen:
-                seen.add(mutant.source)
-                yield entry.name, mutant, names
-
-
-def _learners_lines(marked: str) -> set[int]:
-    """The numbers of the lines between the marks, in the text without the marks."""
-    found, number, inside = set(), 0, False
-    for line in marked.splitlines():
-        if "### BEGIN SOLUTION" in line or "### END SOLUTION" in line:
-            inside = "BEGIN" in line
-        else:
-            number += 1
-            if inside:
-                found.add(number)
-    return found
+        new = [mutant for mutant in mutants(entry.source) if mutant.source not in seen]
+        new.sort(key=lambda mutant: hashlib.sha256(mutant.source.encode()).digest())
+        for mutant in new[: sample or None]:
+            seen.add(mutant.source)
+            yield entry.name, mutant, names
 
 
 def _limit_memory() -> None:
@@ -325,27 +348,59 @@ class _Judge:
             seed: Expected(
                 inputs=tuple(case.runs(self.key, seed) for case in self.exercise.cases),
                 reference=lab.outcomes(self.key, lab.reference[name], seed),
+                hidden=lab.hidden if self.exercise.goals else None,
             )
             for seed in SEEDS
         }
         cases = self.exercise.cases
         self.alone = [replace(self.exercise, cases=cases[at : at + 1]) for at in range(len(cases))]
+        self._limited: dict[str, list[Exercise]] = {}
 
-    def seed_of_full_marks(self, text: str, names: dict[str, Any]) -> int | None:
-        """A seed at which a text keeps full marks; None if there is none."""
+    def seed_of_full_marks(self, text: str, names: dict[str, Any], of: str = "reference") -> int | None:
+        """A seed at which a text keeps full marks; None if there is none.
+
+        Args:
+            of: what the text was made from: "reference", or the name of a correct variant.
+        """
         scope = dict(names)
         try:
             run_cell(text, f"<mutant of {self.name}>", scope)
         except Exception:
             return None
         value = scope.get(self.name)
-        return next((seed for seed in SEEDS if self._is_right(value, seed)), None)
+        telling = 0  # the case that was wrong at one seed is probably wrong at the next
+        for seed in SEEDS:
+            wrong = self._wrong_case(value, seed, of, telling)
+            if wrong is None:
+                return seed
+            telling = wrong
+        return None
 
-    def _is_right(self, value: Any, seed: int) -> bool:
-        expected, outcomes = self.expected[seed], []
-        for at, case in enumerate(self.exercise.cases):
-            outcomes.append(try_case(self.exercise, case, self.key, value, seed))
-            here = Expected(expected.inputs[at : at + 1], expected.reference[at : at + 1])
-            if not compare(self.alone[at], outcomes[-1:], here).checks[0].passed:
-                return False
-        return compare(self.exercise, outcomes, expected).score == 1
+    def _wrong_case(self, value: Any, seed: int, of: str, telling: int) -> int | None:
+        """The first case that is wrong, beginning with the ``telling`` one; None if all is right."""
+        expected, limited, outcomes = self.expected[seed], self._limited_as(of), {}
+        for at in sorted(range(len(limited)), key=lambda at: at != telling):
+            case = self.exercise.cases[at]
+            outcomes[at] = try_case(limited[at], case, self.key, value, seed)
+            here = replace(
+                expected, inputs=expected.inputs[at : at + 1], reference=expected.reference[at : at + 1]
+            )
+            if not checks_of(self.alone[at], [outcomes[at]], here)[0].passed:
+                return at
+        in_order = [outcomes[at] for at in range(len(limited))]
+        return None if score_of(checks_of(self.exercise, in_order, expected)) == 1 else telling
+
+    def _limited_as(self, of: str) -> list[Exercise]:
+        """The exercise with the time limit of each of its cases."""
+        if of not in self._limited:
+            value = self.lab.reference[self.name]
+            if of != "reference":
+                value = next(each.value for each in self.lab.variants[self.key] if each.name == of)
+            self._limited[of] = []
+            for case in self.exercise.cases:
+                begin = time.process_time()
+                try_case(self.exercise, case, self.key, value, SEEDS[0])
+                seconds = SECONDS_MORE + TIMES_AS_LONG * (time.process_time() - begin)
+                limit = min(seconds, self.exercise.seconds)
+                self._limited[of].append(replace(self.exercise, seconds=limit))
+        return self._limited[of]

@@ -13,7 +13,7 @@ from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import Hint
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.quiz import FILE_NAME as QUIZ
-from course_utils.quiz import read_questions
+from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
 from grader.errors import place_of
 from grader.lab import (
@@ -33,6 +33,8 @@ PARTS = ("**After this lab you can**", "**Time:**", "## Common mistakes, by thei
          "## Going further")  # fmt: skip
 """What a learner finds in every lab, once each, in this order."""
 
+WORDS_A_MINUTE = 200
+"""How fast such a text is read."""
 MAX_SECONDS = 240
 MAX_LINES = 30
 MIN_VARIANTS = 3
@@ -142,6 +144,13 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
+    writing = sum(int(minutes) for _, minutes, _ in _ROW.findall(page))
+    reading = round(_words(source) / WORDS_A_MINUTE)
+    if lab.settings["minutes"] < writing + reading:
+        yield (
+            f"{_at(lab, SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
+            f"reading takes {reading}, at {WORDS_A_MINUTE} words a minute."
+        )
     wanted = [
         (key.partition(".")[2], float(nbgrader_of(cell).get("points") or 0))
         for cell in source.cells
@@ -153,6 +162,12 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
             f"{_in_notebook(lab, '| # |')}: the first cell's table must have a row "
             f"'| 1 | `name` | difficulty | importance | minutes | points |' for each exercise, in order, with the points of its check: {table}."
         )
+
+
+def _words(source: NotebookNode) -> int:
+    """How many words a learner reads who opens no hint."""
+    text = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
+    return len(re.findall(r"[^\W\d_]{2,}", re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)))
 
 
 def _order(lab: Lab, source: NotebookNode) -> Iterator[str]:
@@ -239,7 +254,7 @@ def _quiz(lab: Lab) -> Iterator[str]:
     except ValueError as error:
         yield f"{relative}:{error}"
         return
-    if not questions:
+    if not any(not question.name for question in questions):
         yield f"{relative}:1: there is no question; one begins with '## '."
     places = {[option.right for option in question.options].index(True) for question in questions}
     if len(questions) > 1 and len(places) == 1:
@@ -248,6 +263,26 @@ def _quiz(lab: Lab) -> Iterator[str]:
         texts = [option.text for option in question.options]
         if len(set(texts)) < len(texts):
             yield f"{relative}:{line_of(file, question.text)}: two answers are the same."
+    yield from _predictions(lab, [question for question in questions if question.name])
+
+
+def _predictions(lab: Lab, questions: list[Question]) -> Iterator[str]:
+    """Each prediction is asked in the notebook, and answered after it; nothing else is."""
+    file = lab.folder / QUIZ
+    relative = file.relative_to(lab.course.root)
+    code = "\n".join(cell.source for cell in lab.source().cells if cell.cell_type == "code")
+    called = re.findall(r"^\s*(predict|measured)\(\"([^\"]*)\"\)", code, re.M)
+    for question in questions:
+        found = [name for name, key in called if key == f"{lab.slug}.{question.name}"]
+        if found != ["predict", "measured"]:
+            yield (
+                f"{relative}:{line_of(file, question.text)}: the notebook must call "
+                f'predict("{lab.slug}.{question.name}") once and measured(...) once, below it.'
+            )
+    known = {f"{lab.slug}.{question.name}" for question in questions}
+    for name, key in called:
+        if key not in known:
+            yield f"{_in_notebook(lab, key)}: {name}({key!r}): {QUIZ} has no heading '## [...]' of this name."
 
 
 def _secret(lab: Lab, source: NotebookNode) -> set[str]:

@@ -6,20 +6,17 @@ whatever its training depends on; the figures that it printed are kept in the la
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
 from grader.course import CourseError
-from grader.imports import data_of, imported, reached
+from grader.imports import code_of, data_of, imported, reached
 from grader.lab import SETTINGS, Lab, checked_exercise, line_of
 
 FILE_NAME = "training.json"
@@ -33,6 +30,7 @@ _NO_PART_IN_TRAINING = tuple(
         "checking/",
         "exercises/",
         "plots/",
+        "widgets/",
         "display.py",
         "labs.py",
         "progress.py",
@@ -163,9 +161,9 @@ def fingerprint(lab: Lab) -> str:
     }
     digest = hashlib.sha256()
     for cell in cells:
-        digest.update(_code(cell))
+        digest.update(code_of(cell))
     for name, path in sorted(files.items()):
-        digest.update(name.encode() + _code(path.read_text("utf-8")))
+        digest.update(name.encode() + code_of(path.read_text("utf-8")))
     for name, path in sorted(data_of(files).items()):
         digest.update(name.encode() + path.read_bytes())
     texts = [*cells, *(path.read_text("utf-8") for path in files.values())]
@@ -180,32 +178,3 @@ def _locked(lock: Path, packages: set[str]) -> list[str]:
     wanted = {canonicalize_name(each) for name in packages for each in providers.get(name, [])}
     lines = lock.read_text("utf-8").splitlines()
     return sorted(line for line in lines if canonicalize_name(line.partition("==")[0]) in wanted)
-
-
-def _code(text: str) -> bytes:
-    """A Python text reduced to its syntax tree, in a form that is the same in all versions of Python that the course supports."""
-    return "\n".join(_parts(ast.parse(text))).encode()
-
-
-def _parts(node: Any) -> Iterator[str]:
-    match node:
-        case ast.AST():
-            yield type(node).__name__
-            for name, value in ast.iter_fields(node):
-                if value not in (None, []):  # newer versions have more fields, which are empty for older code
-                    yield name
-                    yield from _parts(_without_docstring(node, value) if name == "body" else value)
-        case list():
-            for each in node:
-                yield from _parts(each)
-            yield "end"
-        case _:
-            yield repr(node)
-
-
-def _without_docstring(node: ast.AST, body: Any) -> Any:
-    documented = isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    match body:
-        case [ast.Expr(value=ast.Constant(value=str())), *rest] if documented:
-            return rest
-    return body

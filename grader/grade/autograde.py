@@ -13,13 +13,13 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from course_utils.checking.comparison import Expected
+from course_utils.checking.expected import Expected
 from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
 from grader.grade import pool
@@ -94,19 +94,24 @@ def class_seed(lab: Lab) -> int:
         ) from None
 
 
-def submissions(lab: Lab, student: str | None = None) -> list[Path]:
+def submissions(lab: Lab, student: str | None = None, among: Collection[str] | None = None) -> list[Path]:
     """The folders ``submitted/<student>/<lab>``, sorted by student.
+
+    Args:
+        student: only this one's.
+        among: only theirs; None: everybody's.
 
     Raises:
         GraderError: there are none.
     """
     submitted = lab.course.submitted
     names = [student] if student else sorted(folder.name for folder in submitted.glob("*") if folder.is_dir())
-    folders = [submitted / name / lab.name for name in names]
+    folders = [submitted / name / lab.name for name in names if among is None or name in among]
     folders = [folder for folder in folders if folder.is_dir()]
     if not folders:
         raise GraderError(
-            f"There is no submission in {submitted / (student or '<student>') / lab.name}. "
+            f"There is no submission{'' if among is None else ' of this section'} in "
+            f"{submitted / (student or '<student>') / lab.name}. "
             f"Collect submissions with `grader collect`, or put {lab.notebook_name} there."
         )
     return folders
@@ -142,7 +147,7 @@ def autograde(
     """
     if jobs and not cluster:
         pool.prepare(_PRELOADED)  # they are imported while we go on
-    with _alone(lab.course), Gradebook.open(lab.course) as gradebook:
+    with alone(lab.course), Gradebook.open(lab.course) as gradebook:
         gradebook.register(lab)
         _remove_scratch(lab)
         fingerprint = fingerprint_of_lab(lab, seed, runner)
@@ -249,6 +254,7 @@ def _marker_of(graded: Graded, fingerprint: str) -> Marker:
         max_score=record.max_score,
         by_hand=record.by_hand,
         recognised=record.recognised,
+        given=record.given,
         notes=record.notes,
     )
 
@@ -262,6 +268,7 @@ def _record_of(student: str, marker: Marker) -> Record:
         marker.by_hand,
         marker.recognised,
         marker.notes,
+        marker.given,
         kept=True,
     )
 
@@ -316,7 +323,7 @@ def _remove_scratch(lab: Lab) -> None:
 
 
 @contextlib.contextmanager
-def _alone(course: Course) -> Iterator[None]:
+def alone(course: Course) -> Iterator[None]:
     """Makes sure that only one process grades a course at a time. The system releases the lock when the process ends,
     in whatever way.
 

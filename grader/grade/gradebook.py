@@ -6,10 +6,11 @@ killed leaves only complete submissions behind. The marker is in a table of our 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import Any, NamedTuple
 
 from nbgrader.api import (
@@ -17,7 +18,6 @@ from nbgrader.api import (
     BaseCell,
     Comment,
     Grade,
-    MissingEntry,
     Notebook,
     Student,
     SubmittedAssignment,
@@ -29,6 +29,7 @@ from sqlalchemy import (
     JSON,
     Column,
     Connection,
+    Engine,
     Float,
     Integer,
     MetaData,
@@ -38,18 +39,21 @@ from sqlalchemy import (
     bindparam,
     delete,
     func,
+    inspect,
     select,
+    text,
     update,
 )
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
-from traitlets.config import Config, PyFileConfigLoader
 
 from grader import gradebook_file
 from grader.course import Course, CourseError
+from grader.grade import log
 from grader.grade.points import Points
 from grader.grade.resume import Marker
 from grader.lab import Lab
+from grader.roster import Person, Roster, in_section
 
 _MARKERS = Table(
     "transformer_labs_graded",
@@ -65,6 +69,7 @@ _MARKERS = Table(
     Column("max_score", Float, nullable=False),
     Column("by_hand", Integer, nullable=False),
     Column("recognised", JSON, nullable=False),
+    Column("given", JSON, nullable=False, server_default="[]"),
     Column("notes", JSON, nullable=False),
 )
 _EXTENSIONS = Table(  # nbgrader keeps extensions with submissions, so it needs a submission to store one
@@ -73,6 +78,12 @@ _EXTENSIONS = Table(  # nbgrader keeps extensions with submissions, so it needs 
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
     Column("seconds", Float, nullable=False),
+)
+_ROSTER = Table(  # whoever was put on the roster; nbgrader also lists everybody who has handed something in
+    "transformer_labs_roster",
+    _MARKERS.metadata,
+    Column("student", String(128), primary_key=True),
+    Column("section", String(128), nullable=False),
 )
 
 
@@ -87,6 +98,7 @@ class Result:
         submitted: when it was handed in (UTC); None if that is not known.
         late: how long after the student's own deadline that was.
         penalty: points deducted because of that.
+        comments: cell -> what its feedback page says about it: a human's comment, or else nbgrader's own.
     """
 
     student: str
@@ -96,6 +108,7 @@ class Result:
     late: timedelta
     penalty: float
     marker: Marker | None
+    comments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def earned(self) -> float:
@@ -117,13 +130,25 @@ class Gradebook:
 
     @classmethod
     @contextmanager
-    def open(cls, course: Course) -> Iterator[Gradebook]:
+    def open(cls, course: Course, merging: bool = False) -> Iterator[Gradebook]:
         """
+        Args:
+            merging: two ids are being merged, and it is this that opens it.
+
         Raises:
-            CourseError: the file cannot be read or written. This can also be raised later, while it is open.
+            CourseError: the file cannot be read or written, which can also be raised later, while it is open; or a merge of two
+                ids has not been finished.
         """
+        if not merging and (merge := gradebook_file.unfinished_merge(course)):
+            raise CourseError(
+                f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
+                f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
+            )
         with gradebook_file.opened(course) as book:
             _MARKERS.metadata.create_all(book.engine)
+            _bring_up_to_date(book.engine)
+            log.install(book.engine)
+            log.sign_sessions()
             yield cls(course, book)
 
     def register(self, lab: Lab) -> None:
@@ -192,7 +217,7 @@ class Gradebook:
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         try:
-            with self._book.engine.begin() as connection:
+            with self._book.engine.begin() as connection, log.signed(connection):
                 yield connection
         except DatabaseError as error:
             if type(error) in (
@@ -207,8 +232,100 @@ class Gradebook:
         with self._book.engine.connect() as connection:
             return sorted(connection.execute(select(_STUDENT.c.id)).scalars())
 
-    def results(self, lab: Lab) -> list[Result]:
-        """The results of all graded submissions of a lab, sorted by student."""
+    def people(self) -> dict[str, Person]:
+        """Student -> what the gradebook knows of everybody in it, sorted by id."""
+        query = select(_STUDENT, _ROSTER.c.section).outerjoin(_ROSTER, _ROSTER.c.student == _STUDENT.c.id)
+        with self._book.engine.connect() as connection:
+            rows = connection.execute(query.order_by(_STUDENT.c.id)).mappings().all()
+        return {
+            row["id"]: Person(
+                row["id"],
+                *(row[name] or "" for name in ("first_name", "last_name", "email", "section", "lms_user_id")),
+            )
+            for row in rows
+        }
+
+    def roster(self) -> dict[str, Person]:
+        """The same of those who are on the roster."""
+        with self._book.engine.connect() as connection:
+            listed = set(connection.execute(select(_ROSTER.c.student)).scalars())
+        return {student: person for student, person in self.people().items() if student in listed}
+
+    def enter_people(self, people: Iterable[Person]) -> None:
+        """Puts people on the roster, or replaces what is there about them."""
+        people = list(people)
+        if not people:
+            return
+        add, listed = insert(_STUDENT), insert(_ROSTER)
+        known = {name: add.excluded[name] for name in ("first_name", "last_name", "email", "lms_user_id")}
+        students = [
+            {
+                "id": each.student,
+                "first_name": each.first_name or None,
+                "last_name": each.last_name or None,
+                "email": each.email or None,
+                "lms_user_id": each.canvas or None,
+            }
+            for each in people
+        ]
+        sections = [{"student": each.student, "section": each.section} for each in people]
+        with self._transaction() as db:
+            db.execute(add.on_conflict_do_update(index_elements=["id"], set_=known), students)
+            db.execute(
+                listed.on_conflict_do_update(
+                    index_elements=["student"], set_={"section": listed.excluded.section}
+                ),
+                sections,
+            )
+        self._book.db.expire_all()
+
+    def submissions_of(self, student: str) -> dict[str, str]:
+        """Lab -> id of the student's submission in the gradebook."""
+        query = select(_ASSIGNMENT.c.name, _SUBMISSION.c.id).join(
+            _SUBMISSION, _SUBMISSION.c.assignment_id == _ASSIGNMENT.c.id
+        )
+        with self._book.engine.connect() as connection:
+            rows = connection.execute(query.where(_SUBMISSION.c.student_id == student))
+            return {row.name: row.id for row in rows}
+
+    def merge(self, old: str, new: str, removed: Collection[str]) -> None:
+        """Gives everything of one student to another, all or nothing: points, comments, markers and extensions. The first one
+        is then not in the gradebook any more. To do it again changes nothing.
+
+        Args:
+            removed: ids of submissions that are removed before, because both students have one for the lab.
+        """
+        of_old = select(_EXTENSIONS).where(_EXTENSIONS.c.student == old)
+        longer = insert(_EXTENSIONS)
+        longer = longer.on_conflict_do_update(
+            index_elements=["student", "assignment"],
+            set_={"seconds": func.max(_EXTENSIONS.c.seconds, longer.excluded.seconds)},
+        )
+        with self._transaction() as db:
+            pages = select(_PAGE.c.id).where(_PAGE.c.assignment_id.in_(removed))
+            for table in (_GRADE, _COMMENT):
+                db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
+            db.execute(delete(_PAGE).where(_PAGE.c.assignment_id.in_(removed)))
+            db.execute(delete(_SUBMISSION).where(_SUBMISSION.c.id.in_(removed)))
+            db.execute(delete(_MARKERS).where(_MARKERS.c.submission_id.in_(removed)))
+            for lab in db.execute(select(_MARKERS.c.assignment).filter_by(student=old)).scalars().all():
+                db.execute(
+                    delete(_MARKERS).filter_by(student=new, assignment=lab)
+                )  # of a submission that is gone
+            if extensions := [dict(row) | {"student": new} for row in db.execute(of_old).mappings()]:
+                db.execute(longer, extensions)
+            db.execute(delete(_EXTENSIONS).filter_by(student=old))
+            db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
+            db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
+            db.execute(delete(_STUDENT).filter_by(id=old))
+        self._book.db.expire_all()
+
+    def results(self, lab: Lab, among: Collection[str] | None = None) -> list[Result]:
+        """The results of the graded submissions of a lab, sorted by student.
+
+        Args:
+            among: only of these students; None: of everybody.
+        """
         of_lab = (
             select(
                 _SUBMISSION.c.student_id.label("student"),
@@ -222,23 +339,29 @@ class Gradebook:
             .join(_PAGE, _PAGE.c.assignment_id == _SUBMISSION.c.id)
             .where(_ASSIGNMENT.c.name == lab.name)
         )
+        marked = select(_MARKERS).where(_MARKERS.c.assignment == lab.name)
+        if among is not None:
+            of_lab = of_lab.where(_SUBMISSION.c.student_id.in_(among))
+            marked = marked.where(_MARKERS.c.student.in_(among))
         pages = of_lab.subquery()
         scores = select(pages.c.page, _CELL.c.name, _GRADE).join(_GRADE, _GRADE.c.notebook_id == pages.c.page)
         scores = scores.join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
-        untouched = select(pages.c.page, _CELL.c.name).join(_COMMENT, _COMMENT.c.notebook_id == pages.c.page)
-        untouched = untouched.join(_CELL, _CELL.c.id == _COMMENT.c.cell_id).where(
-            _COMMENT.c.auto_comment == _NO_RESPONSE
-        )
+        said = select(pages.c.page, _CELL.c.name, _COMMENT.c.auto_comment, _COMMENT.c.manual_comment)
+        said = said.join(_COMMENT, _COMMENT.c.notebook_id == pages.c.page)
+        said = said.join(_CELL, _CELL.c.id == _COMMENT.c.cell_id)
         points: dict[str, dict[str, float | None]] = {}
         left: dict[str, set[str]] = {}
+        comments: dict[str, dict[str, str]] = {}
         with self._book.engine.connect() as connection:
             for row in connection.execute(scores).mappings():
                 points.setdefault(row["page"], {})[row["name"]] = _points(row)
-            for page, name in connection.execute(untouched):
-                left.setdefault(page, set()).add(name)
+            for page, name, own, manual in connection.execute(said):
+                if own == _NO_RESPONSE:
+                    left.setdefault(page, set()).add(name)
+                if comment := own if manual is None else manual:
+                    comments.setdefault(page, {})[name] = comment
             found = connection.execute(of_lab).mappings().all()
-            marked = connection.execute(select(_MARKERS).where(_MARKERS.c.assignment == lab.name)).mappings()
-            markers = {row["student"]: _marker(row) for row in marked}
+            markers = {row["student"]: _marker(row) for row in connection.execute(marked).mappings()}
         return sorted(
             (
                 Result(
@@ -249,6 +372,7 @@ class Gradebook:
                     _late(row),
                     row["penalty"] or 0.0,
                     markers.get(row["student"]),
+                    comments.get(row["page"], {}),
                 )
                 for row in found
             ),
@@ -268,11 +392,16 @@ class Gradebook:
     def extend(self, lab: Lab, student: str, extension: timedelta) -> None:
         """Gives a student more time for a lab than the others have; an extension of zero withdraws it."""
         key = {"student": student, "assignment": lab.name}
+        add = insert(_EXTENSIONS).values(**key, seconds=extension.total_seconds())
+        changes = {"seconds": add.excluded.seconds}
         with self._transaction() as db:
-            db.execute(delete(_EXTENSIONS).filter_by(**key))
+            db.execute(
+                _extended(lab, student, extension or None)
+            )  # first, or the log would take it for a copy
             if extension:
-                db.execute(_EXTENSIONS.insert().values(**key, seconds=extension.total_seconds()))
-            db.execute(_extended(lab, student, extension or None))
+                db.execute(add.on_conflict_do_update(index_elements=list(key), set_=changes))
+            else:
+                db.execute(delete(_EXTENSIONS).filter_by(**key))
         self._book.db.expire_all()
 
     def enter_lateness(self, lab: Lab) -> None:
@@ -282,7 +411,7 @@ class Gradebook:
         deducted.
         """
         self._enter_extensions(lab)
-        rule = AssignLatePenalties(config=_configured(self.course))
+        rule = AssignLatePenalties(config=self.course.configuration())
         rule.init_plugin()
         page = (
             update(_PAGE)
@@ -320,6 +449,10 @@ class Gradebook:
                 db.execute(_extended(lab, student, timedelta(seconds=seconds)))
         self._book.db.expire_all()
 
+    def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
+        """Who changed what, newest last; of one lab or student, or of all."""
+        return log.changes(self._book.engine, lab, student)
+
     def table(self) -> list[list[str]]:
         """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row per lab and student.
 
@@ -328,16 +461,67 @@ class Gradebook:
         """
         header = "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty"
         rows: list[list[Any]] = [[*header.split(), "score", "max_score"]]
-        for lab in self._book.assignments:
-            for student in self._book.students:
-                who = [student.id, student.last_name, student.first_name, student.email]
-                try:
-                    entry = self._book.find_submission(lab.name, student.id)
-                    when, raw, off = entry.timestamp, entry.score, entry.late_submission_penalty
-                except MissingEntry:
-                    when, raw, off = None, 0.0, 0.0
-                rows.append([lab.name, lab.duedate, when, *who, raw, off, max(0.0, raw - off), lab.max_score])
+        handed_in = self._handed_in()
+        labs, students = self._book.assignments, self._book.students
+        people = [(each.id, (each.id, each.last_name, each.first_name, each.email)) for each in students]
+        for id, *about, most in [(lab.id, lab.name, lab.duedate, lab.max_score) for lab in labs]:
+            for student, who in people:
+                when, raw, off = handed_in.get((id, student), (None, 0.0, 0.0))
+                rows.append([*about, when, *who, raw, off, max(0.0, raw - off), most])
         return [["" if cell is None else str(cell) for cell in row] for row in rows]
+
+    def _handed_in(self) -> dict[tuple[str, str], tuple[datetime | None, float, float]]:
+        """(id of a lab, student) -> when it was handed in, the points, and the penalty. nbgrader's objects would take several
+        queries for each.
+        """
+        earned = (
+            select(_PAGE.c.assignment_id.label("id"), func.sum(Grade.score).label("score"))
+            .join(Grade, Grade.notebook_id == _PAGE.c.id)
+            .group_by(_PAGE.c.assignment_id)
+            .subquery()
+        )
+        off = (
+            select(
+                _PAGE.c.assignment_id.label("id"), func.sum(_PAGE.c.late_submission_penalty).label("points")
+            )
+            .group_by(_PAGE.c.assignment_id)
+            .subquery()
+        )
+        query = (
+            select(_SUBMISSION, earned.c.score, off.c.points)
+            .outerjoin(earned, earned.c.id == _SUBMISSION.c.id)
+            .outerjoin(off, off.c.id == _SUBMISSION.c.id)
+        )
+        with self._book.engine.connect() as connection:
+            return {
+                (row["assignment_id"], row["student_id"]): (
+                    row["timestamp"],
+                    row["score"] or 0.0,
+                    row["points"] or 0.0,
+                )
+                for row in connection.execute(query).mappings()
+            }
+
+
+def roster_of(course: Course) -> Roster:
+    """Who is in the course; empty if no class list was imported.
+
+    Raises:
+        CourseError: the gradebook cannot be read.
+    """
+    if not course.gradebook.is_file():
+        return Roster()
+    with Gradebook.open(course) as gradebook:
+        return Roster(gradebook.roster().values())
+
+
+def students_of(course: Course, section: str | None) -> frozenset[str] | None:
+    """The ids of those who are in a section; None, which stands for everybody, if no section is named.
+
+    Raises:
+        GraderError: there is no such section, or no roster.
+    """
+    return None if section is None else in_section(roster_of(course).people.values(), section)
 
 
 # ---------------------------------------------------------------------------------- its tables
@@ -366,19 +550,6 @@ def _late(row: Mapping[str, Any]) -> timedelta:
     if row["timestamp"] is None or row["duedate"] is None:
         return timedelta()
     return max(row["timestamp"] - row["duedate"] - (row["extension"] or timedelta()), timedelta())
-
-
-def _configured(course: Course) -> Config:
-    """nbgrader's configuration, including what the instructor has added to it."""
-    file = course.root / "nbgrader_config.py"
-    if not file.is_file():
-        return course.nbgrader_config()
-    try:
-        return PyFileConfigLoader(file.name, path=str(course.root)).load_config()
-    except Exception as error:
-        raise CourseError(
-            f"{file} cannot be used: {type(error).__name__}: {error}. Fix it, then run the same command again."
-        ) from error
 
 
 class _Page(NamedTuple):
@@ -444,4 +615,13 @@ def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: M
 
 def _marker(row: Mapping[str, Any]) -> Marker:
     values = {field.name: row[field.name] for field in fields(Marker)}
-    return Marker(**values | {"recognised": tuple(row["recognised"]), "notes": tuple(row["notes"])})
+    return Marker(**values | {name: tuple(row[name]) for name in ("recognised", "given", "notes")})
+
+
+def _bring_up_to_date(engine: Engine) -> None:
+    """Adds a column that a gradebook of an earlier version of this course does not have."""
+    if all(column["name"] != "given" for column in inspect(engine).get_columns(_MARKERS.name)):
+        with engine.begin() as connection:
+            connection.execute(
+                text(f"ALTER TABLE {_MARKERS.name} ADD COLUMN given JSON NOT NULL DEFAULT '[]'")
+            )

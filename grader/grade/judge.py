@@ -1,7 +1,8 @@
 """What check cells published -> verdicts. The only place where a grade is decided.
 
 It reads arrays, and it parses the cells to find what an exercise must not call. It never imports, unpickles,
-evaluates or formats with anything that a submission wrote, and learner code never runs in this process.
+evaluates or formats with anything that a submission wrote, and learner code never runs in this process. The course's own
+code does, where an exercise may be right given a mistake in an earlier one (:mod:`grader.follow`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ from typing import Any
 from nbformat import NotebookNode
 
 from course_utils.checking.bypass import uses_of
-from course_utils.checking.comparison import Expected, Verdict, compare, earlier_first, not_run
+from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
 from course_utils.checking.exercise import Exercise
+from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, decode
+from grader.follow import Substitutions
 from grader.lab import Lab, code_before_check
 
 
 def judge(
-    lab: Lab, expected: Mapping[str, Expected], payloads: Mapping[str, Any], notebook: NotebookNode
+    lab: Lab,
+    expected: Mapping[str, Expected],
+    payloads: Mapping[str, Any],
+    notebook: NotebookNode,
+    substitutions: Substitutions | None = None,
 ) -> dict[str, Verdict]:
     """A verdict for every exercise of the lab.
 
@@ -27,15 +34,23 @@ def judge(
         expected: from ``lab.expected(seed)``, at the seed that the payloads were made with.
         payloads: from :class:`grader.run.states.Executed`. If one is missing or malformed, the exercise was not checked.
         notebook: the rebuilt notebook that was run. Its text is only parsed.
+        substitutions: at the same seed; without them, no exercise is right given a mistake in an earlier one.
     """
-    return {
+    outcomes = {key: read_outcomes(exercise, payloads.get(key)) for key, exercise in lab.exercises.items()}
+    verdicts = {
         key: compare(
             exercise,
-            read_outcomes(exercise, payloads.get(key)),
+            outcomes[key],
             expected[key],
             uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key)),
         )
         for key, exercise in lab.exercises.items()
+    }
+    if substitutions is None:
+        return verdicts
+    return {
+        key: follow_through(verdict, substitutions.given(key, outcomes, verdicts))
+        for key, verdict in verdicts.items()
     }
 
 

@@ -38,9 +38,15 @@ def points_of(cell: NotebookNode) -> float:
     return float(nbgrader_of(cell).get("points", 0))
 
 
-def earned(verdict: Verdict, points: float) -> float:
-    """The points for a verdict, rounded to hundredths; full points only if every check holds."""
-    return points if verdict.correct else min(round(points * verdict.score, 2), points)
+def earned(verdict: Verdict, points: float, share: float = 1.0) -> float:
+    """The points for a verdict, rounded to hundredths. They are full if every check holds, or if every check that can hold given
+    a mistake in an earlier exercise does and the course gives all points for that.
+
+    Args:
+        share: of the points, for what is right given a mistake in an earlier exercise.
+    """
+    score = max(verdict.score, share * verdict.given.score) if verdict.given else verdict.score
+    return points if verdict.correct else min(round(points * score, 2), points)
 
 
 def with_results(
@@ -50,11 +56,15 @@ def with_results(
     verdicts: Mapping[str, Verdict],
     state: str,
     notes: Sequence[str],
+    share: float = 1.0,
 ) -> NotebookNode:
     """A copy of an executed notebook as instructors and learners get to see it.
 
     Each check cell shows its report. Its plain text is the number of points, because that is where nbgrader
     reads them from, so that its formgrader and its own autograding steps agree with ours.
+
+    Args:
+        share: see :func:`earned`.
     """
     notebook = copy.deepcopy(executed)
     released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
@@ -64,7 +74,7 @@ def with_results(
         if cell.source != own.get(cell.id):
             cell.source = bounds.readable(cell.source)
         if key := checked_exercise(cell):
-            cell.outputs = [_report(lab, key, verdicts, points_of(cell))]
+            cell.outputs = [_report(lab, key, verdicts, points_of(cell), share)]
         elif cell.cell_type == "code":
             cell.outputs = bounds.harmless(cell.outputs)
         elif nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"]):
@@ -74,9 +84,9 @@ def with_results(
     return notebook
 
 
-def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float) -> NotebookNode:
-    got = earned(verdicts[key], points)
-    report = Report(verdicts[key], points=(got, points), advice=advice(lab, key, verdicts))
+def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float, share: float) -> NotebookNode:
+    got = earned(verdicts[key], points, share)
+    report = Report(verdicts[key], key, points=(got, points), advice=advice(lab, key, verdicts))
     data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
     facts = {
         "summary": verdicts[key].summary,

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
+from grader.follow import FollowThrough
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
 from grader.lab import SETTINGS, Lab, runs_in_grading
 from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
@@ -56,6 +57,7 @@ class Marker:
     by_hand: int
     recognised: tuple[str, ...]
     notes: tuple[str, ...]
+    given: tuple[str, ...] = ()
 
 
 def sort_out(
@@ -101,13 +103,18 @@ def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:
-    """SHA-256 of everything else that a grade depends on: release, solution, misconceptions, checks, seed, limits, and
-    the code involved. A field of the runner that must not count is declared with ``repr=False``.
+    """SHA-256 of everything else that a grade depends on: release, solution, misconceptions, checks, seed, limits, the
+    share of the points for what is right given an earlier mistake, and the code involved. A field of the runner that must not count is declared with ``repr=False``.
     """
     release = {
         name: path for name, path in files_in(lab.release_folder, "*").items() if name not in _FOR_LEARNERS
     }
-    texts = {"seed": str(seed), "runner": repr(runner), "code": version(modules_of(lab))}
+    texts = {
+        "seed": str(seed),
+        "runner": repr(runner),
+        "code": version(modules_of(lab)),
+        "share": repr(FollowThrough.share_of(lab.course)),
+    }
     return _combined(
         [
             *((f"release/{name}", _digest(path)) for name, path in sorted(release.items())),

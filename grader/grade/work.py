@@ -14,9 +14,11 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course_utils.checking.comparison import Expected, Verdict
+from course_utils.checking.comparison import Verdict
+from course_utils.checking.expected import Expected
 from grader.course import Course, CourseError
 from grader.errors import GraderError
+from grader.follow import FollowThrough, Substitutions
 from grader.grade.judge import judge
 from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
@@ -38,6 +40,7 @@ class Record:
         score: points given by the autograder, out of ``max_score``. None if nothing was entered.
         by_hand: how many written answers are waiting for a human.
         recognised: misconceptions in this submission, as ``exercise: misconception``.
+        given: exercises that are right given mistakes in earlier ones, as ``exercise: earlier, earlier``.
         notes: sentences about what was wrong with the submission, and what was done about it.
         kept: whether it was graded before and is unchanged, so that nothing was done this time.
     """
@@ -49,6 +52,7 @@ class Record:
     by_hand: int = 0
     recognised: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     kept: bool = False
 
 
@@ -109,6 +113,15 @@ class Grading:
     def release(self) -> NotebookNode:
         return self.lab.release()
 
+    @cached_property
+    def share(self) -> float:
+        """Of the points, for what is right given a mistake in an earlier exercise."""
+        return FollowThrough.share_of(self.course)
+
+    @cached_property
+    def _substituted(self) -> dict:
+        return {}  # what is right given a mistake: computed once, for all submissions that this process grades
+
     def expected(self) -> dict[str, Expected]:
         """The outcomes that submissions are compared with.
 
@@ -162,7 +175,8 @@ class Grading:
         if executed.lost:
             prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
-        verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook)
+        substitutions = Substitutions(self.lab, self.seed, expected, self._substituted)
+        verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook, substitutions)
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
         return replace(graded, in_doubt=executed.in_doubt)
@@ -202,7 +216,7 @@ class Grading:
         notes: tuple[str, ...],
         read: bool,
     ) -> Graded:
-        notebook = with_results(self.lab, executed, self.release, verdicts, state, notes)
+        notebook = with_results(self.lab, executed, self.release, verdicts, state, notes, self.share)
         notebook.metadata["transformer_labs"] = {"seed": self.seed, "state": state}
         timestamp, submitted = _handed_in_at(prepared.folder)
         points = points_in(notebook, submitted, read)
@@ -217,6 +231,11 @@ class Grading:
                 f"{verdict.exercise}: {found.name}"
                 for verdict in verdicts.values()
                 for found in verdict.recognised
+            ),
+            given=tuple(
+                f"{verdict.exercise}: {', '.join(verdict.given.earlier)}"
+                for verdict in verdicts.values()
+                if verdict.given
             ),
             notes=notes,
         )

@@ -1,15 +1,15 @@
-"""The zip to hand out for one lab: everything a learner needs, and no part of a solution."""
+"""What is handed out to learners, a zip for one lab or a folder with all of them: everything they need, and no part of a solution."""
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
 
 from grader.author.build import leaks
-from grader.course import CourseError
+from grader.course import Course, CourseError
+from grader.handout.learners import NBGRADER, settings_for_learners, write_course
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
 from grader.lab import Lab
 
@@ -21,13 +21,6 @@ lab: ## set up the environment, then open the lab
 	@scripts/setup_environment.sh
 	@scripts/open_jupyter.sh --ServerApp.root_dir="$(CURDIR)/notebooks" \\
 		--LabApp.default_url=/lab/tree/{lab}/{notebook} $(ARGS)
-"""
-
-_NBGRADER = """\
-\"\"\"For Validate, and for the Assignment List where learners and instructors share an exchange.\"\"\"
-
-c = get_config()
-c.CourseDirectory.course_id = "{course}"
 """
 
 _README = """\
@@ -69,6 +62,38 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
         return [str(path.relative_to(folder)) for path in files]
 
 
+def publish(course: Course, out: Path) -> int:
+    """Writes the learners' course, all labs, into a new or empty folder, and returns how many labs are in it.
+
+    Raises:
+        CourseError: the folder has something in it, it cannot be written, or a lab would show part of its solution; then nothing
+            is written.
+    """
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise CourseError(f"{out} exists and is not an empty folder. Name a new folder.")
+    labs = [Lab.load(course, name) for name in course.labs()]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "course"
+        try:
+            write_course(course.root, folder, course.nbgrader_config().CourseDirectory.course_id)
+            faults = [
+                f"{lab.name}: {fault}"
+                for lab in labs
+                for fault in leaks(lab, lab.source(), folder / "notebooks" / lab.name)
+            ]
+            if faults:
+                raise CourseError(
+                    "Not written, because it would show parts of solutions; run `grader build`, then try again:\n"
+                    + "\n".join(faults)
+                )
+            shutil.copytree(folder, out, dirs_exist_ok=True)
+        except OSError as error:
+            raise CourseError(
+                f"The learners' course cannot be written to {out}: {error}. Name another folder."
+            ) from None
+    return len(labs)
+
+
 def _fill(lab: Lab, folder: Path) -> None:
     root, names = lab.course.root, {"lab": lab.name, "notebook": lab.notebook_name}
     clutter = shutil.ignore_patterns("__pycache__", ".*")
@@ -83,17 +108,10 @@ def _fill(lab: Lab, folder: Path) -> None:
     for name in _FILES:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)
-    settings = (root / "pyproject.toml").read_text("utf-8")
-    # without the sections about the instructor's tool, which is not included, and the packages that it needs
-    settings = re.sub(
-        r"^\[project\.(?:scripts|optional-dependencies|entry-points[^\]]*)\].*\n(?:(?!\[).*\n)*",
-        "",
-        settings,
-        flags=re.MULTILINE,
-    )
+    settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")
     course_id = lab.course.nbgrader_config().CourseDirectory.course_id
-    (folder / "nbgrader_config.py").write_text(_NBGRADER.format(course=course_id), "utf-8")
+    (folder / "nbgrader_config.py").write_text(NBGRADER.format(course=course_id), "utf-8")
     title = lab.release().cells[0].source.splitlines()[0].lstrip("# ")
     (folder / "README.md").write_text(_README.format(title=title, **names), "utf-8")

@@ -16,7 +16,7 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from course_utils.checking.comparison import Expected
+from course_utils.checking.expected import Expected
 from grader.course import Course
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading

@@ -6,14 +6,15 @@ One notebook per student is taken, and nothing else of what was handed in.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from grader.course import make_private
 from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook, roster_of
 from grader.lab import Lab
 from grader.receive.exchange import in_exchange
 from grader.receive.files import (
@@ -30,6 +31,7 @@ from grader.receive.files import (
 from grader.receive.names import PLAIN, File, file_of, layout, name_reader
 from grader.receive.sources import Offer, in_folder, in_zip, leads_out
 from grader.receive.students import MOODLE_NUMBER, folded, stored_moodle_number
+from grader.roster import NotSure, Person, Roster
 
 NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
 
@@ -50,7 +52,13 @@ class Collected:
     why: str = ""
 
 
-def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) -> list[Collected]:
+Ask = Callable[[str, Sequence[Person]], Person | None]
+"""Asks whose work something is: what it is called, and who it may be. None: nobody can say."""
+
+
+def collect(
+    lab: Lab, source: Path | None = None, shared_account: bool = False, ask: Ask | None = None
+) -> list[Collected]:
     """Puts submissions where grading looks for them, one notebook per student.
 
     A student whose work is refused gets a folder with the reason, and grading then reports the submission as
@@ -60,6 +68,7 @@ def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) 
         source: a folder, or a zip as Canvas and Moodle make it. None: nbgrader's exchange.
         shared_account: all submissions in the exchange belong to one user of the system, so that their owner says
             nothing about who handed them in.
+        ask: is asked where several people on the roster may be meant. None: such work is refused.
 
     Returns: a row for each student, sorted by id, followed by files that belong to nobody.
 
@@ -67,13 +76,17 @@ def collect(lab: Lab, source: Path | None = None, shared_account: bool = False) 
         GraderError: the source cannot be used at all, or there is nothing in it.
     """
     with _opened(lab, source, shared_account) as offers:
-        rows = list(_collect(lab, offers))
+        reception = _Reception(lab, roster_of(lab.course), ask)
+        rows = list(_collect(lab, offers, reception))
     if not rows:
         raise GraderError(
             f"{source or 'The exchange'} has no submission of {lab.name}. In a folder or zip, name files "
             f"<student>/{lab.notebook_name} or <student>_{lab.notebook_name}, or leave the names that Canvas or "
             "Moodle gave."
         )
+    if reception.learned:
+        with Gradebook.open(lab.course) as gradebook:
+            gradebook.enter_people(reception.learned.values())
     return rows
 
 
@@ -112,12 +125,12 @@ def _without_wrapper(lab: Lab, offers: list[Offer], stem: str) -> list[Offer]:
     return offers
 
 
-def _files(lab: Lab, offers: Sequence[Offer]) -> Iterator[File | Collected]:
+def _files(lab: Lab, offers: Sequence[Offer], with_roster: bool) -> Iterator[File | Collected]:
     """Whose each file is, and rows for files that should be somebody's but are not. Anything that is not a submission of
     this lab is left out.
     """
     packed = [offer for offer in offers if not (offer.student or offer.forged)]
-    whose = name_reader(lab, packed)
+    whose = name_reader(lab, packed, with_roster)
     for offer in offers:
         try:
             if offer.forged:
@@ -135,14 +148,77 @@ def _files(lab: Lab, offers: Sequence[Offer]) -> Iterator[File | Collected]:
 # ---------------------------------------------------------------------------------- into the course
 
 
-def _collect(lab: Lab, offers: Sequence[Offer]) -> Iterator[Collected]:
+class _Reception:
+    """Finds whose work it is on the roster, and remembers Canvas's numbers that it learns on the way.
+
+    Args:
+        roster: if it is empty, ids stay as the names in the source give them.
+        ask: see :func:`collect`.
+    """
+
+    def __init__(self, lab: Lab, roster: Roster, ask: Ask | None) -> None:
+        self.roster, self.ask = roster, ask
+        numbers = {student: stored_moodle_number(lab, student) for student in roster.people}
+        self.of_moodle = {number: student for student, number in numbers.items() if number}  # in this lab
+        self.learned: dict[str, Person] = {}
+
+    def known(self, file: File) -> File:
+        """The file with the id that its student has on the roster.
+
+        Raises:
+            Unreadable: several people may be meant.
+        """
+        if not self.roster.people:
+            return file
+        try:
+            person = self._person(file)
+        except NotSure as error:
+            (people,) = error.args
+            person = self.ask(f"{file.called} ({file.offer.shown})", people) if self.ask else None
+            if not person:
+                listed = ", ".join(f"{each.student} ({each.name})" for each in people[:10])
+                raise Unreadable(
+                    f"Several people on the roster are called {printable(file.called)!r}: {listed}. Run `grader collect` in a "
+                    "terminal, where it asks whose this is."
+                ) from None
+        if not person:
+            return replace(file, note=" ".join(filter(None, (file.note, "Not on the roster."))))
+        if file.number and not file.moodle_number and not person.canvas:
+            self.learned[person.student] = replace(person, canvas=file.number)
+        same = folded(person.student) == folded(file.student)
+        return replace(
+            file, student=person.student, note="" if same else f"Handed in as {printable(file.called)!r}."
+        )
+
+    def _person(self, file: File) -> Person | None:
+        """
+        Raises:
+            NotSure: several people may be meant.
+        """
+        if file.moodle_number and (before := self.of_moodle.get(file.moodle_number)):
+            return self.roster.by_id(before)
+        if not file.number and (person := self.roster.by_id(file.student)):
+            return person
+        if not file.called:
+            return None
+        if file.number and not file.moodle_number:
+            return self.roster.by_canvas(file.number, file.called)
+        return self.roster.by_name(file.called)
+
+
+def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception) -> Iterator[Collected]:
     by_student: dict[str, list[File]] = {}
     of_nobody = []
-    for found in _files(lab, offers):
+    for found in _files(lab, offers, bool(reception.roster.people)):
         if isinstance(found, Collected):
             of_nobody.append(found)
+            continue
+        try:
+            known = reception.known(found)
+        except Unreadable as error:
+            of_nobody.append(Collected("", found.offer.shown, REFUSED, str(error)))
         else:
-            by_student.setdefault(found.student, []).append(found)
+            by_student.setdefault(known.student, []).append(known)
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,)}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case

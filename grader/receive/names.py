@@ -63,6 +63,7 @@ class File:
         source: the part of the archive that says that it is this student's.
         number: the student's number in the LMS that packed the archive.
         moodle_number: the same number if that was Moodle. It has to be stored, because it is not in the id.
+        called: what the LMS, or whoever named the file, calls the student; empty where the id itself is given.
         note: anything else to know about whose it is.
     """
 
@@ -75,23 +76,28 @@ class File:
     source: tuple[str, ...] = ()
     number: str = ""
     moodle_number: str = ""
+    called: str = ""
     note: str = ""
 
 
-def name_reader(lab: Lab, offers: Sequence[Offer]) -> Callable[[Offer], File | None]:
+def name_reader(
+    lab: Lab, offers: Sequence[Offer], with_roster: bool = False
+) -> Callable[[Offer], File | None]:
     """A function that says whose a file of an archive is. It returns None for a file that is not a submission of this lab,
     and raises Unreadable for one that does not say whose it is.
 
     Args:
         offers: all files of the archive.
+        with_roster: the roster will tell people of one name apart, so that nothing needs to be made of names here.
 
     Raises:
         GraderError: all these names could have been given by either LMS.
     """
+    of_moodle = _with_number if with_roster else _MoodleNames(lab, offers).student
     return {
         _CANVAS: partial(_from_canvas, _least_attachment(offers)),
         _ANONYMOUS: _from_canvas_anonymous,
-        _MOODLE: partial(_from_moodle, _MoodleNames(lab, offers)),
+        _MOODLE: partial(_from_moodle, of_moodle),
         PLAIN: partial(_in_plain_layout, lab),
     }[layout(offers)]
 
@@ -153,7 +159,12 @@ def _from_canvas(least: int, offer: Offer) -> File | None:
                 "Canvas whose it is, rename it to <name>_<user>_<attachment>_<file>, and collect again."
             )
     name = offer.parts[0][: first.start()]
-    known = {"late": bool(first["late"]), "source": (f"{name}_{first['number']}",), "number": first["number"]}
+    known = {
+        "late": bool(first["late"]),
+        "source": (f"{name}_{first['number']}",),
+        "number": first["number"],
+        "called": name,
+    }
     file, attachment = first["file"] or first["typed"], int(first["attachment"] or 0)
     return file_of(offer, student_id(name, first["number"]), file, attachment, **known)
 
@@ -257,8 +268,15 @@ class _MoodleNames:
         )
 
 
-def _from_moodle(names: _MoodleNames, offer: Offer) -> File | None:
+def _with_number(name: str, number: str) -> tuple[str, str]:
+    return student_id(name, number), ""
+
+
+def _from_moodle(student_of: Callable[[str, str], tuple[str, str]], offer: Offer) -> File | None:
     """
+    Args:
+        student_of: name and Moodle's number -> id, and anything else to know.
+
     Raises:
         Unreadable: Moodle gives no number, or one that belongs to somebody else.
     """
@@ -271,9 +289,9 @@ def _from_moodle(names: _MoodleNames, offer: Offer) -> File | None:
             "Moodle gives no number here, as for people who are in no group, so it is not clear whose it is. Find that out "
             "in Moodle, and hand it over as <student>.ipynb."
         )
-    student, note = names.student(name, number)
+    student, note = student_of(name, number)
     file = offer.parts[-1] if len(offer.parts) > 1 else found["file"] or ""
-    known = {"number": number, "moodle_number": number, "note": note}
+    known = {"number": number, "moodle_number": number, "called": name, "note": note}
     return file_of(offer, student, file, source=(f"{name}_{number}",), **known)
 
 
@@ -306,7 +324,7 @@ def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
         )
     if len(parts) > 1:
         source = offer.parts[: len(offer.parts) - len(parts) + 1]
-        found = file_of(offer, student_id(parts[0]), parts[-1], source=source)
+        found = file_of(offer, student_id(parts[0]), parts[-1], source=source, called=parts[0])
         return replace(found, sure=bool(found.stem))
     notebook = _NOTEBOOK.fullmatch(parts[0]) if parts else None
     if not notebook:
@@ -328,4 +346,4 @@ def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
 
 def _flat(offer: Offer, name: str, slug: str, version: str) -> File:
     source = (*offer.parts[:-1], f"{name}*.ipynb")
-    return File(student_id(name), offer, slug, (_number(version), 0), source=source)
+    return File(student_id(name), offer, slug, (_number(version), 0), source=source, called=name)

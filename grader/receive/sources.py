@@ -31,7 +31,9 @@ MAX_DEPTH = 8
 MAX_DIRECTORY = 4 * 2**20
 """The most bytes of a zip's list of members: enough for some 30,000 of them."""
 MAX_UNPACKED = 4 * 2**30
-"""The most bytes that all members of a zip together may unpack to."""
+"""The most bytes that all members of a zip together may unpack to, unless the zip itself is large."""
+MAX_GROWTH = 10
+"""How many times its own size a zip may unpack to, if that is more: a large class's work, which packs to about a third."""
 MAX_RATIO = 200
 """How many times its packed size a member may unpack to, if that is more than a MiB. (Labs pack to about a third.)"""
 _SLIPS = ("__MACOSX", "Thumbs.db", "desktop.ini")
@@ -196,7 +198,7 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
                 "other kinds are not unpacked: unpack it yourself and collect the folder."
             ) from None
         with archive:
-            budget = _Budget()
+            budget = _Budget(max(MAX_UNPACKED, MAX_GROWTH * path.stat().st_size))
             overlapping = _overlapping(archive.infolist())
             yield [
                 Offer(parts, partial(_unpacked, archive, info, info in overlapping, budget))
@@ -208,8 +210,8 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
 class _Budget:
     """The number of bytes that may still be unpacked from an archive."""
 
-    def __init__(self) -> None:
-        self.left = MAX_UNPACKED
+    def __init__(self, total: int) -> None:
+        self.total = self.left = total
 
 
 def _parts(info: zipfile.ZipInfo) -> tuple[str, ...]:
@@ -271,7 +273,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, b
                     )
                 if budget.left < 0:
                     raise Unreadable(
-                        f"The archive unpacks to more than {MAX_UNPACKED // 2**30} GiB. Unpack it yourself and collect the folder."
+                        f"The archive unpacks to more than {budget.total / 2**30:.3g} GiB. Unpack it yourself and collect the folder."
                     )
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, OSError):
         raise Unreadable("It is damaged in the archive. Download or hand it in again.") from None

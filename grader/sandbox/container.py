@@ -112,7 +112,8 @@ def refused(reason: str) -> NoSandbox:
         f"The sandbox cannot be set up on this machine. Bubblewrap says: {reason} Most often user namespaces are "
         "switched off: as root, `sysctl -w kernel.unprivileged_userns_clone=1` (Debian), `sysctl -w "
         "kernel.apparmor_restrict_unprivileged_userns=0` (Ubuntu), `sysctl -w user.max_user_namespaces=10000` "
-        "(elsewhere), or start the container you are in with the right to create them. " + _WHAT_NOW
+        "(elsewhere), or start the container you are in with the right to create them and to mount /proc "
+        "(docs/containers.md). " + _WHAT_NOW
     )
 
 

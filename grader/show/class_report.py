@@ -10,18 +10,19 @@ import base64
 import io
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import jinja2
 
 from course_utils.display import inline
-from grader.course import make_private
+from grader.course import Course, make_private
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, Result
+from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.work import UNREADABLE
 from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.receive.students import student_id
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
 
@@ -30,6 +31,8 @@ FEW = 8
 NEEDS_HELP_BELOW = 0.5
 """Share of the points."""
 MANY_MISCONCEPTIONS = 3
+FIRST = 15
+"""Of a long list, so many rows are open; the rest is folded."""
 _ENDED = {
     CRASHED: "crashed",
     TIMED_OUT: "timed out",
@@ -50,6 +53,7 @@ class ExerciseFacts:
         discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
         waiting: number of submissions in which it is waiting for a human to grade it.
+        given: number of submissions in which it is right given a mistake in an earlier exercise.
     """
 
     name: str
@@ -59,6 +63,7 @@ class ExerciseFacts:
     not_begun: float
     discrimination: float | None
     waiting: int
+    given: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,15 +87,28 @@ class NeedsHelp:
 
 @dataclass(frozen=True)
 class Analysis:
-    """All facts of the page."""
+    """All facts of the page.
+
+    Attributes:
+        ungraded: students whose submissions were collected and are not graded yet.
+        missing: students in the gradebook of whom nothing was collected.
+        names: student -> first and last name, where the gradebook knows them.
+    """
 
     points: float
     results: tuple[Result, ...]
     exercises: tuple[ExerciseFacts, ...]
     misconceptions: tuple[HeldMisconception, ...]
     needs_help: tuple[NeedsHelp, ...]
+    ungraded: tuple[str, ...]
     missing: tuple[str, ...]
     deadline: datetime | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def called(self, student: str) -> str:
+        """What to call a student on the page: the name with the id, or the id alone."""
+        name = self.names.get(student)
+        return f"{name} ({student})" if name and name != student else student
 
     @property
     def shares(self) -> list[float]:
@@ -98,51 +116,86 @@ class Analysis:
         return [result.score / self.points for result in self.results]
 
 
-def write_report(lab: Lab, page: Path | None = None) -> tuple[Path, Path]:
+def write_report(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
     """Writes ``grading/reports/<lab>.html`` (or ``page``) and a CSV file next to it. Returns both paths.
 
+    Args:
+        section: only about the students of this one; the name of the page then ends in it.
+
     Raises:
-        GraderError: nothing in the lab has been graded, or a file cannot be written.
+        GraderError: nothing in the lab has been graded, there is no such section, or a file cannot be written.
     """
+    among = students_of(lab.course, section)
     with Gradebook.open(lab.course) as gradebook:
-        results, students, deadline = gradebook.results(lab), gradebook.students(), gradebook.deadline(lab)
+        results, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
+        students = [each for each in gradebook.students() if among is None or each in among]
+        names = {student: person.name for student, person in gradebook.people().items() if person.name}
+    collected = [folder.parent.name for folder in sorted(lab.course.submitted.glob(f"*/{lab.name}"))]
+    collected = [student for student in collected if among is None or student in among]
     if not results:
-        raise GraderError(f"Nothing in {lab.name} has been graded. Run `grader autograde {lab.name}` first.")
-    found = analyse(lab, results, students, deadline)
-    page = page or lab.course.grading / "reports" / f"{lab.name}.html"
+        there = f"{len(collected)} collected, none graded" if collected else "nothing was collected"
+        raise GraderError(
+            f"Nothing{f' of section {section!r}' if section else ''} in {lab.name} has been graded ({there}). Run `grader autograde {lab.name}` first."
+        )
+    found = analyse(lab, results, students, deadline, collected=collected, names=names)
+    page = page or default_page(lab.course, lab.name, section)
+    return page, write_page(page, as_html(lab, found, section), as_rows(lab, found))
+
+
+def default_page(course: Course, name: str, section: str | None = None) -> Path:
+    """Where a report is written if nothing else is said."""
+    return course.grading / "reports" / f"{name}{f'-{student_id(section)}' if section else ''}.html"
+
+
+def write_page(page: Path, html: str, rows: list[list[str]]) -> Path:
+    """Writes a page and its table next to it. Returns the table's path.
+
+    Raises:
+        GraderError: they cannot be written.
+    """
     table = page.with_suffix(".csv")
     try:
         make_private(page.parent)
-        page.write_text(as_html(lab, found), "utf-8")
-        write_csv(table, as_rows(lab, found))
+        page.write_text(html, "utf-8")
+        write_csv(table, rows)
     except OSError as error:
         raise GraderError(
             f"{page} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
-    return page, table
+    return table
 
 
 # ---------------------------------------------------------------------------------- facts
 
 
 def analyse(
-    lab: Lab, results: Sequence[Result], students: Sequence[str], deadline: datetime | None = None
+    lab: Lab,
+    results: Sequence[Result],
+    students: Sequence[str],
+    deadline: datetime | None = None,
+    collected: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Analysis:
     """The facts about a class's results.
 
     Args:
-        results: those of everybody who handed something in; at least one.
+        results: those of everybody who was graded; at least one.
         students: all students in the gradebook.
+        collected: everybody of whom a submission was collected, graded or not.
+        names: student -> first and last name, where known.
     """
-    handed_in, names = {result.student for result in results}, _names(lab)
+    graded, cells = {result.student for result in results}, _names(lab)
+    ungraded = tuple(sorted(set(collected) - graded))
     return Analysis(
         lab.points,
         tuple(results),
-        tuple(_exercise(names[cell], cell, points, results) for cell, points in lab.points_of_cells.items()),
+        tuple(_exercise(cells[cell], cell, points, results) for cell, points in lab.points_of_cells.items()),
         tuple(_misconceptions(lab, results)),
-        tuple(_who_needs_help(lab, names, results)),
-        tuple(student for student in students if student not in handed_in),
+        tuple(_who_needs_help(lab, cells, results)),
+        ungraded,
+        tuple(student for student in students if student not in graded and student not in ungraded),
         deadline,
+        names or {},
     )
 
 
@@ -157,7 +210,13 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) ->
         not_begun=_share(name in result.untouched for result in results),
         discrimination=_correlation(earned, rest),
         waiting=sum(cell in result.points and result.points[cell] is None for result in results),
+        given=sum(name in _given(result) for result in results),
     )
+
+
+def _given(result: Result) -> dict[str, str]:
+    """Exercises that are right given a mistake in an earlier one -> the names of the earlier ones."""
+    return dict(text.split(": ", 1) for text in result.marker.given) if result.marker else {}
 
 
 def _names(lab: Lab) -> dict[str, str]:
@@ -222,13 +281,22 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
 # ---------------------------------------------------------------------------------- the page
 
 
-def as_html(lab: Lab, found: Analysis) -> str:
-    """The page, as one self-contained file."""
+def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
+    """The page, as one self-contained file.
+
+    Args:
+        section: what the page says it is limited to.
+    """
     shares = found.shares
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"inline": inline, "percent": percent, "lateness": lateness}
+    environment.filters |= {
+        "inline": inline,
+        "percent": percent,
+        "lateness": lateness,
+        "called": found.called,
+    }
     return environment.get_template("class_report.html").render(
         lab=lab,
         found=found,
@@ -240,7 +308,9 @@ def as_html(lab: Lab, found: Analysis) -> str:
         states=_counted(
             [result.marker.state if result.marker else "graded elsewhere" for result in found.results]
         ),
+        title=f"Lab {lab.name[:2]}: {lab.settings['title']}{f' ({section})' if section else ''}",
         few=FEW,
+        first=FIRST,
     )
 
 
@@ -264,8 +334,16 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"The most common misconception ({len(most.students)}), in `{most.exercise}`: {most.title}"
         )
+    if count := sum(facts.given for facts in found.exercises):
+        students = sum(bool(_given(result)) for result in found.results)
+        lines.append(
+            f"{count} answer{'s' if count > 1 else ''} of {students} learner{'s' if students > 1 else ''}: right given an "
+            "earlier mistake."
+        )
     if found.needs_help:
         lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
+    if found.ungraded:
+        lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
     if waiting := sum(facts.waiting for facts in found.exercises):
         lines.append(f"{waiting} written answers are waiting to be graded by hand, in formgrader.")
     return lines
@@ -325,13 +403,24 @@ def _counted(words: Sequence[str]) -> Mapping[str, int]:
 def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
     """The same as a table with one row per student."""
     names = _names(lab)
-    header = ["student", "state", "handed in (UTC)", "hours late", "penalty", "score", "of", *names.values()]
-    rows = [[*header, "misconceptions", "notes"]]
+    header = [
+        "student",
+        "name",
+        "state",
+        "handed in (UTC)",
+        "hours late",
+        "penalty",
+        "score",
+        "of",
+        *names.values(),
+    ]
+    rows = [[*header, "misconceptions", "right given an earlier mistake", "notes"]]
     for result in found.results:
         given = (result.points.get(cell) for cell in names)
         rows.append(
             [
                 result.student,
+                found.names.get(result.student, ""),
                 result.marker.state if result.marker else "",
                 result.submitted.isoformat(" ", "minutes") if result.submitted else "",
                 f"{result.late.total_seconds() / 3600:.1f}" if result.late else "",
@@ -340,8 +429,12 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
                 f"{found.points:g}",
                 *("" if points is None else f"{points:g}" for points in given),
                 "; ".join(result.marker.recognised) if result.marker else "",
+                "; ".join(f"{name} (given {earlier})" for name, earlier in _given(result).items()),
                 " ".join(result.marker.notes) if result.marker else "",
             ]
         )
-    rows.extend([student, "not handed in", *[""] * len(rows[0][2:])] for student in found.missing)
+    for students, state in ((found.ungraded, "collected, not graded yet"), (found.missing, "not handed in")):
+        rows += [
+            [student, found.names.get(student, ""), state, *[""] * len(rows[0][3:])] for student in students
+        ]
     return rows

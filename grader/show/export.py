@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from grader.course import Course
@@ -21,13 +23,17 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
 from grader.receive.students import moodle_numbers, name_in_id, number_in_id
+from grader.roster import Person
 
 
-def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[str]:
+def export(
+    course: Course, labs: Sequence[str], form: str, file: Path, among: Collection[str] | None = None
+) -> list[str]:
     """Writes the scores of labs (default: all) to a file. Returns notes for the user.
 
     Args:
         form: ``csv`` (nbgrader's own, all labs), ``canvas``, or ``moodle`` (one lab).
+        among: only these students; None: everybody.
 
     Raises:
         GraderError: there is no such format, nothing to write, two students have the same LMS number, or the file
@@ -48,17 +54,24 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
     try:
         with Gradebook.open(course) as gradebook:
             if form == "csv":
-                write_csv(file, gradebook.table())
+                heading, *rows = gradebook.table()
+                whose = heading.index("student_id")
+                write_csv(file, [heading, *(row for row in rows if among is None or row[whose] in among)])
                 return []
             every = chosen or [Lab.load(course, name) for name in course.labs()]
-            results = {lab.name: gradebook.results(lab) for lab in every}
+            results = {lab.name: gradebook.results(lab, among) for lab in every}
             results = {name: found for name, found in results.items() if found or chosen}
-            students = gradebook.students()
+            people = {
+                student: person
+                for student, person in gradebook.people().items()
+                if among is None or student in among
+            }
         if not any(results.values()):
-            raise GraderError("Nothing has been graded yet. Run `grader autograde LAB` first.")
+            whose = "" if among is None else " of this section"
+            raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
         if form == "canvas":
-            return _canvas(course, results, students, file)
-        return _moodle(chosen[0], results[chosen[0].name], file)
+            return _canvas(course, results, people, file)
+        return _moodle(chosen[0], results[chosen[0].name], people, file)
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
@@ -66,16 +79,18 @@ def export(course: Course, labs: Sequence[str], form: str, file: Path) -> list[s
 
 
 def _canvas(
-    course: Course, results: dict[str, list[Result]], students: Iterable[str], file: Path
+    course: Course, results: dict[str, list[Result]], people: Mapping[str, Person], file: Path
 ) -> list[str]:
     header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *results]
     possible = [f"{Lab.load(course, name).points:g}" for name in results]
     scores = {name: {result.student: result.score for result in found} for name, found in results.items()}
-    numbers = {student: number_in_id(student) for student in students}
-    _see_that_nobody_shares("Canvas", numbers)
+    numbers = {student: person.canvas or number_in_id(student) for student, person in people.items()}
+    see_that_nobody_shares("Canvas", numbers)
     rows: list[list[str]] = []
     for student, number in numbers.items():
-        who = [student, number, "", "" if number else student, ""]
+        person = people[student]
+        name = f"{person.last_name}, {person.first_name}" if person.name else student
+        who = [name, number, "", student if person.name or not number else "", person.section]
         earned = (of_lab.get(student) for of_lab in scores.values())
         rows.append([*who, *("" if score is None else f"{score:.2f}" for score in earned)])
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
@@ -86,14 +101,15 @@ def _canvas(
     ] * bool(without)
 
 
-def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
+def _moodle(lab: Lab, results: Sequence[Result], people: Mapping[str, Person], file: Path) -> list[str]:
     header = ["Identifier", "Full name", "Grade", "Maximum grade", "Last modified (grade)"]
     numbers = moodle_numbers(lab, (result.student for result in results))
-    _see_that_nobody_shares("Moodle", numbers)
+    see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []
     for result in results:
         if number := numbers[result.student]:
-            name = name_in_id(result.student)
+            person = people.get(result.student)
+            name = (person and person.name) or name_in_id(result.student)
             rows.append([f"Participant {number}", name, f"{result.score:.2f}", f"{lab.points:.2f}", "-"])
         else:
             without.append(result.student)
@@ -105,31 +121,47 @@ def _moodle(lab: Lab, results: Sequence[Result], file: Path) -> list[str]:
     return [f"Left out, because their Moodle number is not known: {', '.join(without)}."] * bool(without)
 
 
-def write_feedback_zip(lab: Lab, file: Path) -> int:
+def write_feedback_zip(lab: Lab, file: Path, among: Collection[str] | None = None) -> int:
     """Packs a lab's feedback pages, one folder per student, named as Moodle's upload of feedback files expects if the
     student's number is known. Returns how many pages there are.
+
+    Args:
+        among: only these students'; None: everybody's.
 
     Raises:
         GraderError: two students have the same Moodle number, or the file cannot be written.
     """
-    pages = sorted(lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html"))
+    pages = sorted(
+        page
+        for page in lab.course.feedback.glob(f"*/{lab.name}/{lab.slug}.html")
+        if among is None or page.parts[-3] in among
+    )
     numbers = moodle_numbers(lab, (page.parts[-3] for page in pages))
-    _see_that_nobody_shares("Moodle", numbers)
+    see_that_nobody_shares("Moodle", numbers)
+    scratch = file.parent / f".{file.name}.new"
     try:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
             for page in pages:
                 student = page.parts[-3]
                 name = name_in_id(student).replace("_", " ")  # Moodle splits names there
                 folder = f"{name}_{numbers[student]}_assignfeedback_file" if numbers[student] else student
-                archive.write(page, f"{folder}/{page.name}")
+                packed = zipfile.ZipInfo(f"{folder}/{page.name}")  # without the time: equal pages, equal zips
+                packed.compress_type, packed.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                with page.open("rb") as opened, archive.open(packed, "w") as target:
+                    shutil.copyfileobj(opened, target)
+        scratch.replace(file)
     except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
         raise GraderError(
-            f"{file} cannot be written: {error.strerror}. Choose another file with --zip."
+            f"{file} cannot be written: {error.strerror}{where}. Choose another file with --zip."
         ) from None
+    finally:
+        with suppress(OSError):
+            scratch.unlink()
     return len(pages)
 
 
-def _see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
+def see_that_nobody_shares(lms: str, numbers: Mapping[str, str]) -> None:
     """
     Args:
         numbers: student -> the LMS's number; empty if there is none.

@@ -1,34 +1,315 @@
-"""nbgrader's feedback for a lab: one page per graded notebook."""
+"""The feedback for a lab: one page per graded notebook. Pages whose inputs are unchanged are left as they are.
+
+A page depends on the graded notebook, on what the gradebook says about it, and on the code. Their fingerprint is noted
+in ``grading/pages/<lab>.jsonl`` with that of the page itself, as soon as the page is there. The note is not on the page,
+because the graded notebook contains the seed of the checks. If the file of notes is lost, all pages are made again.
+"""
 
 from __future__ import annotations
 
-from nbgrader.converters import GenerateFeedback
-from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import capture_log
+import contextlib
+import fcntl
+import hashlib
+import json
+import shutil
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
 
-from grader.course import make_private
+import nbformat
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import is_grade, is_solution, is_task
+
+from grader.course import Course, make_private
 from grader.errors import GraderError
-from grader.lab import Lab
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.pool import Lost, Pool, prepare
+from grader.grade.resume import version
+from grader.lab import Lab, nbgrader_of
+from grader.receive.files import SECRET, TIMESTAMP
+from grader.show.feedback_page import as_html
+
+PAGE_SECONDS = 120
+"""A process that works longer than this on one page is given up."""
+_FEW = 8
+"""So many pages are made sooner than other processes are started."""
+_DRAWN_BY = ("jinja2", "matplotlib", "mistune", "nbconvert", "pygments")
+_BESIDE = (TIMESTAMP, SECRET)  # what nbgrader's exchange needs to return a page
+
+Watch = Callable[[Iterable[str], int], Iterable[str]]
+"""Passes on the students whose pages are made, as they are made; is told how many there will be."""
 
 
-def generate_feedback(lab: Lab) -> int:
-    """nbgrader's HTML feedback for every graded submission of a lab. Returns how many there are.
+@dataclass(frozen=True)
+class Feedback:
+    """How many pages a lab has, and how many of these had to be made."""
+
+    pages: int
+    made: int
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What is remembered of a page: fingerprints of what it was made from, and of what was made."""
+
+    inputs: str
+    page: str
+
+
+def generate_feedback(
+    lab: Lab,
+    jobs: int = 1,
+    watch: Watch = lambda students, _: students,
+    among: Collection[str] | None = None,
+) -> Feedback:
+    """HTML feedback for every graded submission of a lab.
+
+    It may be stopped at any point: pages that are there by then are complete and are not made again.
+
+    Args:
+        jobs: how many processes may make pages.
+        among: only for these students; None: for everybody.
 
     Raises:
-        GraderError: nothing has been graded, or nbgrader fails; the message says why.
+        GraderError: nothing has been graded, a page could not be made (all others are), or another process is making them.
     """
-    graded = list(lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}"))
+    graded = sorted(
+        path.parts[-3] for path in lab.course.autograded.glob(f"*/{lab.name}/{lab.notebook_name}")
+    )
+    graded = graded if among is None else [student for student in graded if student in among]
     if not graded:
-        raise GraderError(f"{lab.name} has no graded submissions. Run `grader autograde {lab.name}` first.")
-    make_private(lab.course.feedback)
-    config = lab.course.nbgrader_config()
-    config.CourseDirectory.assignment_id = lab.name
-    config.GenerateFeedback.force = True
-    result = capture_log(GenerateFeedback(coursedir=CourseDirectory(config=config), config=config))
-    if not result["success"]:
-        log = lab.course.grading / "feedback.log"
-        log.write_text(result.get("log") or result["error"], "utf-8")
+        whose = "" if among is None else " of this section"
         raise GraderError(
-            f"nbgrader could not make all the feedback for {lab.name}. {log} says what went wrong."
+            f"{lab.name} has no graded submissions{whose}. Run `grader autograde {lab.name}` first."
         )
-    return len(graded)
+    with Gradebook.open(lab.course) as gradebook:
+        results = {result.student: result for result in gradebook.results(lab)}
+    pages = _Pages(lab, _code())
+    failed: dict[str, str] = {}
+    with _opened_notes(lab) as file:
+        notes = _read(file)
+        unknown = [student for student in graded if student not in results]
+        failed |= dict.fromkeys(unknown, "The gradebook does not know this submission: grade it again.")
+        todo = [results[student] for student in graded if student in results]
+        todo = [result for result in todo if not pages.still_hold(result, notes.get(result.student))]
+
+        def noted() -> Iterator[str]:
+            for result, answer in _made(pages, todo, jobs):
+                if isinstance(answer, _Note):
+                    file.write(json.dumps([result.student, answer.inputs, answer.page]) + "\n")
+                    file.flush()
+                else:
+                    failed[result.student] = answer
+                yield result.student
+
+        made = sum(1 for _ in watch(noted(), len(todo)))
+        if failed:
+            raise _failure(lab, failed)
+    return Feedback(len(graded), made)
+
+
+def _failure(lab: Lab, failed: Mapping[str, str]) -> GraderError:
+    log = lab.course.grading / "feedback.log"
+    log.write_text(
+        "".join(f"{student}\n{why}\n\n" for student, why in sorted(failed.items())), "utf-8", "replace"
+    )
+    named = ", ".join(sorted(failed)[:10]) + (f" and {len(failed) - 10} more" if len(failed) > 10 else "")
+    return GraderError(
+        f"{lab.name}: no feedback page could be made for {named}; all other pages are there. {log} says what went wrong."
+    )
+
+
+def _made(pages: _Pages, todo: list[Result], jobs: int) -> Iterator[tuple[Result, _Note | str]]:
+    """Pairs of what the gradebook says about a submission, and the note of its page or why there is none."""
+    processes = min(jobs, len(todo) // _FEW)
+    if processes < 2:
+        yield from ((result, pages(None, result)) for result in todo)
+        return
+    prepare([__name__, "matplotlib.mathtext"])
+    with Pool(pages, processes, PAGE_SECONDS) as pool:
+        for result, answer in pool.map(None, todo):
+            if isinstance(answer, Lost):
+                pages.remove(result.student)
+                answer = f"The process that made the page {answer.why}, twice."
+            yield result, answer
+
+
+# ---------------------------------------------------------------------------------- one page
+
+
+@dataclass(frozen=True)
+class _Pages:
+    """Makes one page after the other; work for a :class:`grader.grade.pool.Pool`."""
+
+    lab: Lab
+    code: str
+
+    def open(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def __call__(self, _: Any, result: Result) -> _Note | str:
+        """Makes a page. Returns its note, or the traceback if it cannot be made; then there is no page, not even the one of
+        before, which may show other points.
+        """
+        try:
+            source, target = self._source(result.student), self._target(result.student)
+            make_private(target)
+            data = (source / self.lab.notebook_name).read_bytes()
+            for name in _BESIDE:
+                if (source / name).is_file():
+                    shutil.copyfile(source / name, target / name)
+                else:
+                    (target / name).unlink(missing_ok=True)
+            notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
+            text = as_html(notebook, enter(notebook, result) | {"notebook": self.lab.slug})
+            scratch = target / f".{self._page.name}.new"
+            scratch.write_text(text, "utf-8")
+            scratch.replace(target / self._page.name)
+            return _Note(self._inputs(result, data), self._digest(target))
+        except Exception:
+            self.remove(result.student)
+            return traceback.format_exc()
+
+    def still_hold(self, result: Result, note: _Note | None) -> bool:
+        """Whether a page is there, as it was made, and would be made in the same way again."""
+        if note is None:
+            return False
+        try:
+            data = (self._source(result.student) / self.lab.notebook_name).read_bytes()
+        except OSError:
+            return False
+        made = self._digest(self._target(result.student))
+        return note == _Note(self._inputs(result, data), made)
+
+    def remove(self, student: str) -> None:
+        for name in (self._page.name, f".{self._page.name}.new"):
+            with contextlib.suppress(OSError):
+                (self._target(student) / name).unlink()
+
+    @property
+    def _page(self) -> Path:
+        return Path(f"{self.lab.slug}.html")
+
+    def _source(self, student: str) -> Path:
+        return self.lab.course.autograded / student / self.lab.name
+
+    def _target(self, student: str) -> Path:
+        return self.lab.course.feedback / student / self.lab.name
+
+    def _inputs(self, result: Result, notebook: bytes) -> str:
+        source = self._source(result.student)
+        told = (sorted(result.points.items()), sorted(result.comments.items()), result.penalty)
+        parts = [self.code, repr(told), hashlib.sha256(notebook).hexdigest()]
+        parts += [_digest_of(source / name) for name in _BESIDE]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _digest(self, target: Path) -> str:
+        return " ".join(_digest_of(target / name) for name in (self._page.name, *_BESIDE))
+
+
+def enter(notebook: NotebookNode, result: Result) -> dict[str, Any]:
+    """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
+
+    Returns: ``score``, ``max_score`` and ``late_penalty``.
+    """
+    most = 0.0
+    for cell in notebook.cells:
+        meta = nbgrader_of(cell)
+        if is_grade(cell) or is_task(cell):
+            given = result.points.get(meta["grade_id"])
+            meta["score"], meta["waiting"] = given or 0.0, given is None
+            most += float(meta["points"])
+        if is_solution(cell) or is_task(cell):
+            meta["comment"] = result.comments.get(meta["grade_id"])
+    return {"score": result.score, "max_score": most, "late_penalty": result.penalty}
+
+
+class Grades(NbGraderPreprocessor):
+    """The same for nbgrader's own commands and formgrader's button: takes the place of nbgrader's ``GetGrades``."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """
+        Raises:
+            GraderError: the gradebook does not know the submission.
+        """
+        course = Course(Path(self.config.CourseDirectory.root))
+        names = resources["nbgrader"]
+        with Gradebook.open(course) as gradebook:
+            found = gradebook.results(Lab(course, names["assignment"]), [names["student"]])
+        if not found:
+            raise GraderError(f"The gradebook does not know {names['student']}'s {names['assignment']}.")
+        names |= enter(nb, found[0])
+        return nb, resources
+
+
+# ---------------------------------------------------------------------------------- what is remembered
+
+
+def _code() -> str:
+    """A fingerprint of everything else that a page depends on."""
+    template = Path(__file__).with_name("feedback.html")
+    packages = [f"{name} {metadata.version(name)}" for name in _DRAWN_BY]
+    return "\n".join([version((__name__,)), _digest_of(template), *packages])
+
+
+@contextlib.contextmanager
+def _opened_notes(lab: Lab) -> Iterator[IO[str]]:
+    """The file of notes, for this process alone.
+
+    Raises:
+        GraderError: another process has it, or something in the folder cannot be written.
+    """
+    path = lab.course.grading / "pages" / f"{lab.name}.jsonl"
+    try:
+        make_private(lab.course.feedback)
+        make_private(path.parent)
+        with path.open("a+", encoding="utf-8", errors="replace") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield file
+    except BlockingIOError:
+        raise GraderError(
+            f"Another `grader feedback {lab.name}` is at work. Wait until it has finished, or stop it."
+        ) from None
+    except OSError as error:
+        raise GraderError(
+            f"Feedback pages cannot be written into {lab.course.grading}: {error.strerror}. Make sure that the disk has room and "
+            "that the folder can be written to, then run the same command again."
+        ) from None
+
+
+def _read(file: IO[str]) -> dict[str, _Note]:
+    """The notes by student, the last one of each. What is not a note (a line cut short when the power failed) is passed over.
+    The file is then written anew, so that it does not grow with every change.
+    """
+    file.seek(0)
+    notes: dict[str, _Note] = {}
+    lines = 0
+    for line in file:
+        lines += 1
+        with contextlib.suppress(ValueError, TypeError):
+            student, inputs, page = json.loads(line)
+            notes[student] = _Note(inputs, page)
+    if lines > len(notes):
+        file.truncate(0)
+        file.writelines(
+            json.dumps([student, note.inputs, note.page]) + "\n" for student, note in notes.items()
+        )
+        file.flush()
+    return notes
+
+
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file; a dash if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "-"

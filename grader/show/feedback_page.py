@@ -20,7 +20,6 @@ from nbconvert.filters import ansi2html
 from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
-from nbgrader.preprocessors import GetGrades
 from pygments.formatters import HtmlFormatter
 from traitlets import default
 
@@ -29,24 +28,15 @@ from grader.grade.results import FACTS
 from grader.lab import checked_exercise, nbgrader_of
 
 MAX_FORMULAS = 400
+"""How many formulas are drawn of a cell of the course's, and of everything that others wrote on a page."""
 MAX_FORMULA = 400
+_CELLS_KEPT = 256
 _SIZE = 12
 _REWRITTEN = {r"\operatorname*": r"\operatorname", r"\tfrac": r"\frac", r"\texttt": r"\mathtt", r"\le": r"\leq",
               r"\ne": r"\neq", r"\big": ""}  # fmt: skip
+_METADATA = re.compile(rb"<metadata>.*?</metadata>\s*", re.DOTALL)
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?")
 _ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL)
-
-
-class Grades(GetGrades):
-    """nbgrader's own step gives 0 points to anything that has not been graded yet; this one also marks it as waiting."""
-
-    def _get_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
-        super()._get_score(cell, resources)
-        meta = nbgrader_of(cell)
-        grade = self.gradebook.find_grade(
-            meta["grade_id"], self.notebook_id, self.assignment_id, self.student_id
-        )
-        meta["waiting"] = grade.auto_score is None and grade.manual_score is None
 
 
 class FeedbackPage(Exporter):
@@ -71,20 +61,10 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         notebook: with scores and comments in its cells' metadata.
         facts: ``score``, ``max_score`` and ``late_penalty`` of the submission; ``notebook``, its name.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {
-        "markdown": _Markdown(trusted=True),
-        "comment": _Markdown(trusted=False),
-        "code": Highlight2HTML(pygments_lexer="ipython3"),
-        "ansi": ansi2html,
-        "inline": inline,
-    }
     rows = [row for cell in notebook.cells if (row := _row(cell))]
-    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight") for style in ("vs", "github-dark"))
     title = _title(notebook) or facts["notebook"]
-    return environment.get_template("feedback.html").render(
+    return _template().render(
+        comment=_Markdown(trusted=False),
         cells=notebook.cells,
         rows=rows,
         waiting=sum(row["points"] for row in rows if row["mark"] == "waiting"),
@@ -92,9 +72,26 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         facts=facts,
         grader_of=nbgrader_of,
         exercise_of=checked_exercise,
-        light=light,
-        dark=dark,
     )
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    """The page's template, made once: with its styles and filters it takes as long as the rest of a page."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    code = Highlight2HTML(pygments_lexer="ipython3")
+    environment.filters |= {
+        # most cells are the course's own, and the same on everybody's page
+        "markdown": functools.lru_cache(maxsize=_CELLS_KEPT)(lambda source: _Markdown(trusted=True)(source)),
+        "code": functools.lru_cache(maxsize=_CELLS_KEPT)(lambda source: code(source)),
+        "ansi": ansi2html,
+        "inline": inline,
+    }
+    for name, style in {"light": "vs", "dark": "github-dark"}.items():
+        environment.globals[name] = HtmlFormatter(style=style).get_style_defs(".highlight")
+    return environment.get_template("feedback.html")
 
 
 def _title(notebook: NotebookNode) -> str:
@@ -190,9 +187,10 @@ def typeset(tex: str) -> str | None:
             )
     except (ValueError, RuntimeError, RecursionError):
         return None
-    height = re.search(rb'<svg[^>]* height="([\d.]+)pt"', file.getvalue())
+    picture = _METADATA.sub(b"", file.getvalue())  # it says when the picture was drawn
+    height = re.search(rb'<svg[^>]* height="([\d.]+)pt"', picture)
     if not height:
         return None
-    data = base64.b64encode(file.getvalue()).decode("ascii")
+    data = base64.b64encode(picture).decode("ascii")
     style = f"height:{float(height[1]) / _SIZE:.2f}em;vertical-align:{-depth / _SIZE:.2f}em"
     return f'<img class="maths" style="{style}" alt="{escape(tex)}" src="data:image/svg+xml;base64,{data}">'

@@ -1,29 +1,32 @@
-"""Progress while a class is being graded: a bar in a terminal, one line at the end elsewhere."""
+"""Progress while a class is being graded or pages are made: a bar in a terminal, one line at the end elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from grader.grade.work import Record
+
+T = TypeVar("T")
 
 
 def watched(records: Iterable[Record], title: str, total: int, console: Console) -> Iterator[Record]:
     """Passes the records on and counts them. Those that were kept are counted separately, because they need no work."""
     states: Counter[str] = Counter()
     kept = 0
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        TextColumn("{task.fields[states]}"),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with _bar(console, TextColumn("{task.fields[states]}")) as progress:
         task = progress.add_task(escape(title), total=total, states="")
         for record in records:
             if record.kept:
@@ -39,6 +42,23 @@ def watched(records: Iterable[Record], title: str, total: int, console: Console)
         console.print(
             f"{title}: {kept} already graded and unchanged; --force grades them again.", soft_wrap=True
         )
+
+
+def counted(things: Iterable[T], title: str, total: int, console: Console) -> Iterator[T]:
+    """Passes things on and counts them."""
+    with _bar(console) as progress:
+        yield from progress.track(things, total, description=escape(title))
+
+
+def _bar(console: Console, *more: ProgressColumn) -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        *more,
+    )
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def _listed(states: Counter[str]) -> str:

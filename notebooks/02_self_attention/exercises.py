@@ -74,7 +74,7 @@ attend_one_word = Exercise(
     cases=(
         Case("word 2 of 5 words", _one_word(2, 5, 6, 3, 4)),
         Case("the first word of 4", _one_word(0, 4, 7, 5, 3)),
-        Case("the last word of 7", _one_word(6, 7, 5, 4, 2)),
+        Case("the last word of 7, values of a single number", _one_word(6, 7, 5, 4, 1)),
     ),
     properties=(one_distribution,),
     bypasses=READY_MADE,
@@ -104,14 +104,14 @@ def _fully_blocked_row(rng: np.random.Generator) -> Inputs:
 
 
 def _large_scores(rng: np.random.Generator) -> Inputs:
-    """Scores around 800 that differ by ordinary amounts: exp() overflows, yet no softmax is saturated.
+    """Scores around 800 or -800 that differ by ordinary amounts: exp() overflows or gives 0, yet no softmax is saturated.
 
     In sixteenths and with d_k = 4 they are exact in float32 too, so that nobody loses by its rounding.
     """
     inputs = _attention((2,), 3, 5, 4, 6)(rng)
     large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
-    for array in large.values():
-        array[..., -1] = 40
+    large["query"][..., -1] = rng.permuted(np.tile([40, -40, -40], (2, 1)), axis=1)
+    large["key"][..., -1] = 40
     return {**inputs, **large}
 
 
@@ -122,6 +122,13 @@ def _far_apart(rng: np.random.Generator) -> Inputs:
     far["query"][..., -1] = rng.permuted(np.tile([90, -90, 0], (2, 1)), axis=1)
     far["key"][..., -1] = rng.permuted(np.tile([20, 20, -20, -20, 20], (2, 1)), axis=1)
     return {**inputs, **far}
+
+
+def _far_apart_and_blocked(rng: np.random.Generator) -> Inputs:
+    """Only a row's largest score that is *allowed* does so: in either sentence a much larger one is blocked."""
+    inputs = _far_apart(rng)
+    negative = inputs["key"][..., -1] < 0
+    return {**inputs, "mask": np.stack([negative[:1], ~negative[1:]])}
 
 
 def _blocked_key_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -174,8 +181,11 @@ scaled_dot_product_attention = Exercise(
             _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
         ),
         Case("a mask row that blocks every key", _fully_blocked_row),
-        Case("very large scores", _large_scores),
-        Case("scores far apart: around 900 and -900 in two rows, around 0 in the third", _far_apart),
+        Case("very large scores, positive in one row and negative in the others", _large_scores),
+        Case(
+            "scores far apart: around 900 and -900 in two rows, around 0 in the third; then with a mask",
+            together(_far_apart, _far_apart_and_blocked),
+        ),
         Case("blocked keys and values changed", _blocked_key_changed, same_output),
         Case("keys and values in another order", _keys_permuted, order_of_keys_is_free),
     ),
@@ -207,12 +217,24 @@ def _single_sentence(rng: np.random.Generator) -> Inputs:
     return {"token_ids": ids}
 
 
+def _two_leading_axes(rng: np.random.Generator) -> Inputs:
+    ids = _token_ids(6)(rng)["token_ids"]
+    return {"token_ids": ids.reshape(2, 3, -1)}
+
+
 padding_mask = Exercise(
     name="padding_mask",
     returns=("mask",),
     cases=(
         Case("three sentences, padded to the longest of them", _token_ids(3)),
-        Case("one sentence, as a vector of ids", _single_sentence),
+        Case(
+            "one sentence as a vector of ids, then as a batch of one; six sentences, (2, 3, seq_len)",
+            together(
+                _single_sentence,
+                lambda rng: {"token_ids": _single_sentence(rng)["token_ids"][None]},
+                _two_leading_axes,
+            ),
+        ),
         Case("padded with another id: pad_id=25", _token_ids(2, pad_id=25)),
         Case(
             "a batch without any padding, then one with", together(_token_ids(5, padded=False), _token_ids(4))
@@ -346,6 +368,18 @@ def _cross(
     return inputs
 
 
+def _nothing_but_padding(rng: np.random.Generator) -> Inputs:
+    """Padding in front in one sentence of memory, and nowhere a word in the other."""
+    inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
+    real = np.arange(5) >= np.array([[rng.integers(1, 4)], [5]])
+    return {**inputs, "memory_mask": real[:, None, :]}
+
+
+def memory_is_shared_out(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
+    """Each row of the weights sums to 1 (0 where every key is blocked), and no weight is negative."""
+    return weights_are_probabilities({"mask": inputs.get("memory_mask")}, outputs)
+
+
 def _words_permuted(rng: np.random.Generator) -> list[Inputs]:
     inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
     return [inputs, {**inputs, "x": inputs["x"][:, ::-1]}]
@@ -379,9 +413,12 @@ cross_attention = Exercise(
     cases=(
         Case("4 words ask 6 words of memory", _cross((), 4, 6, 5, 3, 7)),
         Case("a batch of 2: more words than memory", _cross((2,), 6, 4, 5, 3, 7)),
-        Case("memory with padding", _cross((2,), 4, 5, 6, 3, 7, masked=True)),
+        Case(
+            "memory with padding; then a sentence of memory that is nothing but padding",
+            together(_cross((2,), 4, 5, 6, 3, 7, masked=True), _nothing_but_padding),
+        ),
         Case("three words of padding added to memory", _padding_added, extra_padding_changes_nothing),
         Case("the words of x in reverse order", _words_permuted, outputs_follow_their_words),
     ),
-    properties=(weights_are_probabilities,),
+    properties=(memory_is_shared_out,),
 )

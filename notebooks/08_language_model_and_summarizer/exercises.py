@@ -68,10 +68,18 @@ shift_targets = Exercise(
 
 
 def _scored(
-    batch: int, columns: int, words: int, counted: float = 1.0, scale: float = 2.0, ignore_id: int = IGNORED
+    batch: int,
+    columns: int,
+    words: int,
+    counted: float = 1.0,
+    scale: float = 2.0,
+    ignore_id: int = IGNORED,
+    last_word: bool = True,
 ) -> Callable[[np.random.Generator], Inputs]:
+    """``last_word``: whether the last word of the vocabulary may be a target."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
-        targets = rng.integers(0, words, (batch, columns))
+        targets = rng.integers(0, words if last_word else words - 1, (batch, columns))
         kept = np.full((batch, columns), counted == 1)
         if 0 < counted < 1:  # from all but one down to a single place, so that no two rows weigh the same
             numbers = rng.permutation(np.linspace(columns - 1, 1, batch).round().astype(int))
@@ -94,18 +102,34 @@ def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, **more}]
 
 
+def _call_loss(learner: Callable, inputs: Inputs) -> Any:
+    import torch
+
+    loss = call_with_tensors(learner, inputs)
+    if loss is not None and not isinstance(loss, torch.Tensor):
+        raise TypeError(f"it returned a {type(loss).__name__}; expected a tensor without axes.")
+    return loss
+
+
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=call_with_tensors,
+    call=_call_loss,
     cases=(
         Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
         Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
-        Case("what does not count is marked -1", _scored(2, 8, 5, counted=0.7, ignore_id=-1)),
+        Case(
+            "what does not count is marked -1, then 2",
+            together(_scored(2, 8, 5, counted=0.7, ignore_id=-1), _scored(3, 7, 6, counted=0.7, ignore_id=2)),
+        ),
         Case("logits of several hundred", _scored(3, 4, 6, counted=0.9, scale=300.0)),
         Case(
-            "nothing counts: the loss is 0; then something does",
-            together(_scored(2, 5, 6, counted=0.0), _scored(2, 5, 6, counted=0.6)),
+            "nothing counts: the loss is 0; then something does, then a single place",
+            together(
+                _scored(2, 5, 6, counted=0.0),
+                _scored(2, 5, 6, counted=0.6),
+                _scored(1, 2, 7, counted=0.5, last_word=False),
+            ),
         ),
         Case("four more columns that do not count", _more_ignored, padding_changes_no_loss),
     ),
@@ -199,10 +223,41 @@ def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
     return call
 
 
+def _one_branch(muted: str):
+    """A dropout rate between 0 and 1, and only one of the two branches gives something, because the end of the other is 0."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        drawn = _block(6, 9, 4, rate=float(rng.uniform(0.3, 0.6)), training=True)(rng)
+        for part in ("weight", "bias"):
+            drawn["weights"][f"{muted}.{part}"] = 0 * drawn["weights"][f"{muted}.{part}"]
+        return drawn
+
+    return inputs
+
+
+def _call_block(learner: Callable, inputs: Inputs) -> Any:
+    """The output. At a dropout rate between 0 and 1 it is compared with that in evaluation mode: how many times as large are the
+    numbers that a branch adds, where something is left of them; the share for which that is so; and whether the share of
+    those of which nothing is left is near the rate.
+    """
+    found = _call_module("x")(learner, inputs)
+    rate = inputs["config"]["dropout_rate"]
+    if not 0 < rate < 1 or getattr(found, "shape", None) != inputs["x"].shape:
+        return found
+    whole = _call_module("x")(learner, {**inputs, "training": False})
+    left = ((found - inputs["x"]) / (whole - inputs["x"])).numpy()
+    gone = np.isclose(left, 0, atol=1e-3)
+    kept = np.median(left[~gone]) if not gone.all() else 0.0
+    return np.array(
+        [kept, np.isclose(left[~gone], kept, rtol=1e-2).mean().round(1), abs(gone.mean() - rate) < 0.12],
+        dtype=float,
+    )
+
+
 decoder_block = Exercise(
     name="DecoderBlock",
     returns=("output",),
-    call=_call_module("x"),
+    call=_call_block,
     bypasses=(
         "torch.nn.TransformerEncoderLayer",
         "torch.nn.TransformerDecoderLayer",
@@ -213,8 +268,17 @@ decoder_block = Exercise(
         Case("2 rows of 9 words, 5 heads", _block(2, 9, 5)),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
-            "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything",
-            together(_block(2, 6, 4, rate=1.0, training=True), _block(2, 6, 4, rate=1.0)),
+            "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything; "
+            "then dropout_rate=0 in training mode",
+            together(
+                _block(2, 6, 4, rate=1.0, training=True),
+                _block(2, 6, 4, rate=1.0),
+                _block(2, 5, 4, training=True),
+            ),
+        ),
+        Case(
+            "dropout_rate between 0 and 1: what is left of what attention adds, then of what the network adds",
+            together(_one_branch("contract"), _one_branch("attention.w_output")),
         ),
         Case("the last two of 6 words changed", _later_words_changed, past_is_untouched),
     ),
@@ -249,6 +313,41 @@ def _gpt(batch: int, columns: int, layers: int, rate: float = 0.0, training: boo
     return inputs
 
 
+def _partly_dropped(rng: np.random.Generator) -> Inputs:
+    """A dropout rate between 0 and 1, blocks that add nothing, and so many words that the logits tell what the norm gives."""
+    inputs = _gpt(6, 9, 1, rate=float(rng.uniform(0.3, 0.6)), training=True)(rng)
+    words, weights = WIDTH + 5, inputs["weights"]
+    for name in ("attention.w_output", "contract"):
+        for part in ("weight", "bias"):
+            weights[f"blocks.0.{name}.{part}"] *= 0
+    weights["token_embedding.weight"] = f32(normal(rng, words, WIDTH))
+    config = {**inputs["config"], "vocabulary_size": words}
+    return {**inputs, "config": config, "ids": rng.integers(0, words, (6, 9))}
+
+
+def _call_gpt(learner: Callable, inputs: Inputs) -> Any:
+    """The logits. At a dropout rate between 0 and 1 they are traced back to what came into the norm: the share of the numbers
+    that are 0, or else the sum of token and position times one factor a word; and whether the share of zeros is near the rate.
+    """
+    found = _call_module("ids")(learner, inputs)
+    weights, rate, words = (
+        inputs["weights"],
+        inputs["config"]["dropout_rate"],
+        inputs["config"]["vocabulary_size"],
+    )
+    if not 0 < rate < 1 or getattr(found, "shape", None) != (*inputs["ids"].shape, words):
+        return found
+    table = weights["token_embedding.weight"].astype(float)
+    sums = table[inputs["ids"]] + weights["position_embedding.weight"][: inputs["ids"].shape[1]]
+    normed = (found.numpy() @ np.linalg.pinv(table).T - weights["norm.bias"]) / weights["norm.weight"]
+    equal = np.isclose(normed[..., :, None], normed[..., None, :], atol=1e-3).sum(axis=-1)
+    zero = np.take_along_axis(normed, equal.argmax(axis=-1)[..., None], axis=-1)  # what the norm makes of 0
+    gone = np.isclose(normed, zero, atol=1e-3)
+    factors = np.where(gone, np.nan, (normed - zero) / sums)
+    alike = np.isclose(factors, np.nanmedian(factors, axis=-1, keepdims=True), rtol=2e-2)
+    return np.array([(gone | alike).mean().round(1), abs(gone.mean() - rate) < 0.12], dtype=float)
+
+
 def _later_ids_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _gpt(3, 6, 2)(rng)
     ids = inputs["ids"].copy()
@@ -259,7 +358,7 @@ def _later_ids_changed(rng: np.random.Generator) -> list[Inputs]:
 gpt = Exercise(
     name="GPT",
     returns=("logits",),
-    call=_call_module("ids"),
+    call=_call_gpt,
     uses=("DecoderBlock",),
     bypasses=(
         "torch.nn.TransformerEncoder",
@@ -272,8 +371,14 @@ gpt = Exercise(
         Case("2 rows of 11 words, as many as there are positions; 3 blocks", _gpt(2, 11, 3)),
         Case("4 rows of 5 words, 1 block", _gpt(4, 5, 1)),
         Case(
-            "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything",
-            together(_gpt(2, 6, 1, rate=1.0, training=True), _gpt(2, 6, 1, rate=1.0)),
+            "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything; "
+            "then dropout_rate=0 in training mode, and one between 0 and 1",
+            together(
+                _gpt(2, 6, 1, rate=1.0, training=True),
+                _gpt(2, 6, 1, rate=1.0),
+                _gpt(2, 5, 2, training=True),
+                _partly_dropped,
+            ),
         ),
         Case("the last two of 6 words changed", _later_ids_changed, past_is_untouched),
     ),
@@ -287,9 +392,11 @@ def _batches(count: int, spread: float, least: float = 0.3):
         counts = [int(number) for number in rng.integers(3, 60, count)]
         losses = [float(loss) for loss in rng.uniform(least, least + spread, count)]
         if count > 1:  # the mean of the batches is not the mean of the words
-            order = np.argsort(losses)
+            order = np.roll(
+                np.argsort(losses), 1
+            )  # in no order, so that it would be seen if a list was sorted in place
             losses = [losses[place] for place in order]
-            counts = sorted(counts, reverse=True)
+            counts = np.roll(sorted(counts, reverse=True), 1).tolist()
         characters = int(sum(counts) * rng.uniform(1.8, 4.5))
         return {"losses": losses, "counts": counts, "characters": characters}
 
@@ -344,7 +451,7 @@ def _call_ngrams(learner: Callable, inputs: Inputs) -> Any:
     given = dict(inputs)
     contexts = given.pop("contexts")
     model = learner(**given)
-    found = [np.asarray(model.probabilities(list(context)), dtype=float) for context in contexts]
+    found = [np.asarray(model.probabilities(context), dtype=float) for context in contexts]
     for row in found:
         if row.shape != (inputs["vocabulary_size"],):
             raise TypeError(
@@ -372,7 +479,7 @@ ngram_model = Exercise(
     cases=(
         Case("pairs (n = 2), 6 words", _counted(2, 6, 12)),
         Case("three in a row (n = 3), 8 words", _counted(3, 8, 20)),
-        Case("up to four in a row (n = 4), 5 words", _counted(4, 5, 15)),
+        Case("up to five in a row (n = 5), 3 words", _counted(5, 3, 15, longest=14)),
         Case("single words (n = 1), then pairs", together(_counted(1, 7, 6), _counted(2, 7, 9))),
     ),
     properties=(rows_sum_to_one, nothing_is_impossible),
@@ -500,7 +607,10 @@ summary_features = Exercise(
     call=_call_features,
     cases=(
         Case("there is room for everything", _pair((6, 10), (3, 6), 4)),
-        Case("it fits exactly", _pair((7, 12), (2, 5), 0)),
+        Case(
+            "it fits exactly, then nothing of the article does",
+            together(_pair((7, 12), (2, 5), 0), _pair((7, 8), (2, 5), -7)),
+        ),
         Case("the article is too long", _pair((10, 15), (3, 6), -4)),
         Case(
             "the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)
@@ -601,7 +711,7 @@ def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1
 
 
 def _zeros(rng: np.random.Generator) -> Inputs:
-    inputs = _rows_of(3, 4, 6)(rng)
+    inputs = _rows_of(3, 4, 6, eps=1e-2)(rng)
     inputs["x"][1] = 0
     return inputs
 
@@ -621,7 +731,7 @@ rms_norm = Exercise(
         Case("one row of words: (5, 6)", _rows_of(5, 6)),
         Case("a batch: (3, 4, 8)", _rows_of(3, 4, 8, shift=-0.7)),
         Case("rows of very small numbers: eps counts", _rows_of(2, 5, 7, scale=3e-3, shift=0.0)),
-        Case("some rows are all zeros", _zeros),
+        Case("some rows are all zeros; another eps", _zeros),
     ),
     properties=(rows_have_the_length_of_one,),
     bypasses=(
@@ -674,10 +784,19 @@ swiglu = Exercise(
 # ---------------------------------------------------------------------------------- grouped_query_attention
 
 
-def _grouped(heads: int, kv_heads: int, q_len: int, k_len: int, d_k: int, d_v: int, masked: bool = True):
+def _grouped(
+    heads: int,
+    kv_heads: int,
+    q_len: int,
+    k_len: int,
+    d_k: int,
+    d_v: int,
+    masked: bool = True,
+    scale: float = 1.0,
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "query": f32(normal(rng, 2, heads, q_len, d_k)),
+            "query": f32(normal(rng, 2, heads, q_len, d_k, scale=scale)),
             "key": f32(normal(rng, 2, kv_heads, k_len, d_k)),
             "value": f32(normal(rng, 2, kv_heads, k_len, d_v)),
             "mask": random_mask(rng, q_len, k_len) if masked else None,
@@ -705,7 +824,12 @@ grouped_query_attention = Exercise(
     call=call_with_tensors,
     cases=(
         Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4, 6)),
-        Case("4 query heads share 2 key heads, no mask", _grouped(4, 2, 6, 5, 8, 3, masked=False)),
+        Case(
+            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more",
+            together(
+                _grouped(4, 2, 6, 5, 8, 3, masked=False), _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0)
+            ),
+        ),
         Case("all 5 query heads share one key head", _grouped(5, 1, 3, 6, 4, 7)),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
     ),

@@ -8,6 +8,7 @@ ids; how spans lie to each other is fixed by each case, so that no mistake is ri
 from __future__ import annotations
 
 import itertools
+import numbers
 import string
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,11 @@ def _word(rng: np.random.Generator, length: int) -> str:
 
 
 def _cleaning(
-    lengths: Sequence[int], gaps: Sequence[str], spans: Sequence[tuple[int, int, int, int]], shuffle=False
+    lengths: Sequence[int],
+    gaps: Sequence[str],
+    spans: Sequence[tuple[int, int, int, int]],
+    shuffle: bool = False,
+    first_label: int | None = None,
 ):
     """A text of random words, the first of which is of any length, and spans over the others.
 
@@ -81,6 +86,7 @@ def _cleaning(
         spans: first word, last word, characters to add in front and behind (negative: fewer), in the order in which
             they are listed. Labels take turns.
         shuffle: list them in another order than that of the text; the seed decides.
+        first_label: the number of the first span's label; None: the seed decides.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -88,7 +94,7 @@ def _cleaning(
         for length, gap in zip(lengths, gaps, strict=True):
             places.append((len(text), len(text) + length))
             text += _word(rng, length) + gap
-        first = rng.integers(len(KINDS))
+        first = rng.integers(len(KINDS)) if first_label is None else first_label
         entities = [
             Entity(places[a][0] - before, places[b][1] + behind, KINDS[(first + i) % len(KINDS)])
             for i, (a, b, before, behind) in enumerate(spans)
@@ -102,8 +108,13 @@ def _cleaning(
     return inputs
 
 
+def _labelled_both_ways(*arguments: Sequence):
+    """Twice, with labels in different alphabetical orders: the label decides nothing."""
+    return together(_cleaning(*arguments, first_label=0), _cleaning(*arguments, first_label=1))
+
+
 def _with_stop(rng: np.random.Generator) -> Inputs:
-    """Punctuation that belongs to entities: "Ltd." and "(Hons)", marked with white space around them."""
+    """A word at the very beginning, and punctuation that belongs to entities: "Ltd." and "(Hons)", with white space around."""
     name, subject = _word(rng, 6), _word(rng, 5)
     at = _word(rng, rng.integers(2, 40))
     text = f"{at} {name} Ltd. , with ({subject}) \n"
@@ -111,8 +122,26 @@ def _with_stop(rng: np.random.Generator) -> Inputs:
     return {
         "text": text,
         "entities": [
+            Entity(0, len(at), "Co-worker"),
             Entity(len(at), len(at) + 1 + len(name) + 6, "College"),
             Entity(start, start + len(subject) + 3, "Name"),
+        ],
+    }
+
+
+def _to_both_ends(rng: np.random.Generator) -> Inputs:
+    """White space of less usual kinds, spans at both ends of the text, one of a single letter, and one that is empty."""
+    letter, name = _word(rng, 1), _word(rng, rng.integers(2, 200))
+    text = "\N{NO-BREAK SPACE}" * int(rng.integers(1, 20))
+    text += f"\n{letter}\f"
+    middle = len(text) - 1
+    text += f"{name}\N{EM SPACE}"
+    return {
+        "text": text,
+        "entities": [
+            Entity(middle, len(text), "College"),
+            Entity(len(text), len(text), "Name"),
+            Entity(0, middle, "Name"),
         ],
     }
 
@@ -144,26 +173,39 @@ clean_entities = Exercise(
                 (4, 6, 5), ("\n \n", "  ", ""), ((0, 0, 0, 1), (1, 1, 3, -6), (2, 2, 0, 0), (2, 2, 1, -5))
             ),
         ),
+        Case("spans at both ends of the text, one of a single letter, one that is empty", _to_both_ends),
         Case("full stops and brackets that belong to the entity", _with_stop),
         Case(
             "a piece of an entity is marked too: the longest span stays",
             _cleaning(
-                (3, 5, 4, 6, 7),
-                (" ", " ", ", ", " ", ""),
+                (3, 5, 4, 6, 9),
+                (" ", "\n", ", ", " ", ""),
                 ((0, 0, 0, 0), (0, 2, 0, 0), (2, 2, 0, 0), (4, 4, 0, 0), (3, 4, 0, 0)),
             ),
         ),
         Case(
             "spans of equal length overlap: the one that begins first stays",
-            _cleaning((4, 4, 4, 6), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))),
+            _labelled_both_ways(
+                (4, 4, 4, 6), (" ", " ", " ", ""), ((3, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))
+            ),
         ),
         Case(
             "the same span twice with different labels: the one that is listed first stays",
-            _cleaning((5, 7), (" ", ""), ((1, 1, 0, 0), (0, 0, 0, 0), (1, 1, 0, 0), (0, 0, 0, 0))),
+            _labelled_both_ways((5, 7), (" ", ""), ((1, 1, 0, 0), (0, 0, 0, 0), (1, 1, 0, 0), (0, 0, 0, 0))),
         ),
         Case(
-            "a chain: the longest, one that overlaps it, and one that overlaps only the latter",
-            _cleaning((9, 3, 4, 2, 5), (" ", " ", " ", " ", ""), ((2, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))),
+            "a chain: the longest, one that overlaps it, and one that overlaps only the latter; the longest in the middle; at the end",
+            together(
+                _cleaning(
+                    (9, 3, 4, 2, 5), (" ", " ", " ", " ", ""), ((2, 3, 0, 0), (1, 2, 0, 0), (0, 1, 0, 0))
+                ),
+                _cleaning(
+                    (5, 4, 6, 5, 3), (" ", " ", " ", " ", ""), ((0, 1, 0, 0), (1, 3, 0, 0), (3, 4, 0, 0))
+                ),
+                _cleaning(
+                    (3, 4, 5, 6, 9), (" ", " ", " ", " ", ""), ((0, 1, 0, 0), (1, 2, 0, 0), (2, 4, 0, 0))
+                ),
+            ),
         ),
         Case(
             "white space makes a span seem longer than it is",
@@ -190,7 +232,11 @@ TAGS = ("O", *(f"{prefix}-{kind}" for kind in KINDS for prefix in "BI"))
 
 
 def _tokens(
-    rng: np.random.Generator, pieces: Sequence[Sequence[int]], gaps: Sequence[int], padding: int = 0
+    rng: np.random.Generator,
+    pieces: Sequence[Sequence[int]],
+    gaps: Sequence[int],
+    padding: int = 0,
+    specials: bool = True,
 ) -> tuple[list[tuple[int, int]], list[int | None], list[tuple[int, int]]]:
     """Offsets and word numbers of made-up word pieces, and where each word begins and ends.
 
@@ -198,8 +244,9 @@ def _tokens(
         pieces: for each word, the lengths of its pieces. 0 stands for one to twelve letters.
         gaps: how many characters stand in front of each word; 0: it is stuck to the one before, like a comma.
         padding: so many tokens that are no text come at the end.
+        specials: whether a token that is no text stands at each end.
     """
-    offsets, word_ids, words, at = [(0, 0)], [None], [], 0
+    offsets, word_ids, words, at = [(0, 0)] * specials, [None] * specials, [], 0
     for number, (lengths, gap) in enumerate(zip(pieces, gaps, strict=True)):
         at += gap
         begin = at
@@ -209,7 +256,7 @@ def _tokens(
             word_ids.append(number)
             at += length
         words.append((begin, at))
-    ends = [(0, 0)] * (1 + padding)
+    ends = [(0, 0)] * (specials + padding)
     return offsets + ends, word_ids + [None] * len(ends), words
 
 
@@ -219,6 +266,7 @@ def _alignment(
     entities: Sequence[tuple[int, int, int]],
     cut: tuple[int, int] = (0, 0),
     padding: int = 0,
+    specials: bool = True,
 ):
     """Entities over made-up pieces: first word, last word, number of the label.
 
@@ -227,7 +275,7 @@ def _alignment(
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        offsets, word_ids, words = _tokens(rng, pieces, gaps, padding)
+        offsets, word_ids, words = _tokens(rng, pieces, gaps, padding, specials)
         ids = rng.permutation(len(TAGS) - 1) + 1  # 0 is an entity's, never that of O
         label_ids = dict(zip(TAGS, [int(ids[0]), 0, *map(int, ids[1:])], strict=True))
         spans = [Entity(words[a][0] + cut[0], words[b][1] - cut[1], KINDS[kind]) for a, b, kind in entities]
@@ -288,14 +336,20 @@ align_labels = Exercise(
             "two entities of the same label, one right after the other",
             _alignment([[0], [0, 0], [0], [0, 0], [0]], (0, 1, 1, 1, 1), [(0, 1, 2), (2, 3, 2)]),
         ),
-        Case("a single word, and padding behind it", _alignment([[0, 0, 0]], (2,), [(0, 0, 1)], padding=3)),
+        Case(
+            "a single word, and padding behind it; then two words without special tokens",
+            together(
+                _alignment([[0, 0, 0]], (2,), [(0, 0, 1)], padding=3),
+                _alignment([[0], [0]], (0, 1), [(1, 1, 2)], specials=False),
+            ),
+        ),
         Case(
             "an entity that begins within a word: its first word is the next one",
             _alignment([[0], [3, 2], [0, 0], [0], [0]], (0, 1, 1, 1, 1), [(1, 3, 0)], cut=(2, 0)),
         ),
         Case(
-            "an entity that ends within a word: the word belongs to it",
-            _alignment([[0], [0], [0, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 2)),
+            "an entity that ends within a word, even within its first piece: the word belongs to it",
+            _alignment([[0], [0, 0], [4, 2], [0]], (0, 1, 1, 1), [(1, 2, 1)], cut=(0, 4)),
         ),
         Case("no entity at all", _alignment([[0], [0, 0], [0]], (0, 1, 1), [])),
     ),
@@ -306,7 +360,7 @@ align_labels = Exercise(
 
 
 def _rows(lengths: Sequence[int], pad_id: int):
-    """Rows of token ids and labels. The ids are never that of padding; 0 is among them if it is free."""
+    """Rows of token ids, labels, and offsets, which nobody needs. The ids are never that of padding; 0 is among them if it is free."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         rows = []
@@ -317,7 +371,8 @@ def _rows(lengths: Sequence[int], pad_id: int):
             labels = rng.integers(0, 7, length)
             labels[[0, -1]] = IGNORED
             labels[length // 2] = IGNORED
-            rows.append({"input_ids": ids.tolist(), "labels": labels.tolist()})
+            places = [(at, at + 1) for at in range(length)]
+            rows.append({"input_ids": ids.tolist(), "labels": labels.tolist(), "offsets": places})
         return {"rows": rows, "pad_id": pad_id}
 
     return inputs
@@ -345,7 +400,13 @@ def _call_encode(learner: Callable, inputs: Inputs) -> Any:
         if name in batch and getattr(batch[name], "dtype", None) != torch.int64:
             kind = getattr(batch[name], "dtype", type(batch[name]).__name__)
             raise WrongForm(f"`{name}` is of {kind}; expected a tensor of whole numbers (torch.long).")
-    if isinstance(mask := batch.get("attention_mask"), torch.Tensor):
+    if (mask := batch.get("attention_mask")) is not None:
+        if not isinstance(mask, torch.Tensor):
+            raise WrongForm(f"`attention_mask` is a {type(mask).__name__}; expected a tensor.")
+        if mask.is_floating_point():
+            raise WrongForm(
+                f"`attention_mask` is of {mask.dtype}; expected a tensor of whole numbers (torch.long)."
+            )
         batch = {**batch, "attention_mask": mask.to(torch.int64)}  # ones or True: the encoder takes either
     return batch
 
@@ -365,10 +426,10 @@ encode_batch = Exercise(
     returns=("input_ids", "attention_mask", "labels"),
     call=_call_encode,
     cases=(
-        Case("three texts of 6, 3 and 5 tokens", _rows((6, 3, 5), 0)),
+        Case("three texts of 5, 6 and 3 tokens", _rows((5, 6, 3), 0)),
         Case("another padding id: pad_id=3, and 0 is an ordinary token", _rows((4, 7), 3)),
         Case("texts of equal length: no padding", _rows((5, 5), 2)),
-        Case("a single text", _rows((8,), 1)),
+        Case("a single text of three tokens", _rows((3,), 1)),
         Case("a longer text joins the batch", _longer_neighbour, neighbours_do_not_matter),
     ),
     properties=(as_many_ones_as_tokens, padding_has_no_label),
@@ -446,17 +507,24 @@ VOCABULARY, HIDDEN, NUM_LABELS = 23, 8, 5
 def _classifying(lengths: Sequence[int], longest: int, training: bool = False, dropout_rate: float = 0.0):
     def inputs(rng: np.random.Generator) -> Inputs:
         real = np.arange(longest) < np.array(lengths)[:, None]
+        input_ids = np.where(real, rng.integers(1, VOCABULARY, real.shape), 0)
+        input_ids[0, 1] = 0  # the mask says what is padding, not the id
         return {
             "encoder": _encoder_weights(rng, VOCABULARY, HIDDEN),
             "classifier": _linear_weights(rng, NUM_LABELS, HIDDEN),
             "dropout_rate": dropout_rate,
             "training": training,
-            "input_ids": np.where(real, rng.integers(1, VOCABULARY, real.shape), 0),
+            "input_ids": input_ids,
             "attention_mask": real.astype(np.int64),
             "slopes": normal(rng, len(lengths), longest, NUM_LABELS).astype(np.float32),
         }
 
     return inputs
+
+
+def _partly_dropped(rng: np.random.Generator) -> Inputs:
+    """Far more features than in other cases, so that the share of those that are dropped is near the rate."""
+    return _classifying((30, 60, 45, 50), 60, training=True, dropout_rate=float(rng.uniform(0.3, 0.6)))(rng)
 
 
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
@@ -471,6 +539,25 @@ def _more_padding(rng: np.random.Generator) -> list[Inputs]:
 def padding_changes_nothing(runs: list[Run]) -> np.ndarray:
     """Three more columns of padding change no logit of a real token."""
     return np.isclose(runs[0][1]["logits"], runs[1][1]["logits"][:, :6], atol=1e-4)
+
+
+def _what_dropout_leaves(model: nn.Module, inputs: Inputs) -> tuple:
+    """What is left of a feature, as a multiple of what it is in evaluation mode: the least and the most; and whether the
+    share of those of which nothing is left is near the dropout rate. Each logit is made a copy of one feature for that.
+    """
+    import torch
+
+    ids, real = _tensor(inputs["input_ids"]), inputs["attention_mask"].astype(bool)
+    with torch.no_grad():
+        model.classifier.weight.copy_(torch.eye(NUM_LABELS, HIDDEN))
+        model.classifier.bias.zero_()
+        in_training = model(ids, _tensor(inputs["attention_mask"]))
+        in_evaluation = model.eval()(ids, _tensor(inputs["attention_mask"]))
+    if not isinstance(in_training, torch.Tensor) or in_training.shape != inputs["slopes"].shape:
+        return in_training, np.zeros(1)
+    left = (in_training / in_evaluation).numpy()[real]
+    near = abs((left == 0).mean() - inputs["dropout_rate"]) < 0.12
+    return np.array([left.min(), left.max()]), np.array([float(near)])
 
 
 def _call_classifier(learner: Callable, inputs: Inputs) -> tuple | None:
@@ -498,6 +585,8 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> tuple | None:
         parameters[full].data = _tensor(array)
     model.train(inputs["training"])
     mask = _tensor(inputs["attention_mask"])
+    if 0 < inputs["dropout_rate"] < 1:
+        return _what_dropout_leaves(model, inputs)
     logits = model(_tensor(inputs["input_ids"]), mask)
     if not isinstance(logits, torch.Tensor) or logits.shape != inputs["slopes"].shape:
         return None if logits is None else (logits, encoder.mixing * 0)
@@ -521,6 +610,10 @@ token_classifier = Exercise(
         Case(
             "training with a dropout rate of 1: all features are dropped, the bias is left",
             _classifying((4, 6, 3), 6, training=True, dropout_rate=1.0),
+        ),
+        Case(
+            "training with a dropout rate between 0 and 1: what is left of each feature is scaled up",
+            _partly_dropped,
         ),
         Case("training without dropout", _classifying((5, 3, 4, 2), 5, training=True)),
         Case("three more columns of padding", _more_padding, padding_changes_nothing),
@@ -598,8 +691,20 @@ token_loss = Exercise(
 # ---------------------------------------------------------------------------------- train_epoch
 
 
-def _epoch(batches: int, max_norm: float = 100.0, halved: bool = False, training: bool = True):
-    """Batches of different sizes and lengths, and the weights of a small tagger."""
+def _epoch(
+    batches: int,
+    max_norm: float = 100.0,
+    halved: bool = False,
+    training: bool = True,
+    left_over: float = 0.0,
+    used_once: bool = False,
+):
+    """Batches of different sizes and lengths, and the weights of a small tagger.
+
+    Args:
+        left_over: every entry of the gradients that are there before the epoch.
+        used_once: hand the batches over as an iterator, not as a list.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         made = []
@@ -617,6 +722,8 @@ def _epoch(batches: int, max_norm: float = 100.0, halved: bool = False, training
             "max_norm": max_norm,
             "halved": halved,
             "training": training,
+            "left_over": left_over,
+            "used_once": used_once,
         }
 
     return inputs
@@ -642,9 +749,17 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.8)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
     batches = [{name: _tensor(array) for name, array in batch.items()} for batch in inputs["batches"]]
-    losses = learner(model, batches, optimizer, scheduler, inputs["max_norm"])
+    for parameter in model.parameters() if inputs["left_over"] else ():
+        parameter.grad = torch.full_like(parameter, inputs["left_over"])
+    losses = learner(
+        model, iter(batches) if inputs["used_once"] else batches, optimizer, scheduler, inputs["max_norm"]
+    )
     if losses is None:
         return None
+    if isinstance(losses, (list, tuple)):
+        for loss in losses:
+            if not isinstance(loss, numbers.Real):
+                raise WrongForm(f"there is a {type(loss).__name__} among the losses; expected plain numbers.")
     weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     if isinstance(losses, (list, tuple)):
         losses = np.array([float(loss) for loss in losses])
@@ -663,10 +778,13 @@ train_epoch = Exercise(
     uses=("token_loss",),
     cases=(
         Case("one step: a single batch", _epoch(1)),
-        Case("an epoch of three batches", _epoch(3)),
+        Case("an epoch of three batches, which can be read only once", _epoch(3, used_once=True)),
         Case("gradients longer than max_norm", _epoch(2, max_norm=0.05)),
         Case("a scheduler that halves the learning rate after each step", _epoch(3, halved=True)),
-        Case("a model that was left in evaluation mode", _epoch(2, training=False)),
+        Case(
+            "a model that was left in evaluation mode, with old gradients",
+            _epoch(2, training=False, left_over=0.5),
+        ),
     ),
     properties=(one_loss_a_batch,),
     bypasses=("transformers.Trainer",),
@@ -680,6 +798,7 @@ def _decoding(
     gaps: Sequence[int],
     tags: Sequence[str | Sequence[str]],
     padding: int = 0,
+    specials: bool = True,
 ):
     """Predictions for made-up pieces.
 
@@ -689,7 +808,7 @@ def _decoding(
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        offsets, word_ids, _ = _tokens(rng, pieces, gaps, padding)
+        offsets, word_ids, _ = _tokens(rng, pieces, gaps, padding, specials)
         order = rng.permutation(len(TAGS))
         labels = [TAGS[i] for i in order]
         named = {"O": "O", **{f"{p}{k}": f"{p}-{kind}" for k, kind in enumerate(KINDS) for p in "BI"}}
@@ -697,7 +816,7 @@ def _decoding(
         for lengths, tag in zip(pieces, tags, strict=True):
             of_word = [tag, *["B1"] * (len(lengths) - 1)] if isinstance(tag, str) else tag
             predicted += [named[one] for one in of_word]
-        predicted = ["B-Name", *predicted, *["B-Name"] * (1 + padding)]
+        predicted = [*["B-Name"] * specials, *predicted, *["B-Name"] * (specials + padding)]
         return {
             "predictions": [labels.index(tag) for tag in predicted],
             "offsets": offsets,
@@ -722,20 +841,28 @@ decode_entities = Exercise(
             _decoding([[0, 3], [0], [0, 2, 2], [0, 0], [0]], (1, 1, 1, 1, 1), ["B0", "O", "B0", "I0", "O"]),
         ),
         Case(
-            "an entity that reaches to the end of the text, in a word of three pieces",
-            _decoding([[0], [0], [0, 2, 3]], (0, 1, 1), ["O", "B2", "I2"], padding=2),
+            "an entity that reaches to the end of the text, in a word of three pieces; then without special tokens",
+            together(
+                _decoding([[0], [0], [0, 2, 3]], (0, 1, 1), ["O", "B2", "I2"], padding=2),
+                _decoding([[0], [0, 2], [0]], (0, 1, 1), ["B0", "O", "B1"], specials=False),
+                _decoding([[0, 2]], (0,), ["B1"], specials=False),
+            ),
         ),
         Case(
             "two of the same label, one right after the other",
             _decoding([[0], [0, 0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B2", "I2", "B2", "I2", "O"]),
         ),
         Case(
-            "I- after O begins an entity",
-            _decoding([[0], [0], [0], [0], [0]], (0, 1, 1, 1, 1), ["O", "I1", "I1", "O", "B0"]),
+            "I- after O begins an entity, even of the label before the O",
+            _decoding(
+                [[0], [0], [0], [0], [0, 2], [0], [0], [0]],
+                (0, 1, 1, 1, 1, 1, 1, 1),
+                ["O", "I1", "I1", "O", "O", "I1", "O", "B0"],
+            ),
         ),
         Case(
             "I- after another label begins an entity",
-            _decoding([[0], [0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B0", "I0", "I2", "I2", "O"]),
+            _decoding([[0]] * 6, (0, 1, 1, 1, 1, 1), ["B0", "I0", "I2", "I2", "I1", "O"]),
         ),
         Case(
             "a comma between words, stuck to the first of them",
@@ -806,7 +933,7 @@ def _call_scores(learner: Callable, inputs: Inputs) -> np.ndarray | None:
     for label in [*_labels_of(inputs), "all"]:
         if label not in scores:
             raise WrongForm(
-                f"there is no {label!r} in the dict; it has: {', '.join(map(str, scores)) or 'nothing'}."
+                f"there is no {label!r} in the dict; it has: {', '.join(sorted(map(str, scores))) or 'nothing'}."
             )
         if isinstance(scores[label], dict):
             raise WrongForm(f"{label!r} has a dict; expected three numbers: precision, recall and F1.")
@@ -864,9 +991,11 @@ entity_scores = Exercise(
             _documents(([(0, 1, 0), (2, 3, 0), (4, 5, 1)], [(0, 1, 0), (6, 7, 2), (8, 9, 2)])),
         ),
         Case(
-            "nothing was found, then something",
+            "nothing was found, there are no documents, then something was found",
             together(
                 _documents(([(0, 1, 0), (2, 3, 1)], []), ([(4, 5, 0)], []), more=False),
+                lambda rng: {"gold": [], "predicted": []},
+                _documents(([(0, 1, 0)], []), ([(2, 3, 0)], [(2, 3, 0)]), more=False),
                 _documents(([(0, 1, 0)], [(0, 1, 0)])),
             ),
         ),

@@ -14,6 +14,8 @@
 # %% [markdown]
 # # Lab 00: start here
 #
+# [The map of the course](../START.md) · on: [lab 01, why attention](../01_why_attention/why_attention.ipynb)
+#
 # Every lab of the course works in the same way. You learn how by doing a small one: you write the **softmax**, the function that
 # turns scores into probabilities. Every Transformer uses it in every layer, so you will meet it again.
 #
@@ -31,6 +33,24 @@
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
 # | 1 | `softmax` | ●●○○○ | ●●●●● | 8 | 5 |
+#
+# If you know notebooks, begin at section 2: the core path is sections 2 to 6, about 20 minutes.
+
+# %% [markdown]
+# ## What this course is about
+#
+# A **Transformer** is a neural network that reads a whole sequence at once: words, pieces of an image, the notes of a tune. In each
+# layer every position looks at all others, decides how much each of them matters, and mixes what it finds into its own numbers. This
+# looking is called *attention*. Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)) built a translator from nothing but attention
+# and small networks between its layers. The models that chat, translate, search and write code today are its descendants.
+#
+# You build one, from the softmax in this lab to a translator that you train yourself:
+#
+# | labs | what you can do afterwards |
+# |---|---|
+# | 01 to 04 | say why attention was invented, write it yourself, with many heads and with positions, and look into a real model |
+# | 05 and 06 | put the whole Transformer together, in PyTorch and in Keras, and train it to translate |
+# | 07 to 12 | classify texts, write a language model, find names, answer questions, and do all of that on your own data, with honest measurements |
 
 # %% [markdown]
 # ## 1. How a lab works
@@ -133,15 +153,24 @@ for word, score in zip(words, scores, strict=True):
 # %% [markdown]
 # They sum to 1, but *yesterday* has a probability of −0.50. And what if the scores sum to 0?
 #
-# There is a less obvious problem as well. Scores have no natural zero: only their **differences** mean anything. Look at what plain
-# division does when all scores go up by 100.
+# There is a less obvious problem as well. Scores have no natural zero: only their **differences** mean anything. What does plain division
+# do when all scores go up by 100?
+#
+# Questions like the next one come before some results. Make a choice first, then run the cell below it. Nothing is recorded, and a
+# wrong guess costs nothing. It makes you notice what you did not expect.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("start_here.plus")
 
 # %% tags=["skip-grading"]
 print("scores:          ", (scores / scores.sum()).round(3))
 print("scores plus 100: ", ((scores + 100) / (scores + 100).sum()).round(3))
+measured("start_here.plus")
 
 # %% [markdown]
-# *Africa* is still 1 ahead of *Rome*. Yet all four words have become nearly equally likely. Plain division will not do.
+# Plain division will not do.
 #
 # ### A better try: exp first
 #
@@ -198,8 +227,11 @@ for c in (0, 100, -3):
 #
 # ### Large scores overflow
 #
-# A 64-bit float cannot hold arbitrarily large numbers. Anything too large becomes `inf`. With exp, that happens sooner than you might
-# think.
+# A 64-bit float cannot hold arbitrarily large numbers. Anything too large becomes `inf`. The largest float has 309 digits before the point.
+# How large may a score be?
+
+# %% tags=["skip-grading"]
+predict("start_here.overflow")
 
 # %% tags=["skip-grading"]
 print("largest float:", np.finfo(float).max, "\n")
@@ -207,14 +239,15 @@ with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings
     for size in (10.0, 700.0, 710.0, 1000.0):
         powers = np.exp(np.array([size, size - 1]))
         print(f"scores {size:6.0f} and {size - 1:4.0f}:  exp {powers}  softmax {powers / powers.sum()}")
+measured("start_here.overflow")
 
 # %% [markdown]
 # Each of these four pairs has the same difference, so each has the same softmax. But the last two give `nan`, *not a number*:
 # infinity divided by infinity. Every number computed from it is `nan` too. So one large score can ruin a model that has been training for a
 # week.
 #
-# **Put the two together.** You may add any number to all scores, and nothing changes. Which number would you add so that `exp` can never
-# overflow? Think about it before you go on: you will need it in the exercise.
+# **Discuss with a neighbour,** or write two sentences. Put the two together: you may add any number to all scores, and nothing changes.
+# Which number would you add so that `exp` can never overflow? You will need it in the exercise.
 
 # %% [markdown]
 # ## 4. Along which axis?
@@ -289,6 +322,16 @@ report_on("start_here.softmax", shares)
 #
 # Two properties hold even here: the shares sum to 1, and the inputs are unchanged. But properties alone, with no case right, earn no
 # points: even a function that returns nothing but zeros has a few of them.
+#
+# ### How hints work
+#
+# Under the report of an exercise are **hints**, folded. Their titles name what you see, such as "I get NaN". Click the title that fits.
+#
+# - Before your first attempt there is only the first hint: where to begin.
+# - After an attempt all of them are there. If one fits the report, it comes first and is open.
+# - From the third attempt on there is one more, with all the steps in words. None of them gives the code.
+#
+# Hints cost no points, and nobody sees whether you read them. Try for a few minutes first; what you find yourself stays longer.
 
 # %% [markdown]
 # ## 6. Your turn
@@ -381,6 +424,9 @@ print("\nits sums over axis 0:", softmax(**case).sum(axis=0))
 # visits*.
 
 # %% tags=["skip-grading"]
+predict("start_here.temperature")
+
+# %% tags=["skip-grading"]
 from course_utils.plots.softmax import bars_at_temperatures
 
 temperatures = (0.2, 1.0, 3.0, 20.0)
@@ -389,6 +435,7 @@ show_figure(
     alt="Four bar charts of the same four words. At temperature 0.2 Africa has nearly all the probability. At "
     "temperature 1 the bars fall by the same factor from word to word. At 20 all four are nearly equal.",
 )
+measured("start_here.temperature")
 
 # %% [markdown]
 # **What to notice:** from left to right, the scores and their order are the same, but the proportions change. A low temperature comes close
@@ -396,6 +443,9 @@ show_figure(
 #
 # Keep the left panel in mind. There the other words have almost no probability left, and a small change of the scores changes almost nothing. A
 # model can hardly learn from that. In lab 02 you will meet this as the reason for dividing by $\sqrt{d_k}$.
+#
+# **Discuss with a neighbour,** or write two sentences. Would you choose a high or a low temperature for a poem, for a weather report, and for
+# a program? What does a temperature of 0 stand for, and what happens if you put it into the formula?
 #
 # ### The same as the library's
 #
@@ -474,7 +524,9 @@ progress.overview()
 #   directly: $s_i - \log \sum_j e^{s_j}$. Where does this overflow, and how would you fix it?
 # - **Its gradient.** Show that the derivative of the i-th probability $p_i$ with respect to its own score is $p_i (1 - p_i)$. When is it
 #   near 0?
-# - Bridle, J. S. (1990), *Probabilistic interpretation of feedforward classification network outputs, with relationships to
-#   statistical pattern recognition*: the paper that named the softmax.
+# - Bridle, J. S. (1990), [*Probabilistic interpretation of feedforward classification network outputs, with relationships to
+#   statistical pattern recognition*](https://doi.org/10.1007/978-3-642-76153-9_28): the paper that named the softmax.
 #
-# Next: **lab 01** shows why attention was invented. In **lab 02** your softmax becomes part of self-attention.
+# Next: [lab 01](../01_why_attention/why_attention.ipynb) shows why attention was invented. In
+# [lab 02](../02_self_attention/self_attention.ipynb) your softmax becomes part of self-attention. Or go back to
+# [the map of the course](../START.md).

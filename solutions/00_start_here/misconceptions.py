@@ -28,6 +28,16 @@ def no_axis(scores, axis=-1):
 
 @misconception(
     "softmax",
+    "Your function takes `axis` and never looks at it: without it you always get the softmax over the last axis. Which steps run along an axis, and which of them should be told which?",
+)
+def axis_ignored(scores, axis=-1):
+    """The softmax always runs over the last axis, whatever `axis` says."""
+    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+
+
+@misconception(
+    "softmax",
     "`axis=1` is the last axis only in a table. A row has no axis 1, and in a batch of shape (2, 3, 5) it is the middle one. Use the `axis` you are given; -1 always means the last.",
 )
 def axis_fixed_to_1(scores, axis=-1):

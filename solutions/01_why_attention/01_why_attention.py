@@ -14,6 +14,9 @@
 # %% [markdown]
 # # Lab 01: why attention
 #
+# [The map of the course](../START.md) · back: [lab 00, start here](../00_start_here/start_here.ipynb) · on: [lab 02,
+# self-attention](../02_self_attention/self_attention.ipynb)
+#
 # Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty nobody would try: you
 # would look at the text again. Until 2014 neural translators could not do that. They read the sentence word by word into one vector, and
 # wrote the translation from that vector alone. **Attention** was invented to let them look back.
@@ -33,6 +36,13 @@
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 80 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
+# **The core path** is exercises 1, 3, 4 and 5, about 45 minutes. Whatever is marked *optional* can wait: gates, exercise 2
+# (Bahdanau's score), attention's relatives, exercise 6, and the stopwatch. The core never needs it. Exercises 2 and 6 earn
+# points like the others; your instructor says whether you need them.
+#
+# Before some results a question asks what you expect. Choose first, then run the cell. A guess that turns out wrong teaches
+# you more than a result you only read.
+#
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
 # | 1 | `rnn_forward` | ●●○○○ | ●●●○○ | 10 | 3 |
@@ -50,6 +60,10 @@ from course_utils.maths import softmax  # the course's own; it gives what yours 
 
 np.set_printoptions(precision=3, suppress=True)
 
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+from course_utils.widgets.predict import measured, predict
+
 # %% [markdown]
 # ## 1. One word after the other
 #
@@ -60,7 +74,7 @@ np.set_printoptions(precision=3, suppress=True)
 # |---|---|---|
 # | n-grams | counts runs of *n* words | everything before the last *n* − 1 words |
 # | bag of words | adds up all words | their order |
-# | convolution | each word with its neighbours | words that are far apart (section 7) |
+# | convolution | each word with its neighbours | words beyond its kernel, unless layers are stacked (section 7) |
 # | recurrent network | word by word, with a memory | you will measure this |
 #
 # The last one dominated until 2017. It keeps a vector, the **state**, and after each word it computes a new state from the word and the old
@@ -162,16 +176,27 @@ ours = rnn_forward(x, input_weights.T, hidden_weights.T, sum(biases))
 print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1e}")
 
 # %% [markdown]
-# ### Gates: GRU and LSTM
+# ### Gates: GRU and LSTM (optional)
 #
-# A plain recurrent network rewrites its whole state at each word. The **LSTM** (Hochreiter and Schmidhuber 1997) and the
-# **GRU** (Cho et al. 2014) have *gates*: numbers between 0 and 1, one for each feature, computed from the word and the state.
-# A gate says how much of a feature is kept. The LSTM's memory $c_t$ shows the idea best:
+# A plain recurrent network rewrites its whole state at each word. The **LSTM** (Hochreiter and Schmidhuber 1997; the forget
+# gate came with Gers et al. 2000) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
+# between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept.
+#
+# The GRU has two of them, an *update gate* $z_t$ and a *reset gate* $r_t$ (we leave out the biases):
+#
+# $$z_t = \sigma(x_t W_z + h_{t-1} U_z) \qquad r_t = \sigma(x_t W_r + h_{t-1} U_r)$$
+#
+# $$\tilde h_t = \tanh(x_t W + (r_t \odot h_{t-1})\,U) \qquad h_t = z_t \odot h_{t-1} + (1 - z_t) \odot \tilde h_t$$
+#
+# The last formula holds the idea. $\tilde h_t$ is a proposal for the new state, and it looks like the plain network's formula. Where
+# $z_t$ is near 1, the old state passes through almost unchanged. Where it is near 0, the proposal takes its place. The reset gate
+# decides how much of the past the proposal may use.
+#
+# The LSTM keeps a memory $c_t$ beside its state. It has one gate for forgetting, $f_t$, and another for what comes in, $i_t$:
 #
 # $$c_t = f_t \odot c_{t-1} + i_t \odot g_t$$
 #
-# $g_t$ is the new information, $i_t$ the gate that lets it in, and $f_t$ the *forget gate*. Where $f_t$ is near 1, a feature passes through
-# almost unchanged. Each gate has its own matrices, which you can count:
+# $g_t$ is the new information. Each gate has its own matrices, which you can count:
 
 # %% tags=["skip-grading"]
 for name in ("RNN", "GRU", "LSTM"):
@@ -181,7 +206,8 @@ for name in ("RNN", "GRU", "LSTM"):
 
 # %% [markdown]
 # So they remember better. But they still read one word after the other.
-#
+
+# %% [markdown]
 # ## 2. First problem: distance
 #
 # Take 40 words, change the first, and see how far that moves your states. Close to the change they move a lot; and later?
@@ -194,8 +220,11 @@ other = sentence.copy()
 other[0] = rng.standard_normal(d)
 matrices = [rng.standard_normal((d, d)) * 0.6 / np.sqrt(d) for _ in range(2)]
 moved = rnn_forward(other, *matrices, np.zeros(d)) - rnn_forward(sentence, *matrices, np.zeros(d))
-for distance in (0, 1, 2, 5, 10, 20, 39):
-    print(f"{distance:2} words after the change: the state has moved by {np.linalg.norm(moved[distance]):.1e}")
+far = (0, 1, 2, 5, 10, 20, 39)
+show_table(
+    ["words after the change", *map(str, far)],
+    [["the state has moved by", *(f"{np.linalg.norm(moved[distance]):.1e}" for distance in far)]],
+)
 
 # %% [markdown]
 # The last state hardly knows which word came first. For learning, that is worse than it sounds. The gradient takes the same path backwards.
@@ -207,10 +236,16 @@ for distance in (0, 1, 2, 5, 10, 20, 39):
 # many factors above 1 is huge: it **explodes** (Bengio, Simard and Frasconi 1994). If a word far back was important, no signal gets back to
 # say so.
 #
-# Now measure it in real layers, freshly initialised: the gradient of the last output with respect to each word, over 100
-# words.
+# Now measure it in real layers, freshly initialised: how large is the gradient of the last output with respect to each of 100
+# words?
 
 # %% tags=["skip-grading"]
+predict("why_attention.fading")
+
+# %% [markdown]
+# The collapsed cell computes these gradients with PyTorch, for an RNN, a GRU, an LSTM and an attention layer. You need not read it.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from contextlib import contextmanager
 
 
@@ -256,15 +291,20 @@ norms = {
     "LSTM, forget gates open": gradient_norms(lambda x: open_lstm(x)[0]),
     "attention": gradient_norms(lambda x: attention(x, x, x)[0]),
 }
-print(f"{'distance':24}" + "".join(f"{at:>9}" for at in (1, 10, 50, 99)) + "   mean factor per word")
-for name, values in norms.items():
-    factor = (values[99] / values[1]) ** (1 / 98)
-    print(f"{name:24}" + "".join(f"{values[at]:9.0e}" for at in (1, 10, 50, 99)) + f"{factor:14.2f}")
+places = (1, 10, 50, 99)
+show_table(
+    ["gradient at distance", *map(str, places), "mean factor per word"],
+    [
+        [name, *(f"{values[at]:.0e}" for at in places), f"{(values[99] / values[1]) ** (1 / 98):.2f}"]
+        for name, values in norms.items()
+    ],
+)
 show_figure(
     gradient_over_distance(norms),
     alt="Gradient norm against distance, logarithmic: RNN, GRU and LSTM fall in straight lines, the RNN with "
     "large weights rises, the LSTM with open forget gates falls slowly, attention stays level.",
 )
+measured("why_attention.fading")
 
 # %% [markdown]
 # Read the picture from the bottom. On a logarithmic axis a straight line is a constant factor per step, the last column of the table: the
@@ -275,17 +315,29 @@ show_figure(
 # Attention is the level line. Its output is a sum over *all* words, so every word is one step away, the first as well as the last. (The
 # line is lower because each of a hundred words has only a small share in the sum. But it does not fall.)
 #
+# **Discuss with a neighbour,** or write two sentences. *The keys, which I had left on the table of the café in which we had
+# met the day before, **were** gone.* What has to survive in the state so that a network writes *were* and not *was*? Over how many
+# words?
+
+# %% [markdown]
 # ## 3. Second problem: one vector for everything
 #
 # For translation, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
 # source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. That vector has the same size for three words
 # as for thirty.
-#
-# A toy task shows what that does: translating phrases like *le chat noir et la gare vide* into *the black cat and the empty station*. The
-# data is made up, so there is as much of it as we like, and we know which words belong together: noun and adjective change places. The
-# adjective has to agree in French (*noir*, *noire*) but not in English.
 
 # %% tags=["skip-grading"]
+from course_utils.plots.recurrent import encoder_decoder
+
+encoder_decoder()
+
+# %% [markdown]
+# A toy task shows what that does: translating phrases like *le chat noir et la gare vide* into *the black cat and the empty station*. The
+# data is made up, so there is as much of it as we like, and we know which words belong together: noun and adjective change places. The
+# adjective has to agree in French (*noir*, *noire*) but not in English. The collapsed cell makes the sentences; look only at the
+# two that it prints.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 NOUNS = """le chat cat, le chien dog, le livre book, le train train, le pont bridge, le jardin garden,
     la maison house, la voiture car, la fleur flower, la gare station, la rue street, la porte door"""
 ADJECTIVES = """noir noire black, blanc blanche white, vert verte green, bleu bleue blue,
@@ -319,10 +371,11 @@ for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=Tru
 # Each phrase has three words, and *et* joins the phrases. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of 96⁴,
 # about 85 million. That is too many to memorise.
 #
-# The translator has an encoder that reads in both directions (like Bahdanau's) and a decoder. Look at `context`: it says what the decoder
-# sees of the French sentence while it writes. Here that is the one vector `summary`, for every word it writes.
+# The translator has an encoder that reads in both directions (like Bahdanau's) and a decoder. Its code is collapsed. If you open it,
+# look at `context`: it says what the decoder sees of the French sentence while it writes. Here that is the one vector `summary`,
+# for every word it writes.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from torch import nn
 
 
@@ -357,16 +410,19 @@ class Translator(nn.Module):
 
 # %% [markdown]
 # Training shows the model the correct English words up to some place and asks for the next one. Sentences have 1 to 5 phrases. In the test,
-# the model translates sentences that it has not seen, word by word, feeding each word it writes back in.
+# the model translates sentences that it has not seen, word by word, feeding each word it writes back in. These two cells are an
+# ordinary training loop and an ordinary decoding loop. You write both yourself in lab 05.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @one_core()
-def train(model: Translator, steps: int = 1000) -> None:
-    """Trains on sentences of 1 to 5 phrases, new ones in each step."""
+def train(model: Translator, steps: int = 1000, watch=None) -> None:
+    """Trains on sentences of 1 to 5 phrases, new ones in each step; calls watch(step) every 20 steps."""
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     slower = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, 2 - 2 * step / steps))
     rng, losses = np.random.default_rng(0), []
     for step in range(steps):
+        if watch and step % 20 == 0:
+            watch(step)
         source, target = sentences(rng.integers(1, 6), 32, rng)
         shown = nn.functional.pad(target[:, :-1], (1, 0))  # <start> has number 0
         memory, summary = model.read(source)
@@ -381,7 +437,7 @@ def train(model: Translator, steps: int = 1000) -> None:
         if (step + 1) % 200 == 0:
             print(f"steps {step - 198:4} to {step + 1:4}: mean loss {sum(losses[-200:]) / 200:.3f}")
 
-
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @one_core()
 @torch.no_grad()
 def translate(model: Translator, source: torch.Tensor) -> torch.Tensor:
@@ -393,6 +449,15 @@ def translate(model: Translator, source: torch.Tensor) -> torch.Tensor:
         words = torch.cat([words, scores.argmax(-1)], dim=1)
     return words[:, 1:]
 
+
+def right(model: Translator, phrases: int) -> float:
+    """The share of 300 new sentences that are translated without any mistake."""
+    source, target = sentences(phrases, 300, np.random.default_rng(100 + phrases))
+    return (translate(model, source) == target).all(dim=1).float().mean().item()
+
+# %% tags=["skip-grading"]
+predict("why_attention.room")
+
 # %% tags=["skip-grading"]
 import time
 
@@ -403,15 +468,13 @@ train(one_vector)
 print(f"{time.perf_counter() - started:.0f} seconds")
 
 
-def right(model: Translator, phrases: int) -> float:
-    """The share of 300 new sentences that are translated without any mistake."""
-    source, target = sentences(phrases, 300, np.random.default_rng(100 + phrases))
-    return (translate(model, source) == target).all(dim=1).float().mean().item()
-
-
+lengths = [4 * phrases - 1 for phrases in range(1, 7)]
 accuracy = {"one vector": [right(one_vector, phrases) for phrases in range(1, 7)]}
-for phrases, share in enumerate(accuracy["one vector"], 1):
-    print(f"{4 * phrases - 1:2} words: {share:4.0%} of the sentences without a mistake")
+show_table(
+    ["words in the sentence", *map(str, lengths)],
+    [["sentences without a mistake", *(f"{share:.0%}" for share in accuracy["one vector"])]],
+)
+measured("why_attention.room")
 
 # %% [markdown]
 # Short sentences go well. With each extra phrase more goes wrong, and soon no sentence is right any more. The model has learned
@@ -422,18 +485,38 @@ for phrases, share in enumerate(accuracy["one vector"], 1):
 #
 # ## 4. Looking back
 #
-# Bahdanau, Cho and Bengio (2015) did not throw away the encoder's other states. There is one for each source word. When the decoder writes
-# a word, it *looks back*: it compares its own state with each of the encoder's states, and takes an average of them in which the best
-# matches weigh more. In today's terms:
+# What do *you* do with a long sentence? You look at the text again, at the right place. Two pictures help:
+#
+# - **Your eyes.** You see sharply only in a small spot, about as wide as your thumb at arm's length. Everything around it is blurred. So
+#   your eyes jump several times a second to wherever the next piece of information is (Rayner 1998). You do not store the
+#   page; you know where to look.
+# - **A search.** You type a *query* into a library's catalogue. It compares your query with the *keys* of all books: titles,
+#   authors, subjects. It gives you the *value* that belongs to the best key: the book.
+#
+# Attention is both, made soft so that gradients can flow through it. Instead of picking one place, it gives each place a share. Instead
+# of returning one value, it returns the average of all values, weighted by these shares.
+#
+# Bahdanau, Cho and Bengio ([2015](https://arxiv.org/abs/1409.0473)) did this for translation. They did not throw away the encoder's
+# other states. There is one for each source word. When the decoder writes a word, it *looks back*: it compares its own state with each of
+# the encoder's states, and takes an average of them in which the best matches weigh more. In today's terms:
 #
 # - the **query** is the decoder's state: what am I looking for?
 # - the **keys** are the encoder's states: what can be found where?
 # - the **values** are what is averaged. Here they are the encoder's states again; in lab 02 keys and values become different things.
 #
 # $$\text{weights} = \mathrm{softmax}(\mathrm{score}(\text{query}, \text{keys})) \qquad \text{context} = \sum_j \text{weights}_j\,\text{value}_j$$
-#
+
+# %% tags=["skip-grading"]
+encoder_decoder(looking_back=True)
+
+# %% [markdown]
 # Nothing is squeezed into one vector: a longer sentence has more states to look at. What is still open is how to compare a
-# query with a key. Bahdanau's answer (in the paper's appendix A.1.2) is a small network with one hidden layer:
+# query with a key. There are two classical answers: an additive score and a dot product. The second one won, and the core path goes
+# straight to it (exercise 3).
+#
+# ### Bahdanau's score (optional)
+#
+# The first answer (in the paper's appendix A.1.2) is a small network with one hidden layer:
 #
 # $$\mathrm{score}(q, k) = \tanh(q\,W_\mathrm{query} + k\,W_\mathrm{key}) \cdot v$$
 #
@@ -452,7 +535,7 @@ for word, answer in answers.items():
 print("weights:", np.exp(fits) / np.exp(fits).sum())
 
 # %% [markdown]
-# ### Exercise 2: `additive_scores`
+# ### Exercise 2: `additive_scores` (optional)
 #
 # Now do this for all queries with all keys at once. The sum needs every pair, so you need an array with an axis for the queries, an axis
 # for the keys, and one for the features: (..., q_len, k_len, d_align). Broadcasting creates it: a column of queries plus a row of keys is a
@@ -520,10 +603,11 @@ print("practically without it:\n", softmax(nearly_linear))
 # %% [markdown]
 # Without it both queries get the same weights, so the query has no effect! The score is then a number from the query plus a number from the
 # key, and the softmax ignores what is added to a whole row. The tanh makes query and key interact.
-#
+
+# %% [markdown]
 # ### Exercise 3: `dot_product_scores`
 #
-# Luong, Pham and Manning (2015) tried simpler scores. If query and key have the same length, multiply them entry by entry and
+# Luong, Pham and Manning ([2015](https://arxiv.org/abs/1508.04025)) tried simpler scores. If query and key have the same length, multiply them entry by entry and
 # add up: the **dot** product. It is large when both point the same way. If the lengths differ, a learned matrix in between makes them fit;
 # they call this **general**:
 #
@@ -637,9 +721,9 @@ for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8], "no
 #
 # ## 5. The payoff: a translator that looks back
 #
-# The new translator is the old one with a different `context`. You will recognise your exercise 2 in it, written in PyTorch so that
-# gradients flow through it. (The scores are Bahdanau's. The wiring is Luong's: the decoder takes its step first and then looks, which
-# trains faster.)
+# The new translator is the old one with a different `context`: scores, softmax, weighted average, as in your `attend`, written in PyTorch
+# so that gradients flow through it. (The scores are Bahdanau's, exercise 2. The wiring is Luong's: the decoder takes its step
+# first and then looks, which trains faster.)
 
 # %% tags=["skip-grading"]
 class LookingTranslator(Translator):
@@ -657,38 +741,82 @@ class LookingTranslator(Translator):
         return self.seen.matmul(memory)
 
 
+# %% [markdown]
+# While it trains, we keep its weights for one sentence every 20 steps, so that you can watch them afterwards. What will the finished model
+# do?
+
+# %% tags=["skip-grading"]
+predict("why_attention.partner")
+
+# %% tags=["skip-grading"]
+predict("why_attention.sixth")
+
+# %% tags=["skip-grading"]
+line = ["la", "maison", "blanche", "et", "le", "chat", "noir", "et", "la", "gare", "vide"]
+meant = ["the", "white", "house", "and", "the", "black", "cat", "and", "the", "empty", "station"]
+one_line = ids(np.array([[*line, "et"]]), french)
+its_words = ids(np.array([[*meant, "and"]]), english)
+kept = {}  # step -> (q_len, k_len)
+
+
+@torch.no_grad()
+def keep(step: int) -> None:
+    """Keeps the weights while the model reads `line` and is shown the words of `meant`."""
+    memory, summary = looking.read(one_line)
+    shown = nn.functional.pad(its_words[:, :-1], (1, 0))
+    looking.write(shown, looking.begin(summary), memory, summary)
+    kept[step] = looking.seen[0].numpy()
+
+
 torch.manual_seed(0)
 looking = LookingTranslator()
 started = time.perf_counter()
-train(looking)
+train(looking, watch=keep)
+keep(1000)
 print(f"{time.perf_counter() - started:.0f} seconds")
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import accuracy_by_length
 
 accuracy["looking back"] = [right(looking, phrases) for phrases in range(1, 7)]
-lengths = [4 * phrases - 1 for phrases in range(1, 7)]
-for place, length in enumerate(lengths):
-    found = (f"{name} {shares[place]:4.0%}" for name, shares in accuracy.items())
-    print(f"{length:2} words: " + ",  ".join(found))
+show_table(
+    ["words in the sentence", *map(str, lengths)],
+    [[name, *(f"{share:.0%}" for share in shares)] for name, shares in accuracy.items()],
+    "Sentences without a mistake",
+)
 show_figure(
     accuracy_by_length(lengths, accuracy, trained_up_to=19),
     alt="Share of sentences without a mistake against their length: with one vector it falls to zero; "
     "the model that looks back stays high up to the longest sentences of the training, and falls beyond.",
 )
+measured("why_attention.sixth")
 
 # %% [markdown]
-# The data, the number of steps, the encoder and the decoder are the same. The single vector fills up. The model that looks back does not
-# get worse as sentences grow, up to the lengths that it was trained on.
+# The data, the number of steps, the encoder and the decoder are the same. The single vector fills up; looking back nearly closes the gap,
+# up to the lengths that the model was trained on. It is not perfect: at the longest of these some sentences still have a mistake
+# somewhere.
 #
-# Beyond those it stumbles too. Looking back gives it room, but it has to learn *where to look next*, and it never had to find a sixth
-# phrase.
+# Beyond those lengths it stumbles too. Looking back gives it room, but it has to learn *where to look next*, and it never had to find a
+# sixth phrase.
 #
 # ### Where does it look?
 #
-# Take the trained states and the trained matrices out of PyTorch and give them to **your** functions. Queries are the
-# decoder's states while it writes, keys are the encoder's states. Your `additive_scores` and a softmax must give the weights that the model
-# itself used.
+# Here are the weights that you kept. Each row is an English word about to be written, each column a French word. Drag the slider
+# from the first step, where the weights are uniform because nothing has been learned, to the last.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.training import watch_it_learn
+
+watch_it_learn(meant, line, kept)
+measured("why_attention.partner")
+
+# %% [markdown]
+# Nobody told the model which words belong together. It found that *white* comes from *blanche*, one place further on, and
+# *house* from *maison*, one place back. Figure 3 of Bahdanau et al. (2015) shows the same zigzag for real French, in *zone
+# économique européenne*, *European Economic Area*.
+#
+# Is it always like that? Count over 300 new sentences, with the states of the trained model. Queries are the decoder's states while it
+# writes, keys are the encoder's states.
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
@@ -702,26 +830,9 @@ def states_while_translating(source: torch.Tensor) -> tuple[np.ndarray, np.ndarr
     return queries.numpy(), memory.numpy(), words
 
 
-w_q, w_k = (part.weight.detach().numpy().T for part in (looking.w_query, looking.w_key))
-v = looking.v.weight.detach().numpy()[0]
-line = ["la", "maison", "blanche", "et", "le", "chat", "noir", "et", "la", "gare", "vide"]
-queries, keys, words = states_while_translating(ids(np.array([[*line, "et"]]), french))
-alignment = softmax(additive_scores(queries, keys, w_q, w_k, v))[0]
-difference = np.abs(alignment - looking.seen[0].numpy()).max()
-print(f"largest difference from the model's own weights: {difference:.1e}")
-
-# %% tags=["skip-grading"]
-from course_utils.plots.sequences import alignment_heatmap
-
-written = [english[word] for word in words[0]]
-show_figure(
-    alignment_heatmap(alignment, written, line, "Where the translator looks, word by word"),
-    alt="Heat map of the trained alignment: each English adjective looks at its French adjective and each noun "
-    "at its French noun, in a zigzag about the diagonal, because the two change places.",
-)
 source, target = sentences(4, 300, np.random.default_rng(7))
-queries, keys, words = states_while_translating(source)
-looked_at = softmax(additive_scores(queries, keys, w_q, w_k, v)).argmax(axis=-1)
+states_while_translating(source)
+looked_at = looking.seen.numpy().argmax(axis=-1)
 place = np.arange(source.shape[1])
 partner = np.where(place % 4 == 1, place + 1, place - 1)  # English adjective 1 <- French 2, noun 2 <- French 1
 content = (place % 4 == 1) | (place % 4 == 2)
@@ -730,14 +841,46 @@ print(f"adjectives and nouns that look most at their French partner: {found:.1%}
 print(f"... if each looked at the word in its own place:             {straight:.1%}")
 
 # %% [markdown]
-# Nobody told the model which words belong together. It found that *white* comes from *blanche*, one place further on, and
-# *house* from *maison*, one place back. Figure 3 of Bahdanau et al. (2015) shows the same zigzag for real French, in *zone
-# économique européenne*, *European Economic Area*.
-#
 # Now look at the rows *the* and *and*. They look somewhere as well, but it means little: these words follow from the ones before, without
-# any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is
-# another question, and much debated (Jain and Wallace 2019, Wiegreffe and Pinter 2019).
+# any look at the French. Weights show where a model **looked**. Whether that is *why* it wrote a word is another question, and much
+# debated ([Jain and Wallace 2019](https://arxiv.org/abs/1902.10186), [Wiegreffe and Pinter 2019](https://arxiv.org/abs/1908.04626)).
 #
+# **Type French, and see the alignment.** The translator knows twelve nouns, eight adjectives, *le*, *la* and *et*. Point at an English word
+# (or move to it with the Tab key) to see where it looked. Try a sentence with a wrong gender, such as *le maison noir*. Try six phrases.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.alignment import type_and_align
+
+
+def align(text: str) -> tuple[list[str], list[str], np.ndarray]:
+    """The French words, the English ones, and the weights (q_len, k_len)."""
+    pieces = text.lower().replace(",", " ").split()
+    if not pieces:
+        raise ValueError("Type a few words first, for example: le chat noir")
+    if strange := [piece for piece in pieces if piece not in french]:
+        raise ValueError(f"I do not know {', '.join(strange)}. I know: {', '.join(french)}")
+    source = torch.tensor([[french.index(piece) for piece in pieces]])
+    _, _, words = states_while_translating(source)
+    return pieces, [english[word] for word in words[0]], looking.seen[0].numpy()
+
+
+type_and_align(align, [" ".join(line), "le livre ouvert et la rue froide", "le maison noir"])
+
+# %% [markdown]
+# ### With your own function (optional)
+#
+# Take the trained states and the trained matrices out of PyTorch and give them to **your** `additive_scores`. With a softmax it must give
+# the weights that the model itself used.
+
+# %% tags=["skip-grading"]
+w_q, w_k = (part.weight.detach().numpy().T for part in (looking.w_query, looking.w_key))
+v = looking.v.weight.detach().numpy()[0]
+queries, keys, _ = states_while_translating(one_line)
+alignment = softmax(additive_scores(queries, keys, w_q, w_k, v))[0]
+difference = np.abs(alignment - looking.seen[0].numpy()).max()
+print(f"largest difference from the model's own weights: {difference:.1e}")
+
+# %% [markdown]
 # ## 6. Attention without weights
 #
 # The translator had matrices to learn. How much of attention is left without any? Let each word of a sentence use its own vector as query,
@@ -745,8 +888,11 @@ print(f"... if each looked at the word in its own place:             {straight:.
 #
 # $$y_i = \sum_j w_{ij}\,x_j \qquad w_{ij} = \mathrm{softmax}_j(x_i \cdot x_j)$$
 #
-# Each word becomes an average of all words, in which words similar to it weigh more. Nothing is learned, so nothing is hidden. Here are
-# three words with two features, by hand:
+# Each word becomes an average of all words, in which those with a large dot product weigh more. Nothing is learned, so nothing is hidden.
+# Take three words with two features: *train* (1.0, 0.5), *station* (1.2, 0.2) and *the* (0.1, 0.0).
+
+# %% tags=["skip-grading"]
+predict("why_attention.shares")
 
 # %% tags=["skip-grading"]
 three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
@@ -759,8 +905,12 @@ for one, vector in three.items():
         for feature in zip(*three.values(), strict=True)
     ]
     print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  becomes {np.array(mixed)}")
+measured("why_attention.shares")
 
 # %% [markdown]
+# A dot product is large for two reasons: the vectors point the same way, or they are long. *Station* is the longest of the three, and even
+# *train* gives it a little more than itself. *The* is so short that its products are all near 0: it averages everything.
+#
 # ### Exercise 5: `reweight`
 #
 # You have already written nearly all of it. What is the query here, what is the key, and what is the value?
@@ -852,9 +1002,11 @@ def station_in(sentence: str) -> np.ndarray:
 probes = directions[tokenizer.convert_tokens_to_ids(list(lines))]  # (5, 384)
 alone = directions[tokenizer.convert_tokens_to_ids("station")]
 stations = np.array([station_in(line) for line in lines.values()])  # (5, 384)
-print(f"{'nearness to':42}" + "".join(f"{probe:>12}" for probe in lines))
-for name, direction in zip(["station, the word alone", *lines.values()], [alone, *stations], strict=True):
-    print(f"{name:42}" + "".join(f"{near:12.2f}" for near in probes @ direction))
+named = zip(["station, the word alone", *lines.values()], [alone, *stations], strict=True)
+show_table(
+    ["nearness to", *lines],
+    [[name, *(f"{near:.2f}" for near in probes @ direction)] for name, direction in named],
+)
 best = (probes @ stations.T).argmax(axis=1)
 print("nearest sentence of each probe:", ", ".join(list(lines)[winner] for winner in best))
 
@@ -867,19 +1019,59 @@ print("nearest sentence of each probe:", ", ".join(list(lines)[winner] for winne
 vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
 whole = np.array([piece.isalpha() and len(piece) > 2 for piece in vocabulary])
 nearness = directions @ stations.T  # (30522, 5)
-for column, line in enumerate(lines.values()):
+for column, text in enumerate(lines.values()):
     gain = nearness[:, column] - nearness.mean(axis=1)
-    gain[~whole | np.isin(vocabulary, line.lower().split())] = -np.inf
-    print(f"{line:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
+    gain[~whole | np.isin(vocabulary, text.lower().split())] = -np.inf
+    print(f"{text:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
 
 # %% [markdown]
 # Look at the first line: *trained, training* is there as well. The table has only one vector for *train*, whatever it means, and
 # reweighting cannot separate the meanings. That needs several layers, and matrices that learn what to look for.
 #
+# ### Who is *it*?
+#
+# A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences one word
+# decides who *it* is, the animal or the street. Here is what *it* looks at, first with `reweight`, and then how near *it* is to both
+# nouns, layer by layer, in the encoder that the vectors come from. That one has learned its attention.
+
+# %% tags=["skip-grading"]
+rows_of_it = []
+for how in ("tired", "wide"):
+    sentence = f"The animal did not cross the street because it was too {how}"
+    words, x = word_vectors(sentence)
+    shares = reweight(x)[1][words.index("it")]
+    inside = read(sentence)
+    directed = inside.hidden / np.linalg.norm(inside.hidden, axis=-1, keepdims=True)
+    it = directed[:, inside.tokens.index("it")]  # (7, 384): before layer 1, then after each layer
+    for noun in ("animal", "street"):
+        near = (directed[:, inside.tokens.index(noun)] * it).sum(axis=-1)  # (7,)
+        share = shares[words.index(noun)]
+        rows_of_it.append([
+            f"too {how}: {noun}", f"{share:.3f}", *(f"{near[k]:.2f}" for k in (0, 2, 4, 6))
+        ])  # fmt: skip
+show_table(
+    ["it looks at ...", "share by `reweight`", "nearness at first", "after layer 2", "after 4", "after 6"],
+    rows_of_it,
+)
+
+# %% [markdown]
+# Without learned weights *it* treats both nouns alike, whatever the last word is. In the trained encoder *it* moves towards the animal in both
+# sentences. With *wide* it stays further from the animal and comes nearer to the street. So the layers do use the last word, but in this
+# small encoder the animal still wins.
+#
+# **Discuss with a neighbour,** or write two sentences. *It* must find *tired* as well as *animal*. Which word has to look at which, in which
+# order, so that this works? How many layers does it take at least?
+
+# %% [markdown]
 # ### What it does not know
 #
-# With no weights, nothing is hidden. Order has no influence, distance has none either, and any length will do. Try to prove each of these
-# wrong:
+# With no weights, nothing is hidden. So you can tell beforehand what counts and what does not.
+
+# %% tags=["skip-grading"]
+predict("why_attention.order")
+
+# %% [markdown]
+# Order has no influence, distance has none either, and any length will do? Try to prove each of these wrong:
 
 # %% tags=["skip-grading"]
 words, x = word_vectors("The train left the station on time")
@@ -893,13 +1085,14 @@ twice, _ = reweight(np.concatenate([x, x]))
 print("said twice, the same station:             ", np.allclose(twice[station], y[station], atol=1e-5))
 _, long = word_vectors(" ".join(["The train left the station on time"] * 60))
 print("420 words, the same code:                 ", reweight(long)[0].shape)
+measured("why_attention.order")
 
 # %% [markdown]
 # The first two are serious gaps: *the dog bites the man* and *the man bites the dog* have the same words. Lab 04 closes them. The third
 # shows that attention is an average: it sees *which* words there are and in what proportion.
 #
-# One more warning: longer vectors have larger products. The vectors that enter the encoder's first layer have the
-# position mixed in, and are about eight times as long as those of the table:
+# One more warning: longer vectors have larger products. Before a word enters the encoder's first layer, its position is added and a LayerNorm
+# (lab 05) stretches every vector to nearly the same length, far longer than those of the table:
 
 # %% tags=["skip-grading"]
 entering = read("The train left the station on time")
@@ -914,7 +1107,7 @@ print("what station looks at:", "  ".join(f"{token} {share:.3f}" for token, shar
 # All of its attention is on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 fixes that with a division and
 # with learned matrices.
 #
-# Type your own sentence and one of its words. Try *bank*, *spring*, *bat*.
+# Type your own sentence and one of its words, one with several meanings: *bank*, *spring*, *date*, *book*.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.sequences import sentence_explorer
@@ -936,7 +1129,7 @@ def look(sentence: str, word: str) -> tuple[list[str], np.ndarray, str]:
 sentence_explorer(look, [("The river bank was muddy", "bank"), ("The bank gave us the money", "bank")])
 
 # %% [markdown]
-# ### Attention's relatives
+# ### Attention's relatives (optional)
 #
 # Making one vector out of many is called **pooling**, and attention is one kind of it. The kinds differ in what sets the weights.
 #
@@ -979,7 +1172,8 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # The lines below the figure show how they are related. A softmax of zeros gives the mean. Make it sharper and sharper, and it becomes the
 # maximum. Attention is in between, and it is the only one whose weights change with the word that asks.
-#
+
+# %% [markdown]
 # ## 7. Third problem: waiting, and what it costs not to
 #
 # A recurrent network cannot start on word 5 before it has finished word 4, however many cores you have. A **convolution**
@@ -1003,24 +1197,64 @@ show_figure(
 )
 
 # %% [markdown]
-# *Path length* is the number of steps on that path. *Sequential steps* are those that have to wait for each other inside one layer.
-# *Operations* are the work. Count the work for a small case, the scores of self-attention for n = 5 words of d = 4 features, with a counter
-# in the innermost loop.
+# So recurrent networks wait. Convolutions do not wait, but each layer sees only a few neighbours. Attention does not wait, and every
+# word is one step away. What does that cost? The optional rest of this section counts it, and section 8 measures it. The core path
+# continues with section 9.
+#
+# ### Count it by hand (optional)
+#
+# Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762), table 1) compare layers by three numbers.
+#
+# - *Operations* are the work: the multiplications in one layer.
+# - *Sequential steps* are those that have to wait for each other inside one layer.
+# - *Path length* is the number of steps on the orange path in the figure.
+#
+# Fill the table for n = 5 words of d = 4 features and kernel 3: replace the zeros with your numbers, on paper first. The
+# first row shows how: five queries, each with five keys, each product with 4 multiplications; nothing waits; one step. (A recurrent
+# layer's path counts its states, both ends included.) Run the cell as often as you like.
 
 # %% tags=["skip-grading"]
-n, d, multiplications = 5, 4, 0
-for _query in range(n):
-    for _key in range(n):
-        for _feature in range(d):
-            multiplications += 1
-print("self-attention, 5 words of 4 features:", multiplications, "multiplications for the scores")
+mine = {  # kind: (operations, sequential steps, path length)
+    "self-attention": (5 * 5 * 4, 1, 1),
+    "recurrent": (0, 0, 0),
+    "convolutional": (0, 0, 0),
+    "dilated": (0, 0, 0),
+}
 
 # %% [markdown]
-# ### Exercise 6: `layer_cost`
+# The collapsed cell runs each layer with a counter in its innermost loop, and searches the path, as for the figure. Then it compares.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.plots.sequences import way_through
+
+
+def counted(kind: str, n: int = 5, d: int = 4, kernel: int = 3) -> tuple[int, int, int]:
+    """Multiplications, sequential steps and path length of one layer, by counting loops and by search."""
+    operations = 0
+    for _position in range(n):
+        for _read in range({"self-attention": n, "recurrent": 1}.get(kind, kernel)):
+            for _feature in range(d):
+                # a dot product, or a (d, d) matrix
+                for _output in range(1 if kind == "self-attention" else d):
+                    operations += 1
+    return operations, n if kind == "recurrent" else 1, len(way_through(kind, n)) - 1
+
+
+def told_beside(yours: tuple[int, int, int], right_ones: tuple[int, int, int]) -> list[str]:
+    """Each of your numbers with a tick, or with "count again"."""
+    return [f"{a} {'✓' if a == b else 'count again'}" for a, b in zip(yours, right_ones, strict=True)]
+
+
+show_table(
+    ["n = 5, d = 4, kernel 3", "operations", "sequential steps", "path length"],
+    [[kind, *told_beside(numbers, counted(kind))] for kind, numbers in mine.items()],
+)
+
+# %% [markdown]
+# ### Exercise 6: `layer_cost` (optional)
 #
-# Vaswani et al. (2017) compare layers by these three numbers in their table 1, with O(), which drops constants. Here you compute exact
-# numbers, so the docstring says what to count. Picture the loops, or draw them on paper, and derive the formulas; the figure above has n =
-# 10 and kernel 3.
+# Now turn your table into formulas in n, d and the kernel's width. The paper writes O(), which drops constants; you compute exact
+# numbers, so the docstring says precisely what counts.
 
 # %% nbgrader={"grade": false, "grade_id": "layer_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, int]:
@@ -1042,7 +1276,7 @@ def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, in
         sequential_steps: how many steps of one layer must wait for each other.
         path_length: steps from the first input to the last output. Self-attention and convolutions: the number of
             layers to be stacked until the last output depends on the first input, at least 1. For a dilated
-            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: the number of states on the path, both ends included.
+            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: n, the number of states on the path, both ends included.
 
     Raises:
         ValueError: the kind is not one of the four; the message names it.
@@ -1084,21 +1318,27 @@ from course_utils import check
 check("why_attention.layer_cost")
 
 # %% [markdown]
-# Compare your formulas with the search that drew the figure, and then look at table 1 in numbers, for a sentence, a page and a book with
-# 512 features:
+# Your formulas against the search that drew the figure, then as curves: how the work and the path grow from a sentence to a book.
 
 # %% tags=["skip-grading"]
-from course_utils.plots.sequences import way_through
+from course_utils.plots.sequences import costs_against_length
 
 print("path lengths equal those of the search:", all(
     layer_cost(kind, n, 8)[2] == len(way_through(kind, n)) - 1 for kind in kinds for n in range(1, 30)
 ))
+grid = [2**power for power in range(3, 18)]
+costs = {kind: np.array([layer_cost(kind, n, 512) for n in grid]) for kind in kinds}
+show_figure(
+    costs_against_length(grid, costs, d=512),
+    alt="Two panels against length, both logarithmic, for 512 features. Operations: self-attention rises twice as "
+    "steeply as the others and crosses the recurrent layer at n = 512. Path length: recurrent and convolutional "
+    "rise with n, dilated slowly, self-attention stays at 1.",
+)
 for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
-    title = f"{what}, n = {n:,}, d = 512"
-    print(f"\n{title:34}{'operations':>18}{'sequential':>13}{'path':>9}")
-    for kind in kinds:
-        operations, sequential, path = layer_cost(kind, n, 512)
-        print(f"  {kind:18}{operations:>32,}{sequential:>13,}{path:>9,}")
+    show_table(
+        [f"{what}, n = {n:,}", "operations", "sequential steps", "path length"],
+        [[kind, *(f"{number:,}" for number in layer_cost(kind, n, 512))] for kind in kinds],
+    )
 
 # %% [markdown]
 # For a sentence self-attention has the smallest numbers in all three columns. For a book it has by far the most operations. n²·d and n·d²
@@ -1107,13 +1347,21 @@ for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
 # These numbers correct two claims that you will come across. *"Attention takes logarithmic time"*: its path has length
 # 1, and the logarithm belongs to dilated convolutions. The work grows with n². *"d is much larger than n, so attention is
 # cheaper"*: for sentences, yes. For long texts it is the other way round.
-#
-# ## 8. What the clock says
+
+# %% [markdown]
+# ## 8. What the clock says (optional)
 #
 # Operations are one thing, time another: a core that waits does nothing. Now measure on **your** machine: a forward pass of PyTorch's RNN
-# and LSTM, a convolution, and one attention product, with 64 features each, one sentence at a time, from 16 words to 8192.
+# and LSTM, a convolution, and one attention product, with 64 features each, one sentence at a time, from 16 words to 8192. By
+# operations, attention and RNN cost the same at 64 words. And by the clock?
 
 # %% tags=["skip-grading"]
+predict("why_attention.clock")
+
+# %% [markdown]
+# The collapsed cell is the stopwatch.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def milliseconds(work, *inputs) -> float:
     """The best of 3 to 50 runs, as many as fit into 0.3 seconds: the least disturbed one."""
     runs = []
@@ -1125,7 +1373,7 @@ def milliseconds(work, *inputs) -> float:
 
 
 @torch.no_grad()
-def measured(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, list[float]]:
+def layer_times(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, list[float]]:
     """Name of a layer -> milliseconds for each length."""
     rnn, lstm = nn.RNN(d, d, batch_first=True), nn.LSTM(d, d, batch_first=True)
     convolution = nn.Conv1d(d, d, kernel_size=3, padding=1)
@@ -1159,8 +1407,8 @@ def crossing(lengths: list[int], slower_at_first: list[float], faster_at_first: 
 
 
 lengths = [2**power for power in range(4, 14)]
-measured(lengths[:2])  # a first run warms up
-times = measured(lengths)
+layer_times(lengths[:2])  # a first run warms up
+times = layer_times(lengths)
 curves = {}
 for law, kind, layer in [("n²·d", "self-attention", "attention"), ("n·d²", "recurrent", "RNN")]:
     operations = np.array([layer_cost(kind, n, 64)[0] for n in lengths])
@@ -1187,9 +1435,10 @@ print(f"8,192 words: attention takes {more:.1f} times the RNN's time")
 ratio = times["LSTM"][-1] / times["RNN"][-1]
 print(f"an LSTM does 4 times the multiplications of an RNN; here it takes {ratio:.1f} times as long")
 fewer = lengths[:-3]
-batches = measured(fewer, batch=16)
+batches = layer_times(fewer, batch=16)
 meeting = crossing(fewer, batches["RNN"], batches["attention"])
 print("16 sentences at a time: attention becomes slower than the RNN", told(meeting, fewer[-1]))
+measured("why_attention.clock")
 
 # %% [markdown]
 # What to look for in your numbers:
@@ -1211,13 +1460,14 @@ print("16 sentences at a time: attention becomes slower than the RNN", told(meet
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(3)
 matrices = [rng.standard_normal((64, 64)) / 8 for _ in range(2)]
-print(f"{'n':>6}{'rnn_forward':>16}{'attend':>16}   milliseconds")
+rows = []
 for n in (16, 64, 256, 1024, 2048):
     x = rng.standard_normal((n, 64)) / 8
     recurrent = milliseconds(rnn_forward, x, *matrices, np.zeros(64))
     attention = milliseconds(attend, x, x, x)
-    faster = "attend" if attention < recurrent else "rnn_forward"
-    print(f"{n:6}{recurrent:16.2f}{attention:16.2f}   {faster} is faster")
+    faster = "`attend`" if attention < recurrent else "`rnn_forward`"
+    rows.append([f"{n}", f"{recurrent:.2f}", f"{attention:.2f}", faster])
+show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 
 # %% [markdown]
 # ## 9. What you can say now
@@ -1236,6 +1486,24 @@ for n in (16, 64, 256, 1024, 2048):
 # | "A Transformer is a CNN plus attention." | It has no convolution. What it shares with a CNN is that all positions are computed at once. |
 # | "Keys and values are the same." | In `reweight` and in the translator of this lab, yes. From lab 02 on they come from the same source but have separate projections. |
 # | "Attention weights explain the decision." | They show where a layer looked. Think of the rows *the* and *and*. |
+#
+# **Discuss with a neighbour,** or write two sentences. You want to sum up books of 100,000 words on a laptop. Which of this lab's ways
+# to read would you take, and what would you give up?
+#
+# ### What came after
+#
+# The Transformer kept attention and dropped everything else: no recurrence, no convolution. Its price, n²·d, has kept people
+# busy ever since. Many of the answers bring something from before back.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.recurrent import time_line
+
+time_line()
+
+# %% [markdown]
+# The line comes back to where it began. *Reformer* looks only at keys that a hash puts near the query. *Linear attention* leaves out the softmax, and
+# then attention can be computed like a recurrent network, with a state of fixed size. *Mamba* reads with such a state again, trained in
+# parallel, with gates that depend on the word, as in the GRU. And the old question is back as well: how much fits into one state?
 #
 # ## Common mistakes, by their symptom
 #
@@ -1270,9 +1538,13 @@ quiz("why_attention")
 #   look different?
 # - **Order, cheaply.** Add each word's position to one of its features before `reweight`. What happens to *train* and
 #   *station* when you move them apart? Lab 04 does it properly.
-# - **Where is the crossing?** Change `d` and `batch` in `measured`. Which of the two moves it more?
-# - Bahdanau, Cho and Bengio (2015), *Neural machine translation by jointly learning to align and translate*, and Luong, Pham
-#   and Manning (2015), *Effective approaches to attention-based neural machine translation*, are both short. You have built
-#   their main formulas.
+# - **Where is the crossing?** Change `d` and `batch` in `layer_times`. Which of the two moves it more?
+# - Bahdanau, Cho and Bengio (2015), [*Neural machine translation by jointly learning to align and
+#   translate*](https://arxiv.org/abs/1409.0473), and Luong, Pham and Manning (2015), [*Effective approaches to attention-based neural
+#   machine translation*](https://arxiv.org/abs/1508.04025), are both short. You have built their main formulas.
+# - Cho, van Merriënboer, Bahdanau and Bengio (2014), [*On the properties of neural machine
+#   translation*](https://arxiv.org/abs/1409.1259), shows the drop with length that you measured.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
+#
+# Next: [lab 02, self-attention](../02_self_attention/self_attention.ipynb). Or go back to [the map of the course](../START.md).

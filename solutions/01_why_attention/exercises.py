@@ -194,14 +194,22 @@ def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: in
 
 
 def _large_scores(rng: np.random.Generator) -> Inputs:
-    """Scores around 784 that differ by ordinary amounts: exp() overflows, yet no softmax is saturated.
+    """Scores around 900 or -900 that differ by ordinary amounts: exp() overflows or gives 0, yet no softmax is saturated.
 
     In sixteenths they are exact in float32 too, so that nobody loses by its rounding.
     """
-    inputs = _attend((), 2, 3, 4, 5)(rng)
+    return _with_last_feature(rng, [30, -30], [30, 30, 30])
+
+
+def _far_apart(rng: np.random.Generator) -> Inputs:
+    """Only the largest score of each row keeps all of its exponentials within bounds, and one of them above zero."""
+    return _with_last_feature(rng, [30, -30, 0], [30, 30, -30, -30, 30])
+
+
+def _with_last_feature(rng: np.random.Generator, queries: list[int], keys: list[int]) -> Inputs:
+    inputs = _attend((), len(queries), len(keys), 4, 6)(rng)
     large = {name: np.round(16 * inputs[name]) / 16 for name in ("query", "key")}
-    for array in large.values():
-        array[..., -1] = 28
+    large["query"][..., -1], large["key"][..., -1] = rng.permutation(queries), rng.permutation(keys)
     return {**inputs, **large}
 
 
@@ -238,7 +246,10 @@ attend = Exercise(
         Case("4 queries (4, 3), 6 keys (6, 3), 6 values (6, 5)", _attend((), 4, 6, 3, 5)),
         Case("a batch of 2: query (2, 4, 3), key (2, 6, 3), value (2, 6, 5)", _attend((2,), 4, 6, 3, 5)),
         Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 5)", _attend((2, 3), 4, 7, 5, 6)),
-        Case("very large scores", _large_scores),
+        Case(
+            "very large scores, positive or negative; then scores far apart",
+            together(_large_scores, _far_apart),
+        ),
         Case("keys and values in another order", _permuted, order_of_keys_is_free),
     ),
     properties=(rows_are_shares, contexts_are_averages, output_is_finite),
@@ -360,6 +371,7 @@ layer_cost = Exercise(
     name="layer_cost",
     returns=("operations", "sequential_steps", "path_length"),
     call=_cost_or_refusal,
+    seconds=2.0,  # a few multiplications: only a loop without end takes longer
     cases=(
         Case("self-attention", _layer("self-attention", _even(20, 60))),
         Case("recurrent", _layer("recurrent", _even(20, 60))),
@@ -371,8 +383,14 @@ layer_cost = Exercise(
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),
         Case(
-            "an unknown kind, 'pooling', after a known one",
-            together(_layer("recurrent", _even(20, 60)), _layer("pooling", lambda rng: 8)),
+            "kinds that there are not, such as 'pooling', after one that there is",
+            together(
+                _layer("recurrent", _even(20, 60)),
+                *(
+                    _layer(kind, lambda rng: 8)
+                    for kind in ("additive", "cosine", "pooling", "routed", "sparse")
+                ),
+            ),
         ),
     ),
 )

@@ -28,7 +28,7 @@
 # - build padding and causal masks, combine them, and apply them in the right place;
 # - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
-# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 75 minutes for you; the computer
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 85 minutes for you, 10 of them in the optional section 9; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -49,6 +49,15 @@ from course_utils import inputs_of
 from course_utils.maths import softmax  # the course's own; it gives what yours gave in lab 00
 
 np.set_printoptions(precision=3, suppress=True)
+
+# %% [markdown]
+# This is where the course is going: the Transformer, which translates a sentence word by word. Do not read all of it now. The three boxes with
+# thick frames have one thing at their heart, and that is what you build in this lab. Once a check passes, the drawing fills in.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.whole import show_transformer
+
+show_transformer("self_attention")
 
 # %% [markdown]
 # ## 1. A look-up in a soft dictionary
@@ -178,7 +187,7 @@ numbers("values: what each word says", words, value, ["activity", "season"])
 # %% [markdown]
 # ## 3. Six steps for one word
 #
-# Take *visite*, the word at position 1, and go through attention slowly, with plain Python and nothing hidden.
+# Take *visite*, the word at position 1, and go through attention slowly:
 #
 # 1. the word's own query;
 # 2. the keys and values of **all** words, including its own;
@@ -186,29 +195,28 @@ numbers("values: what each word says", words, value, ["activity", "season"])
 # 4. the scores divided by $\sqrt{d_k}$, where $d_k$ is the length of a query (section 4 shows why);
 # 5. the softmax: scores become shares that sum to 1;
 # 6. the sum of all values, each weighted by its share.
+#
+# Step through it. The queries, keys and values come from your `project_qkv`. Blue circles are queries, orange triangles
+# keys, green squares values and purple bars weights, in this lab and in all that follow.
 
-# %%
-import math
+# %% tags=["skip-grading"]
+from course_utils.widgets.stepper import attention_stepper
 
-asking = [float(entry) for entry in query[1]]
-print("1. query of 'visite':  ", np.array(asking))
-print("2. keys and values of all 5 words: printed above")
-raw = [sum(a * b for a, b in zip(asking, answer, strict=True)) for answer in key.tolist()]
-print("3. scores:             ", np.array(raw))
-shrunk = [score / math.sqrt(3) for score in raw]
-print("4. divided by sqrt(3): ", np.array(shrunk))
-total = sum(math.exp(score) for score in shrunk)
-shares = [math.exp(score) / total for score in shrunk]
-print("5. shares:             ", np.array(shares), " sum", round(sum(shares), 6))
-mixed = [sum(share * said for share, said in zip(shares, column, strict=True)) for column in value.T.tolist()]
-print("6. weighted sum:       ", np.array(mixed))
+attention_stepper(words, query, key, value, word=1)
 
 # %% [markdown]
-# *visite* asks who does it and when, so it looks mostly at *septembre* and *Jane*.
-#
+# *visite* asks who does it and when, so it looks mostly at *septembre* and *Jane*. Now choose *l'Afrique* in the picture, but stop at its
+# query, and look up at the table of keys.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("self_attention.africa")
+
+# %% [markdown]
 # ### Exercise 2: `attend_one_word`
 #
-# Write the same six steps for the word at any position, with arrays instead of loops. The blanks follow the steps.
+# Write the six steps for the word at any position. No loop is needed: each step is one line of NumPy. The blanks follow the steps.
 
 # %% nbgrader={"grade": false, "grade_id": "attend_one_word", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attend_one_word(
@@ -271,6 +279,8 @@ check("self_attention.attend_one_word")
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
+import math
+
 from course_utils.plots.attention import word_bars
 
 raw = key @ query[2]
@@ -286,6 +296,7 @@ show_figure(
     alt="Bar chart: l'Afrique gives most of its attention to visite, some to septembre, "
     "little to the other words.",
 )
+measured("self_attention.africa")
 
 # %% [markdown]
 # Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for *season*, nearly
@@ -300,16 +311,15 @@ show_figure(
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V$$
 #
 # Read it from the inside: $QK^\top$ compares every query with every key; the division keeps the numbers small; the softmax
-# turns each **row** into shares; the product with $V$ computes the weighted sums. The shapes are:
-#
-# | what | shape |
-# |---|---|
-# | query | (..., q_len, d_k) |
-# | key | (..., k_len, d_k) |
-# | value | (..., k_len, d_v) |
-# | scores, weights | (..., q_len, k_len) |
-# | output | (..., q_len, d_v) |
-#
+# turns each **row** into shares; the product with $V$ computes the weighted sums. Follow the shapes from the bottom to the top. In
+# self-attention q_len and k_len are both the length of the sentence; in section 6 they differ. A batch or several heads only add axes in front.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.attention import show_shapes
+
+show_shapes()
+
+# %% [markdown]
 # Some notes say "multiply Q by V, then take the softmax". That does not work: the scores come from $Q$ and $K$, and the
 # weights multiply $V$.
 #
@@ -318,7 +328,13 @@ show_figure(
 # A dot product is a sum of $d_k$ products. If the entries of query and key are independent with mean 0 and variance 1, each
 # product has variance 1 and the sum has variance $d_k$: the scores spread like $\sqrt{d_k}$. Large scores saturate the
 # softmax: one share is nearly 1, the others nearly 0. Then changing the scores hardly changes the shares: the gradient is small, and little
-# is learned. Measure it (here, the gradient of the shares with respect to the numbers that enter the softmax):
+# is learned.
+
+# %% tags=["skip-grading"]
+predict("self_attention.saturated")
+
+# %% [markdown]
+# Measure it (here, the gradient of the shares with respect to the numbers that enter the softmax):
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import growth_with_d_k
@@ -348,6 +364,7 @@ show_figure(
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled scores stay at 1. "
     "Right: the gradient of the unscaled softmax falls with d_k; the scaled one stays level.",
 )
+measured("self_attention.saturated")
 
 # %% [markdown]
 # So the division is not there to keep gradients from *exploding*. It keeps the softmax out of the region where they *vanish*.
@@ -379,7 +396,7 @@ print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " s
 
 # %% [markdown]
 # Only the last one is what we want: a blocked *score* is set to a huge negative number before the softmax. Then its weight is exactly 0,
-# and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`.
+# and the allowed keys share everything among themselves. `-np.inf` does the same as `-1e9`, as long as a row has an allowed key.
 #
 # One case needs thought: a query whose keys are **all** blocked. With `-np.inf` its row becomes NaN; with `-1e9` the keys that it must not
 # see share everything. In this course such a row gets **weights 0 and output 0**; PyTorch's function also gives output 0 (compared below).
@@ -455,27 +472,49 @@ from course_utils import check
 check("self_attention.scaled_dot_product_attention")
 
 # %% [markdown]
-# Here is all of Jane's sentence at once. The row *l'Afrique* is what you computed in exercise 2.
+# Here is all of Jane's sentence at once, with **your** weights and outputs. Step through it: the matrices light up in the order of
+# equation 1. The dashed row is the word that you choose; for *l'Afrique* it holds what you computed in exercise 2.
 
 # %% tags=["skip-grading"]
-from course_utils.plots.attention import attention_heatmap
+output, weights = scaled_dot_product_attention(query, key, value)
+attention_stepper(words, query, key, value, weights, output, word=2, all_words=True)
 
-output, weights = scaled_dot_product_attention(*project_qkv(jane, w_query, w_key, w_value))
-show_figure(
-    attention_heatmap(weights, words, words, "Who looks at whom in Jane's sentence"),
-    alt="Heat map of 5 by 5 attention weights. l'Afrique looks mostly at visite; "
-    "visite looks at Jane and septembre.",
-)
+# %% tags=["skip-grading"]
+predict("self_attention.shuffled")
+
+# %% tags=["skip-grading"]
 _, slow = attend_one_word(jane, 2, w_query, w_key, w_value)
 print("row l'Afrique equals exercise 2:", np.allclose(weights[2], slow))
 order = [3, 0, 4, 2, 1]
 shuffled, _ = scaled_dot_product_attention(*project_qkv(jane[order], w_query, w_key, w_value))
 print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
+measured("self_attention.shuffled")
 
 # %% [markdown]
 # Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them
-# is small. And note what attention does **not** know: the order of the words. Shuffle them, and each word gets the same output as
-# before, in its new place. Lab 04 fixes that.
+# is small. And note what attention does **not** know: the order of the words. Lab 04 fixes that.
+#
+# ### What are the projections for?
+#
+# Exercise 1 was three products. What do they buy? Leave them out: let each word be its own query, key and value.
+
+# %% tags=["skip-grading"]
+predict("self_attention.bare")
+
+# %% tags=["skip-grading"]
+_, bare = scaled_dot_product_attention(jane, jane, jane)
+for position, word in enumerate(words):
+    print(
+        f"{word:10} looks most at: bare {words[bare[position].argmax()]:10}",
+        f"projected {words[weights[position].argmax()]}",
+    )
+scores = jane @ jane.T
+print("\nscore of Jane for visite:", scores[0, 1], "  of visite for Jane:", scores[1, 0])
+measured("self_attention.bare")
+
+# %% [markdown]
+# Bare vectors can only find what is *like* them, and the score is the same both ways. With projections a word looks for what it *needs*:
+# an action for its actor, a place for what happens there. And it may matter to a word that does not matter to it.
 #
 # ### The same as everybody's
 #
@@ -734,9 +773,12 @@ check("self_attention.causal_self_attention")
 
 # %% [markdown]
 # The test that matters for a language model: change the end of a sentence, and nothing before it may change. Here *septembre* becomes a
-# quite different word. The first four outputs do not move; without the causal mask they all do.
+# quite different word.
 
-# %%
+# %% tags=["skip-grading"]
+predict("self_attention.changed_end")
+
+# %% tags=["skip-grading"]
 changed = jane.copy()
 changed[4] = [3.0, -2.0, 1.0, 0.0]
 for name, attend in {
@@ -745,6 +787,7 @@ for name, attend in {
 }.items():
     moved = np.abs(attend(changed) - attend(jane)).max(axis=-1)
     print(f"{name:14}", "change at each word:", moved)
+measured("self_attention.changed_end")
 
 # %% [markdown]
 # ### Exercise 8: `cross_attention`
@@ -773,7 +816,7 @@ def cross_attention(
         memory_mask: padding of memory, (..., 1, k_len), or None.
 
     Returns:
-        output (..., q_len, d_v) and weights (..., q_len, k_len).
+        output (..., q_len, d_v) and weights (..., q_len, k_len); both 0 where all of memory is blocked.
     """
     ### BEGIN SOLUTION
     query = x @ w_query
@@ -793,22 +836,37 @@ from course_utils import check
 check("self_attention.cross_attention")
 
 # %% [markdown]
-# Five English words ask the French ones. The vectors are made by hand again, so that a word asks for its own kind: a person for a person, a
-# time for a time.
+# Seven English words ask the five French ones. The vectors are made by hand again, so that a word asks for its own kind: a person for a
+# person, a time for a time. The English sentence is longer and has another order.
 
 # %% tags=["skip-grading"]
-english = ["Jane", "visits", "Africa", "in", "September"]
-asks = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [0, 0, 1.0, 0], [0, 0, 0.3, 0.5], [0, 0, 0, 1.0]])
+from course_utils.plots.attention import attention_heatmap
+
+english = ["In", "September", "Jane", "will", "be", "visiting", "Africa"]
+asks = np.array([
+    # person action place  time
+    [0.0, 0.0, 0.3, 0.5],  # In
+    [0.0, 0.0, 0.0, 1.0],  # September
+    [1.0, 0.0, 0.0, 0.0],  # Jane
+    [0.0, 0.7, 0.0, 0.4],  # will
+    [0.0, 0.7, 0.0, 0.0],  # be
+    [0.0, 1.0, 0.0, 0.0],  # visiting
+    [0.0, 0.0, 1.0, 0.0],  # Africa
+])
 same_kind = 3 * np.eye(4)
-_, alignment = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4))
+found, alignment = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4))
+print("weights", alignment.shape, " output", found.shape)
 show_figure(
     attention_heatmap(alignment, english, words, "English words ask French words"),
-    alt="Heat map: Jane looks at Jane, visits at visite, Africa at l'Afrique, September at septembre; "
-    "in has no clear partner.",
+    alt="Heat map, seven English rows and five French columns: September looks at septembre, Jane at Jane, "
+    "be and visiting at visite, Africa at l'Afrique; In and will are undecided.",
 )
+# Half of the French sentence is not there: the same questions, fewer answers.
+_, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4), np.arange(5)[None, :] < 3)
+print("September, if septembre is padding:", shortened[1])
 
 # %% [markdown]
-# The bright diagonal is an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
+# The bright cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
 # matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
@@ -872,6 +930,7 @@ for step in range(121):
     x, y = (torch.tensor(array) for array in telephone_books(64, rng))
     q, k, v = (x @ matrix for matrix in matrices)
     seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
+    # what comes back is an average of values and stays small; as logits, it has to be larger
     loss = torch.nn.functional.cross_entropy(5 * seen[:, 0], y)
     optimizer.zero_grad()
     loss.backward()
@@ -881,7 +940,13 @@ for step in range(121):
         print(f"step {step:3}: loss {loss.item():.3f}, right {right:.0%} of the batch")
 
 # %% [markdown]
-# Now the trained matrices go into **your** NumPy functions. The last word, which asks, attends to the eight pairs. Next to it are two baselines
+# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen.
+
+# %% tags=["skip-grading"]
+predict("self_attention.telephone")
+
+# %% [markdown]
+# The last word, which asks, attends to the eight pairs. Next to it are two baselines
 # that any method has to beat: a guess, and the average over all pairs without looking at the names.
 
 # %% tags=["skip-grading"]
@@ -897,9 +962,32 @@ show_figure(
     word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
     alt="Bar chart over the eight pairs of one book: nearly all attention is on the pair with the name asked for.",
 )
+measured("self_attention.telephone")
 
 # %% [markdown]
 # Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
+#
+# ## 9. Optional: a word moves
+#
+# *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained
+# weights (MiniLM, Wang et al. 2020; you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
+# trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it); they fix the plane. The arrow
+# is your sentence. Look at one thing for each word:
+#
+# - **station**: write a sentence about trains, then one about radio. Can you write one that stays in the middle?
+# - **date**, **see**: three meanings each.
+# - **it**: the two sentences differ in one word, *tired* or *wide*. Does *it* go to the animal in one and to the street in the other? Read the
+#   cosines: the numbers are more honest than the arrow.
+
+# %% tags=["skip-grading"]
+from course_utils.models.pretrained import read
+from course_utils.widgets.word_moves import word_moves
+
+word_moves(read)
+
+# %% [markdown]
+# In both sentences *it* is closer to the animal. But *wide* moves it: the cosine with the animal falls from 0.83 to 0.66, and the one with the
+# street rises from 0.52 to 0.62. This is a small encoder, and it is undecided where you are not. A plane also shows only two of 384 directions.
 #
 # ## Common mistakes, by their symptom
 #

@@ -261,6 +261,24 @@ slip("scaled_dot_product_attention", "unmasked_on_blocked_row",
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
 
+slip("scaled_dot_product_attention", "query_and_key_exchanged",
+     "Query and key have changed places: there is a row of scores for each key.",
+     "Each row of the scores should belong to a query, and each column to a key. Yours is the other way round, so the "
+     "softmax shares out the wrong thing, and the weights do not fit the values. Who asks, and who is asked?",
+     ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
+
+slip("scaled_dot_product_attention", "inverted_and_zeroed_again",
+     "The mask is inverted for the scores, but the weights are then zeroed the right way round.",
+     "What the mask allows you block, and at the end you set to 0 what it does not allow: hardly anything is left. The two "
+     "steps have to read the mask in the same way: True = may attend.",
+     ("np.where(mask, scores, -1e9)", "np.where(mask, -1e9, scores)"))
+
+slip("scaled_dot_product_attention", "mask_as_a_condition",
+     "The mask itself is used as a condition: `if mask:`.",
+     "A mask has many truth values, and `if` wants one. You want to know whether there is a mask at all, so ask whether it "
+     "is None.",
+     ("    if mask is not None:\n        scores", "    if mask:\n        scores"))
+
 
 # ---------------------------------------------------------------------------------- masks
 

@@ -118,8 +118,7 @@ def project_that_talks(x, w_query, w_key, w_value):
     foo = np.apply_along_axis(lambda word: word @ w_query, -1, x)
     foo2 = np.apply_along_axis(lambda word: word @ w_key, -1, x)
     foo2_final = np.apply_along_axis(lambda word: word @ w_value, -1, x)
-    for thing in (foo, foo2, foo2_final):
-        print(thing)
+    print(foo, foo2, foo2_final)
     return foo, foo2, foo2_final
 
 
@@ -257,8 +256,7 @@ def one_word_that_talks(x, position, w_query, w_key, w_value):
     warnings.warn(f"largest score {np.max(list)}", UserWarning, stacklevel=2)
     oha = np.exp(np.array(list) - np.max(list))
     oha = oha / oha.sum()
-    for i, share in enumerate(oha):
-        print(f"word {i} gets {share:.1%}")
+    print("shares:", oha)
     return np.average(x @ w_value, axis=0, weights=oha), oha
 
 

@@ -14,6 +14,9 @@
 # %% [markdown]
 # # Lab 03: multi-head attention
 #
+# [The map of the course](../START.md) · back: [lab 02, self-attention](../02_self_attention/self_attention.ipynb) · on: [lab 04,
+# positional encoding](../04_positional_encoding/positional_encoding.ipynb)
+#
 # In *Jane visite l'Afrique en septembre*, the word *visite* wants to know two things: **who** does it, and **when**? In lab 02 it had one row of
 # attention weights for both questions, and that row sums to 1. Whatever *Jane* gained, *septembre* lost. Then the two answers were averaged into one
 # vector.
@@ -31,8 +34,14 @@
 # - write it as a PyTorch module that agrees with PyTorch's, Keras's and a pretrained encoder's own;
 # - measure what a head looks at before you give it a name.
 #
-# **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 80 minutes for you; the computer needs
+# **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 85 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
+#
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
+# before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
+# watch two layers learn to copy.
+#
+# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -54,11 +63,24 @@ from course_utils.maths import scaled_dot_product_attention, softmax  # the same
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
+# Here you are in the whole. What attention does inside its boxes is yours since lab 02; now it gets several **heads**.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.whole import show_transformer
+
+show_transformer("multi_head_attention")
+
+# %% [markdown]
 # ## 1. One attention has one portion to share out
 #
 # Jane's sentence again, with the numbers of lab 02: four features with names, and matrices made by hand. A query has an entry for each
 # of the questions *who?*, *what happens?* and *when?*; a key says which of them a word can answer. $W^V$ is new: a word now passes on its *person*,
 # its *action* and its *time*.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("multi_head_attention.two_answers")
 
 # %%
 from course_utils.plots.attention import numbers, weights_text
@@ -87,6 +109,9 @@ print("weights of one attention (each row is a word that looks)", weights_text(w
 print()
 numbers("what each word finds", words, found, ["person", "action", "time"])
 
+# %% tags=["skip-grading"]
+measured("multi_head_attention.two_answers")
+
 # %% [markdown]
 # Look at the row of *visite*. It has found *Jane* (0.36) and *septembre* (0.41), so it got 0.37 of a person and 0.43 of a time. No choice of matrices
 # can give both of them 0.9: a row sums to 1. And if both answers have the same kind of value, only their average is left, and you can no longer tell
@@ -108,6 +133,14 @@ for column, question in enumerate(questions):
 #
 # A small attention like this is called a **head**. If a word does not ask a head's question, its row in that head is nearly flat: see *septembre* in
 # the head *who?*.
+#
+# If you know convolutional networks, you have met this idea: a head is to attention what a **filter** is to a convolution. A layer has many of
+# them side by side. Each sees the same input with weights of its own, so one can respond to vertical edges and another to green, or here one to *who?* and
+# another to *when?*. Nobody assigns these jobs; training does. And what they find is put side by side and mixed. One thing differs: a filter looks at fixed
+# places, such as the pixel to the left. A head works out from the words **where** to look, be it next door or twenty words away.
+#
+# *Two minutes with your neighbour, or two sentences on your own:* in *The keys to the old cabinet are on the table*, which words does *are* need, and for what?
+# And in *Elle est arrivée hier, la lettre*? Which heads would you give a translator?
 #
 # In general a head has $d_k$ columns of $W^Q$ and $W^K$, and $d_v$ columns of $W^V$: its own projections, into its own small space. With $W_i^Q$ for
 # the columns of head $i$, and $x$ the words that ask and $m$ the words that answer (Vaswani et al. 2017, section 3.2.2):
@@ -252,6 +285,9 @@ print("equal to all heads at once:", np.allclose(sum(parts), output))
 # "The heads cut the embedding into pieces, one for each head." You can read that in many places, but it is not what you wrote. The words are
 # *projected* first, and each column of $W^Q$ reads **every** feature of a word. To test it, change feature 0 of one word, and see which heads notice.
 
+# %% tags=["skip-grading"]
+predict("multi_head_attention.pieces")
+
 # %%
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
@@ -261,6 +297,9 @@ changed[2, 0] += 1
 _, before = multi_head_attention_loop(x, x, *random_weights, num_heads=4)
 _, after = multi_head_attention_loop(changed, changed, *random_weights, num_heads=4)
 print("largest change of a weight in each of the 4 heads:", np.abs(after - before).max(axis=(1, 2)))
+
+# %% tags=["skip-grading"]
+measured("multi_head_attention.pieces")
 
 # %% [markdown]
 # All four heads notice. If the embedding had been cut up (features 0 and 1 for the first head), three of the four numbers would be 0.
@@ -499,7 +538,7 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
 # after the other either way, and a few processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large
 # products: that is what Transformers are trained on.
 #
-# ## 5. As a PyTorch module
+# ## 5. As a PyTorch module *(optional)*
 #
 # So far you passed in the matrices. A module *owns* them, so that an optimizer can find and train them. Four `nn.Linear` hold them: `nn.Linear(d_in, d_out)` computes
 # $x W^\top + b$ (it keeps its weight as (d_out, d_in)), and you call it like a function. As in the paper, $d_k = d_v = d_{model} / h$, so all
@@ -515,6 +554,10 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
 #
 # `F.scaled_dot_product_attention` would be a fair building block for the output, but it does not return the weights, and you need them. So compute
 # scores and softmax yourself; you may use PyTorch's `softmax`, `masked_fill` and `where`.
+#
+# **Which axes may a mask have?** In this lab, the module and the functions above: (q_len, k_len), or (batch, q_len, k_len), with 1 where it is the same for all.
+# There is *never* an axis for the heads: you add it. Elsewhere it is different, so always read the docstring. Lab 05's layers get masks that have the axis
+# already, (batch, 1, q_len, k_len), and PyTorch's own layer takes True for *blocked*.
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttention(nn.Module):
@@ -641,9 +684,10 @@ print("shape of the weights:", tuple(our_weights.shape))
 # ### The same as Keras's
 #
 # In Keras the heads are an axis of the weights: (d_model, num_heads, d_k). That is your matrix, with its columns cut into heads. Its `attention_mask`
-# is (batch, q_len, k_len) with True = may attend, like yours. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.)
+# is (batch, q_len, k_len) with True = may attend, like yours. (Keras can compute with PyTorch's tensors; lab 06 uses it with TensorFlow.) The collapsed cell
+# copies the weights; look at the two differences.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 import os
 
 os.environ["KERAS_BACKEND"] = "torch"  # before Keras is imported
@@ -664,7 +708,7 @@ print(f"outputs differ by at most {(our_output - keras_output).abs().max():.1e}"
 print(f"weights differ by at most {(our_weights - keras_weights).abs().max():.1e}")
 
 # %% [markdown]
-# ## 6. What do more heads cost?
+# ## 6. What do more heads cost? *(optional)*
 #
 # ### Exercise 6: `count_parameters`
 #
@@ -719,13 +763,13 @@ for heads in [1, 2, 4, 8, 16, 32]:
 # With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because
 # each of them gets smaller. If they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
 #
-# ## 7. Do they help? One question or two
+# ## 7. Do they help? One question or two *(optional)*
 #
 # Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for
 # **two** names at once, and the model must give both digits in the right order. The models have the same number of parameters, by exercise 6. Only
-# `num_heads` differs.
+# `num_heads` differs. The collapsed cell makes the books; look only at the one that it prints.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 NAMES, DIGITS, PAIRS = 12, 10, 6
 FIRST, DIGIT, SECOND = slice(0, 12), slice(12, 22), slice(22, 34)  # positions of a name, its digit, a second name
 D_MODEL = 36  # two features stay unused, so that it has many divisors
@@ -754,6 +798,9 @@ question, pairs, digits = telephone_books(1, torch.Generator().manual_seed(3))
 print(*in_words(question[0], pairs[0]), "right answer:", digits[0].tolist())
 
 # %% tags=["skip-grading"]
+predict("multi_head_attention.two_names")
+
+# %% tags=["skip-grading"]
 def train(num_heads: int, steps: int = 400) -> tuple[nn.Module, nn.Module]:
     """Your attention and a linear layer that reads two digits from its output, trained."""
     torch.manual_seed(0)
@@ -774,16 +821,19 @@ def train(num_heads: int, steps: int = 400) -> tuple[nn.Module, nn.Module]:
 trained = {heads: train(heads) for heads in [1, 2, 4]}
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 question, pairs, digits = telephone_books(2000, torch.Generator().manual_seed(2))  # never seen
-looks = dict.fromkeys(trained)
-print("heads   parameters   first digit   second digit   both")
+looks, rows = dict.fromkeys(trained), []
 for heads, (attention, answer) in trained.items():
     with torch.no_grad():
         output, looks[heads] = attention(question, pairs, pairs)
     right = (answer(output).view(-1, 2, DIGITS).argmax(-1) == digits).float()
     size = sum(parameter.numel() for parameter in attention.parameters())
     first, second, both = right[:, 0].mean(), right[:, 1].mean(), right.prod(1).mean()
-    print(f"{heads:5} {size:12,} {first:13.0%} {second:14.0%} {both:6.0%}")
+    rows.append([f"{heads}", f"{size:,}", f"{first:.0%}", f"{second:.0%}", f"{both:.0%}"])
+show_table(["heads", "parameters", "first digit", "second digit", "both"], rows)
+measured("multi_head_attention.two_names")
 
 # %% [markdown]
 # One head gets both digits right only now and then; two heads nearly always do. It is not a matter of size: the number of parameters is the same. One
@@ -811,7 +861,7 @@ show_figure(
 # %% [markdown]
 # Each of the two has taken one of the questions. Nobody told them to: gradient descent did, because it pays.
 #
-# ## 8. Your module inside a real encoder
+# ## 8. Your module inside a real encoder *(optional)*
 #
 # MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
 # disk. Take the attention weights of one of its layers and put them into **your** module.
@@ -820,9 +870,9 @@ show_figure(
 from course_utils.models.pretrained import attention_weights, load_encoder, load_tokenizer, read
 
 
-def with_learned_weights(layer: int) -> MultiHeadAttention:
-    """Your module with the weights of one layer, 1 to 6, of the pretrained encoder."""
-    module = MultiHeadAttention(d_model=384, num_heads=12)
+def with_learned_weights(layer: int, kind: type[nn.Module] = MultiHeadAttention) -> nn.Module:
+    """Your module, or another kind of it, with the weights of one layer, 1 to 6, of the pretrained encoder."""
+    module = kind(d_model=384, num_heads=12)
     learned = attention_weights(layer)
     with torch.no_grad():
         for name in ("query", "key", "value", "output"):
@@ -837,9 +887,9 @@ print("parameters of one layer's attention:", f"{sum(p.numel() for p in mine[1].
 
 # %% [markdown]
 # Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we record what enters and leaves the encoder's
-# attention, give your module the same words and the same padding mask, and compare.
+# attention, give your module the same words and the same padding mask, and compare. You need not open the collapsed cell; look at the differences.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 batch = load_tokenizer()(
     ["Jane visits Africa in September.", "The doctor told the nurse that the doctor would be late."],
     padding=True, return_tensors="pt",
@@ -868,18 +918,22 @@ for layer in range(1, 7):
 # %% [markdown]
 # All six layers agree, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
 #
-# ## 9. What do its heads look at?
+# ## 9. What do its heads look at? *(optional)*
 #
 # We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one,
-# but measure first. Clark et al. (2019, *What does BERT look at?*, section 3) found heads that look at the previous token, at the next one, at the
-# same word, or nearly always at a special token. How much of its attention does each head here give to each of these, on average over a few
+# but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at the previous token, at the next one, or
+# nearly always at a special token; hardly any look at the token itself. How much of its attention does each head here give to each of these, on average over a few
 # sentences?
 #
 # [CLS] and [SEP] are markers that the encoder adds at the beginning and at the end. A share is averaged over the words that *have* such a partner, so
 # a head's shares need not sum to 1.
 
 # %% tags=["skip-grading"]
-from course_utils.plots.heads import PATTERNS, mean_patterns, pattern_grid, strongest
+predict("multi_head_attention.where")
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+from course_utils.plots.heads import mean_patterns, pattern_grid, strongest
 
 sentences = [
     "Jane visits Africa in September.",
@@ -893,11 +947,16 @@ sentences = [
 ]
 readings = [read(sentence) for sentence in sentences]
 shares = mean_patterns(readings)
-print(f"if all tokens got the same: {np.mean([1 / len(reading.tokens) for reading in readings]):.2f}")
+rows = []
 for name, share in shares.items():
     layer, head = strongest(share)
-    most = f"most in layer {layer}, head {head:2}: {share[layer - 1, head - 1]:.2f}"
-    print(f"{name:15} {most}   mean of all heads: {share.mean():.2f}")
+    rows.append([name, f"{layer}, {head}", f"{share[layer - 1, head - 1]:.2f}", f"{share.mean():.2f}"])
+show_table(
+    ["looks at", "most in layer, head", "its share", "mean of all heads"],
+    rows,
+    f"If all tokens got the same: {np.mean([1 / len(reading.tokens) for reading in readings]):.2f}",
+)
+measured("multi_head_attention.where")
 
 # %% tags=["skip-grading"]
 show_figure(
@@ -919,8 +978,7 @@ show_figure(
 # A weight is multiplied by a value; so how long are the values at [CLS], compared with those of the words? Your module computes them:
 
 # %% tags=["skip-grading"]
-print("        attention   length of its value, relative to a word's (over 12 heads)")
-print("layer   to [CLS]    smallest   middle   largest")
+rows = []
 for layer in range(1, 7):
     to_cls, lengths = [], []
     for reading in readings:
@@ -930,26 +988,304 @@ for layer in range(1, 7):
         lengths.append(norms[:, 0] / norms[:, 1:-1].mean(axis=1))
         to_cls.append(reading.attention[layer - 1, :, 1:-1, 0].mean())
     low, middle, high = np.quantile(np.mean(lengths, axis=0), [0, 0.5, 1])
-    print(f"{layer:5} {np.mean(to_cls):10.2f} {low:11.2f} {middle:8.2f} {high:9.2f}")
+    rows.append([f"{layer}", f"{np.mean(to_cls):.2f}", f"{low:.2f}", f"{middle:.2f}", f"{high:.2f}"])
+show_table(
+    ["layer", "attention to [CLS]", "shortest value", "middle", "longest value"],
+    rows,
+    "Length of the value at [CLS] relative to a word's: the 12 heads of each layer",
+)
 
 # %% [markdown]
-# In layers 2 to 6 the values at [CLS] are short: at most a fifth of a word's, and mostly a few hundredths. (The one exception, in layer 4, is head 12. Find it in the panel [CLS] above: it is the dark one. It does not look there.) So a head can put half of its attention on [CLS]
-# and get next to nothing from it. Pictures of *weights* alone would mislead you (Kobayashi et al. 2020, *Attention is not only a weight*).
+# In layers 2 to 6 the values at [CLS] are short: at most a fifth of a word's, and mostly a few hundredths. (The one exception, in layer 4, is head
+# 12. Find it in the panel [CLS] above: it is the dark one. It does not look there.) So a head can put half of its attention on [CLS]
+# and get next to nothing from it. Pictures of *weights* alone would mislead you (Kobayashi et al. 2020, [*Attention is not only a weight*](https://arxiv.org/abs/2004.10102)).
+#
+# ### Short range, long range
+#
+# Leave [CLS] and [SEP] out, let what remains of each row sum to 1 again, and ask how far a head looks, in words:
+
+# %% tags=["skip-grading"]
+def reach(attention: np.ndarray) -> np.ndarray:
+    """Mean distance, in tokens, between a word and those that it looks at, (layers, heads)."""
+    among_words = attention[..., 1:-1, 1:-1]
+    among_words = among_words / among_words.sum(axis=-1, keepdims=True)
+    places = np.arange(among_words.shape[-1])
+    return (among_words * np.abs(places[:, np.newaxis] - places)).sum(axis=-1).mean(axis=-1)
+
+
+far = np.mean([reach(reading.attention) for reading in readings], axis=0)  # (6, 12)
+even = np.mean([reach(np.ones((1, 1, n, n))) for n in (len(reading.tokens) for reading in readings)])
+show_table(
+    ["layer", "head that looks nearest", "mean of 12 heads", "head that looks farthest"],
+    [
+        [f"{layer}", f"{each.min():.1f} (head {each.argmin() + 1})", f"{each.mean():.1f}", f"{each.max():.1f} (head {each.argmax() + 1})"]
+        for layer, each in enumerate(far, start=1)
+    ],
+    f"Mean distance in tokens; if a word looked at all words alike, it would be {even:.1f}",
+)
+
+# %% [markdown]
+# Near and far live side by side. Layers 1 to 3 each have a head whose words look next door, about one token away, as a small filter does; other heads of the same
+# layers look all over the sentence. In layer 6 no head looks near: the distances are those of an even look. Sentences of a dozen words cannot show much of
+# the long range, so try long ones below.
 #
 # ### The head browser
 #
-# Your turn. Type a sentence and press Enter; choose a layer and a head; or jump to the head that looks most at something. (With the keyboard: Tab
-# moves on, ← and → move a slider, Enter presses a button.) Some things to try:
+# Your turn. The small pictures are all 72 heads, a row for each layer; in each, a row is a word that looks, and a column a word that is looked at.
+# Two of them are drawn large beside each other. Type a sentence and press Enter; choose heads; hide the markers; and multiply the weights by the length of the
+# values, which **your** module computes. Some things to try:
 #
+# - Hide [CLS] and [SEP]. Which heads that looked alike turn out to have jobs?
 # - The head of the previous token: does it still do its job if you type nonsense? If you shuffle the words?
 # - A sentence in which a word comes twice. Which head finds the other mention?
+# - **Number, at a distance:** *The keys to the old cabinet are on the table.* Does a head link *are* to *keys* rather than to *cabinet*? **Gender:** *The king told the
+#   queen that she was late.* Does any head link *she* to the *queen*? Clark et al. (2019, section 4) found heads in BERT for determiners, objects and
+#   coreference. But beware: with 72 heads to choose from, some head will fit any one sentence. Test your find on five more.
 # - *She poured water from the bottle into the cup until it was full.* Does any head link *it* to the *cup*? And if you replace *full* with *empty*, to
 #   the *bottle*?
 
 # %% tags=["skip-grading"]
-from course_utils.plots.heads import head_browser
+from course_utils.widgets.heads import head_browser
 
-head_browser(read, "The cat sat on the mat because the mat was warm.", layer=3, head=10)
+
+def value_lengths(reading) -> np.ndarray:
+    """The length of each token's value in each head, (6, 12, seq_len), computed by your modules."""
+    lengths = []
+    for layer in range(1, 7):
+        values = mine[layer].w_value(torch.from_numpy(reading.hidden[layer - 1])).detach().numpy()
+        lengths.append(np.linalg.norm(split_heads(values, 12), axis=-1))
+    return np.array(lengths)
+
+
+head_browser(
+    read, "The cat sat on the mat because the mat was warm.", heads=((3, 10), (1, 3)), value_lengths=value_lengths
+)
+
+# %% [markdown]
+# ## 10. Break it *(optional)*
+#
+# Your modules fit into a real encoder, so you can break them and see what the encoder says then. This one was trained to give sentences that mean
+# the same vectors that point the same way. The cell below runs it with **your** attention in all six layers. (What stands around the attention is
+# lab 05's subject.)
+
+# %% tags=["skip-grading"]
+from course_utils.data.meanings import PARAPHRASES, SENSES, judge
+
+
+@torch.no_grad()
+def sentence_vectors(sentences: list[str], attentions: list[nn.Module]) -> np.ndarray:
+    """The encoder's vectors of sentences, (n, 384), with these six modules as its attention."""
+    batch = load_tokenizer()(list(sentences), padding=True, return_tensors="pt")
+    real = batch["attention_mask"].bool()  # (n, seq_len): False at padding
+    x = encoder.embeddings(batch["input_ids"])
+    for block, attention in zip(encoder.encoder.layer, attentions, strict=True):
+        attended, _ = attention(x, x, x, real[:, None, :])
+        x = block.attention.output.LayerNorm(x + attended)
+        x = block.output(block.intermediate(x), x)  # a feed-forward network
+    total = (x * real[..., None]).sum(dim=1)
+    return (total / real.sum(dim=1, keepdim=True)).numpy()
+
+
+whole = list(mine.values())
+print("a pair:   ", *PARAPHRASES[0], sep="\n  ")
+print("a word with two meanings:", *SENSES[3], sep="\n  ")
+
+# %% [markdown]
+# There are two tests. **Partners:** 12 pairs of sentences that say the same in other words. Is each of the 24 sentences most similar to its own partner?
+# **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
+# mile every morning*, although it shares a word with the latter.
+#
+# And these are the ways to break it. Two need only the weights: a score that is not divided by $\sqrt{d_k}$ is one whose query is $\sqrt{d_k}$ times as long,
+# and a head whose rows of $W^O$ are 0 says nothing. The third, a softmax over the *queries*, needs a little trick: let the keys ask. Each key then
+# shares out its attention among the queries. You need not open the collapsed cell that does all this.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+class SoftmaxOverQueries(MultiHeadAttention):
+    """Your attention, except that the weights of each key, not of each query, sum to 1."""
+
+    def forward(self, query, key, value, mask):
+        self.w_query, self.w_key = self.w_key, self.w_query
+        _, shares = super().forward(key, query, query, mask)  # (batch, heads, k_len, q_len)
+        self.w_query, self.w_key = self.w_key, self.w_query
+        heads = (self.w_value(value) * mask.mT).unflatten(-1, (self.num_heads, self.d_k))
+        return self.w_output(torch.einsum("bhkq,bkhd->bqhd", shares, heads).flatten(2)), shares.mT
+
+
+def not_divided(module: nn.Module) -> None:
+    module.w_query.weight *= module.d_k**0.5
+    module.w_query.bias *= module.d_k**0.5
+
+
+def silenced(module: nn.Module, *heads: int) -> None:
+    """Heads, counted from 1, whose output W^O does not read."""
+    for head in heads:
+        module.w_output.weight[:, (head - 1) * module.d_k : head * module.d_k] = 0
+
+
+layers = range(1, 7)
+without_division, one_off, none = ([with_learned_weights(layer) for layer in layers] for _ in range(3))
+over_queries = [with_learned_weights(layer, SoftmaxOverQueries) for layer in layers]
+with torch.no_grad():
+    silenced(one_off[0], 3)  # the head of the previous token, in layer 1
+    for module in without_division:
+        not_divided(module)
+    for module in none:
+        silenced(module, *range(1, 13))
+
+# %% tags=["skip-grading"]
+predict("multi_head_attention.broken")
+
+# %% tags=["skip-grading"]
+from functools import partial
+
+from course_utils.plots.meanings import judged_side_by_side
+
+broken = {
+    "as it is": whole,
+    "no √d_k": without_division,
+    "softmax over queries": over_queries,
+    "one head off": one_off,
+    "no attention": none,
+}
+judged = {name: judge(partial(sentence_vectors, attentions=modules)) for name, modules in broken.items()}
+show_table(
+    ["attention", "partners found", "senses right", "margin"],
+    [[name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}"] for name, one in judged.items()],
+    "The margin: cosine with the same meaning minus cosine with the same word, on average",
+)
+show_figure(
+    judged_side_by_side(judged),
+    alt="Above, five tables of 12 by 12 similarities. All have a bright diagonal; with the softmax over "
+    "queries and without attention everything else is bright, too. Below, bars: most senses are right as it "
+    "is; with the softmax over queries and without attention it is no better than a coin.",
+)
+measured("multi_head_attention.broken")
+
+# %% [markdown]
+# Surprised? **Every** version finds the partners, even the one without any attention at all. The pairs differ in topic, and the words alone give a
+# topic away: *doctor* is like *physician* before any word has looked at another. A test that a bag of words passes says nothing about attention.
+#
+# The senses do. Is *runs* about a firm or about a mile? Only the words around it know, and attention is the only place in the encoder where
+# words meet. With the softmax over the queries, or without attention, the encoder might as well toss a coin. Look at the tables, too: off the
+# diagonal they get bright. Sentences that have nothing to do with each other become alike.
+#
+# Two results are mild. Without $\sqrt{d_k}$ the weights are sharper than in training, and that costs a little. In lab 02 you saw what
+# the division is really for: it keeps the softmax from saturating while the network **learns**. This one has learned already. And one head of 72 is hardly missed,
+# even one with a clear job. Michel et al. (2019) measured the same in a translator and in BERT: taken away one at a time, most
+# heads change next to nothing.
+#
+# A share of 40 moves by a few words from chance alone: do not read much into a difference of three. The margin is the steadier number.
+#
+# *Two minutes with your neighbour, or two sentences on your own:* Your colleague has written attention with an error, swapped it into a pretrained
+# encoder, and reports: "All 24 partners found, so it works." What do you answer? Which test would you ask for?
+
+# %% [markdown]
+# ## 11. Two layers learn to copy *(optional)*
+#
+# A head that looks at the previous token seems a humble thing. What is it good for? Here is a task that needs it. Some letters come up in random order, 6 to 12 of
+# them, and then again and again in the same order: *q f a k z m q f a k z m q f ...* Which letter is next? You look for the last time that you saw the current
+# letter, and say what came **after** it. Elhage et al. (2021) and Olsson et al. (2022, [*In-context learning and induction
+# heads*](https://arxiv.org/abs/2209.11895)) call a head that does this an **induction head**, and found it in every language model that they opened.
+#
+# The network is as small as can be: letters and places, then layers of nothing but **your** attention, with a causal mask. (Lab 04 is about the places.)
+
+# %% tags=["skip-grading"]
+class Copier(nn.Module):
+    """Layers of your attention, each added to what enters it: letters (batch, n) -> scores of the next letter."""
+
+    def __init__(self, layers: int, d_model: int = 64, num_heads: int = 2) -> None:
+        super().__init__()
+        self.letters, self.places = nn.Embedding(26, d_model), nn.Embedding(24, d_model)
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(layers + 1))
+        self.layers = nn.ModuleList(MultiHeadAttention(d_model, num_heads) for _ in range(layers))
+        self.answer = nn.Linear(d_model, 26)
+
+    def forward(self, ids: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        n, looks = ids.shape[1], []
+        x = self.letters(ids) + self.places(torch.arange(n))
+        past = torch.ones(n, n, dtype=torch.bool).tril()  # every letter sees itself and those before it
+        for norm, layer in zip(self.norms, self.layers, strict=False):
+            normed = norm(x)
+            found, weights = layer(normed, normed, normed, past)
+            x = x + found
+            looks.append(weights)
+        return self.answer(self.norms[-1](x)), looks
+
+
+def repeated_letters(count: int, source: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sequences of 24 letters (count, 24), and how many letters each repeats, (count, 1)."""
+    fresh = torch.randint(26, (count, 24), generator=source)
+    period = torch.randint(6, 13, (count, 1), generator=source)
+    return fresh.gather(1, torch.arange(24) % period), period
+
+
+# %% tags=["skip-grading"]
+predict("multi_head_attention.copying")
+
+# %% tags=["skip-grading"]
+def copier(layers: int, steps: int = 500) -> nn.Module:
+    """Trained to say the next letter wherever the letters so far determine it."""
+    torch.manual_seed(0)
+    model, source = Copier(layers), torch.Generator().manual_seed(1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    for _ in range(steps):
+        ids, period = repeated_letters(32, source)
+        known = torch.arange(1, 24) > period  # the first repeated letter may be any
+        logits, _ = model(ids[:, :-1])
+        loss = nn.functional.cross_entropy(logits[known], ids[:, 1:][known])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+
+copiers = {layers: copier(layers) for layers in [1, 2]}
+ids, period = repeated_letters(500, torch.Generator().manual_seed(2))  # never seen
+known = torch.arange(1, 24) > period
+with torch.no_grad():
+    said = {layers: model(ids[:, :-1]) for layers, model in copiers.items()}
+right = {layers: (logits.argmax(-1) == ids[:, 1:])[known].float().mean() for layers, (logits, _) in said.items()}
+show_table(["layers", "next letter right"], [[f"{layers}", f"{share:.0%}"] for layers, share in right.items()])
+measured("multi_head_attention.copying")
+
+# %% [markdown]
+# One layer cannot do it, however long you train it: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
+# and no place knows its previous letter yet. Two layers can. How do they share the work? Measure, for each head, how much it looks at the previous letter, and how
+# much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
+
+# %% tags=["skip-grading"]
+current, repeats = ids[:, :-1], torch.arange(23) >= period  # (500, 23): where the letters repeat
+before = torch.nn.functional.pad(current[:, :-1], (1, 0), value=-1)  # the letter before each place
+asked = {
+    "previous letter": torch.ones(23, 23, dtype=torch.bool).tril(-1).triu(-1).expand(500, 23, 23),
+    "after the same letter": current[:, :, None] == before[:, None, :],
+}
+rows = []
+for layer, weights in enumerate(said[2][1], start=1):  # (500, 2, 23, 23)
+    shares = [(weights * wanted[:, None]).sum(-1).mT[repeats].mean(0) for wanted in asked.values()]
+    for head, each in enumerate(zip(*shares, strict=True), start=1):
+        rows.append([f"yours: layer {layer}, head {head}", *(f"{share:.2f}" for share in each)])
+
+twice = read("house river music garden window paper doctor bread " * 2).attention  # (6, 12, 18, 18)
+second = np.arange(10, 17)  # the words of the second round but for its first
+found = np.stack([twice[..., second, second - back].mean(-1) for back in (1, 7)])
+for job, share in zip(asked, found, strict=True):
+    layer, head = strongest(share)
+    both = found[:, layer - 1, head - 1]
+    rows.append([f"MiniLM: layer {layer}, head {head}, its best at: {job}", *(f"{each:.2f}" for each in both)])
+even = (1 / torch.arange(1, 24)).expand(500, -1)[repeats].mean()
+show_table(["head", *asked], rows, f"Share of attention; an even look at the past gives {even:.2f} to the previous letter")
+
+# %% [markdown]
+# Layer 2 holds induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of its
+# heads gives the previous letter several times what an even look would, so that each place carries a trace of the letter before it. That is all that layer 2
+# needs. Nobody asked for a tidy division of labour, and it is not as tidy as a drawing of it: the other head, and the blend of both, do their part.
+#
+# MiniLM has the cleanest previous-token head that you could wish for, but no induction head. It never had to say which word comes next: it was trained to
+# compare sentences and sees them whole. Heads are made by the task.
+#
+# *Two minutes with your neighbour, or two sentences on your own:* why can a language model with induction heads spell a name right that it has never
+# seen in training, if it was in the text before?
 
 # %% [markdown]
 # ## Common mistakes, by their symptom
@@ -980,7 +1316,7 @@ quiz("multi_head_attention")
 # %% [markdown]
 # ## Going further
 #
-# - **Which heads are needed?** Michel et al. (2019, *Are sixteen heads really better than one?*) remove heads after training, and many are hardly
+# - **Which heads are needed?** Michel et al. (2019, [*Are sixteen heads really better than one?*](https://arxiv.org/abs/1905.10650)) remove heads after training, and many are hardly
 #   missed. Try it: set the columns of `w_output.weight` that read one head to 0, and measure how far the output moves.
 # - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query (Shazeer 2019) and grouped-query
 #   attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes change?
@@ -990,6 +1326,8 @@ quiz("multi_head_attention")
 #   $d_k$. That is the price of free heads: each can compare words in only a few ways (Bhojanapalli et al. 2020, *Low-rank bottleneck in multi-head
 #   attention models*).
 # - **Order.** The head of the previous token can only work because something tells the encoder where each token is. Lab 04 shows what.
-# - Vaswani et al. (2017), section 3.2.2, is one page. You can now follow all of it.
+# - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762), section 3.2.2, is one page. You can now follow all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
+#
+# Next: [lab 04, positional encoding](../04_positional_encoding/positional_encoding.ipynb). Or go back to [the map of the course](../START.md).

@@ -40,8 +40,8 @@ slip("multi_head_attention_loop", "loop_without_memory",
      "self-attention both are the same sentence, so the mistake does not show.)",
      ("memory @ w_", "x @ w_", 2))
 
-slip("multi_head_attention_loop", "loop_with_heads_summed", "The heads are summed instead of concatenated.",
-     "You add the heads up, so what each of them found is lost in the sum. They belong side by side: "
+slip("multi_head_attention_loop", "loop_with_heads_summed", "The heads are summed or averaged instead of concatenated.",
+     "You add the heads up (or average them), so what each of them found is lost. They belong side by side: "
      "num_heads rows of d_v numbers become one row of num_heads × d_v.",
      ("np.concatenate(outputs, axis=-1)", "np.add.reduce(outputs)"))
 
@@ -501,3 +501,15 @@ slip("count_parameters", "output_bias_of_its_input_s_size",
 slip("count_parameters", "w_output_for_every_head", "A whole W^O is counted for every head.",
      "There is one W^O for all heads together, with num_heads × d_v rows. You count it once for every head.",
      ("num_heads * d_v * d_model", "num_heads * num_heads * d_v * d_model"))
+
+slip("count_parameters", "output_bias_forgotten", "The biases of the three matrices are counted, but not that of W^O.",
+     "W^O is a linear layer like the other three, and with bias=True it has a bias too.",
+     ("(sum(widths) + d_model if", "(sum(widths) if"))
+
+slip("count_parameters", "only_the_output_bias", "Only the bias of W^O is counted.",
+     "With bias=True each of the four layers has a bias, the layers of queries, keys and values too.",
+     ("(sum(widths) + d_model if", "(d_model if"))
+
+slip("count_parameters", "four_biases_of_d_model", "Each of the four biases is taken to be as long as d_model.",
+     "A bias has a number for each feature that comes *out* of its layer. Only one of the four layers gives d_model features.",
+     ("(sum(widths) + d_model if", "(4 * d_model if"))

@@ -14,6 +14,9 @@
 # %% [markdown]
 # # Lab 04: positional encoding
 #
+# [The map of the course](../START.md) · back: [lab 03, multi-head attention](../03_multi_head_attention/multi_head_attention.ipynb) · on: [lab 05,
+# Transformer in PyTorch](../05_transformer_pytorch/transformer_pytorch.ipynb)
+#
 # *The dog bites the man.* That is not news. *The man bites the dog.* That is. The words are the same; the order makes the
 # difference. And attention, as you wrote it in lab 02, cannot see the order.
 #
@@ -29,8 +32,13 @@
 # - add positions to properly scaled words, and say why adding is enough;
 # - write learned and rotary positions, and say what each can do with sentences longer than those in training.
 #
-# **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 75 minutes for you; the computer
+# **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 85 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 50 minutes. Whatever is marked *optional* can wait; the core never needs it.
+# Section 4 shows why a step is a rotation; section 7 builds on it: rotary positions, as in most language models of today. Section 8 asks for no code.
+#
+# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -52,10 +60,23 @@ from course_utils.maths import scaled_dot_product_attention  # gives what yours 
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
+# Here you are in the whole: at the entrance, where words become vectors and vectors learn where they stand.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.whole import show_transformer
+
+show_transformer("positional_encoding")
+
+# %% [markdown]
 # ## 1. Attention cannot see order
 #
 # Here is attention at work on both sentences. Each word is a vector of random numbers, and the projections are random too:
-# nothing about them is chosen. Look at the row of *dog* in both tables.
+# nothing about them is chosen. The cell prints what attention makes of every word.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("positional_encoding.the_dog")
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import numbers
@@ -74,9 +95,10 @@ old_news, news = ["the", "dog", "bites", "the", "man"], ["the", "man", "bites", 
 for sentence in (old_news, news):
     numbers(" ".join(sentence), sentence, look_around(np.array([vectors[word] for word in sentence])))
     print()
+measured("positional_encoding.the_dog")
 
 # %% [markdown]
-# The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do the two words *the*, although
+# Look at the row of *dog* in both tables. The dog that bites and the dog that is bitten have the same representation, to the last digit printed. So do the two words *the*, although
 # one belongs to the dog and one to the man.
 #
 # The reason is simple. An output is a sum over all words, $\sum_j w_{ij}\, v_j$, and a sum does not know the order of its terms.
@@ -86,6 +108,9 @@ for sentence in (old_news, news):
 # Is that true only of random numbers? Take a real encoder, with weights that were trained on more than a billion pairs of
 # sentences. Its vector for a sentence is the average of its outputs. It knows positions: it adds a learned table. Set this table to zero
 # and try again.
+
+# %% tags=["skip-grading"]
+predict("positional_encoding.no_table")
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import load_tokenizer, new_encoder
@@ -110,11 +135,15 @@ compare("with its positions   ", " ".join(old_news), " ".join(news))
 with torch.no_grad():
     table_of_positions.zero_()
 compare("without its positions", " ".join(old_news), " ".join(news))
+measured("positional_encoding.no_table")
 
 # %% [markdown]
 # Without positions the two sentences are identical, up to the rounding of float32. Everything that a trained six-layer model knows about
 # order comes in through that one table. (And even with it, the two are very similar: an average over the words keeps
 # little of the order. The classifier of section 8 shows that a network which is *trained* for order does better.)
+#
+# *Two minutes with your neighbour, or two sentences on your own:* for which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
+# translation, of *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
 #
 # A note for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about
 # order, and section 8 shows how far it goes.
@@ -299,7 +328,7 @@ from course_utils.plots.positions import clocks
 clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 
 # %% [markdown]
-# ## 3. Why are the wavelengths geometric?
+# ## 3. Why are the wavelengths geometric? *(optional)*
 #
 # Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by
 # the same factor. Here are yours, for $d_{model} = 512$ as in the paper:
@@ -348,7 +377,7 @@ for name, speeds in choices.items():
 # geometric choice is good at both, for the same reason that numbers are written with ones, tens and hundreds: each clock settles what the
 # one before left open.
 #
-# ## 4. A step is a rotation
+# ## 4. A step is a rotation *(optional)*
 #
 # How alike are two positions? Take the dot product of their rows. Each pair contributes
 #
@@ -356,6 +385,9 @@ for name, speeds in choices.items():
 #
 # and $a - b$ is the frequency times the *difference* of the positions. So $PE_p \cdot PE_q = \sum_i \cos(\omega_i\,(p - q))$:
 # where the two are does not matter, only how far apart they are.
+
+# %% tags=["skip-grading"]
+predict("positional_encoding.before_after")
 
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import similarity_and_distance
@@ -372,6 +404,7 @@ show_figure(
     "Right: the curves of positions 10, 45 and 80 over the distance coincide exactly, "
     "symmetric, highest at distance 0.",
 )
+measured("positional_encoding.before_after")
 
 # %% [markdown]
 # Notice two things. The three curves on the right are identical: **only the distance counts**. And they are symmetric: the dot product of
@@ -487,8 +520,8 @@ show_figure(
 # %% [markdown]
 # ## 5. Words and positions, added
 #
-# A word's vector comes from a table with a row for each word of the vocabulary. Such tables start with small entries, of size
-# $1/\sqrt{d_{model}}$, so that a row has a length near 1. How long is a row of the encoding? Each pair has length 1, and there are
+# A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of
+# size $1/\sqrt{d_{model}}$, so that a row has a length near 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row of the encoding? Each pair has length 1, and there are
 # $d_{model}/2$ of them:
 
 # %% tags=["skip-grading"]
@@ -686,6 +719,8 @@ check("positional_encoding.LearnedPositionalEmbedding")
 # the cell shows the cosine similarity of any two of the first 128 positions:
 
 # %% tags=["skip-grading"]
+from course_utils.plots.positions import similarity_and_distance
+
 print("parameters of the table:", learned_table.size)
 different = learned_table[:128] - learned_table[:128].mean(axis=0)
 different /= np.linalg.norm(different, axis=1, keepdims=True)
@@ -705,7 +740,78 @@ show_figure(
 # has found for itself what the sinusoids have by construction, only less neatly. It has even found waves: look at the bumps.
 
 # %% [markdown]
-# ## 7. Turning instead of adding: rotary embeddings
+# ### Break it: the wrong rows *(optional)*
+#
+# Does it matter *which* row a position gets, as long as all rows differ? Give the encoder its rows in a different order, the same for every sentence, and see
+# what it takes to mean the same. (The words stay where they are; only the rows of the table change places.) There are two tests, written for this course:
+#
+# - **Partners:** 12 pairs that say the same in other words. Is each of the 24 sentences most similar to its own partner?
+# - **Senses:** 40 words with two meanings. *He runs a small company* should be more similar to *He is the manager of a little firm* than to *He runs a
+#   mile every morning*.
+#
+# What do you expect?
+
+# %% tags=["skip-grading"]
+predict("positional_encoding.wrong_rows")
+
+# %% tags=["skip-grading"]
+from course_utils.data.meanings import judge
+from course_utils.display import show_table
+from course_utils.plots.meanings import judged_side_by_side
+
+
+@torch.no_grad()
+def sentence_vectors(sentences: list[str]) -> np.ndarray:
+    """The encoder's vectors of sentences, (n, 384): the average of its outputs at their words."""
+    batch = tokenizer(list(sentences), padding=True, return_tensors="pt")
+    real = batch["attention_mask"][..., None]  # (n, seq_len, 1): 0 at padding
+    return ((encoder(**batch).last_hidden_state * real).sum(dim=1) / real.sum(dim=1)).numpy()
+
+
+rows, near = np.arange(len(learned_table)), 64  # more than any sentence here needs
+tables = {
+    "as trained": learned_table,
+    "100 further on": learned_table[(rows + 100) % len(rows)],
+    "shuffled": learned_table[np.random.default_rng(0).permutation(near)],
+    "from back to front": learned_table[near - 1 :: -1],
+    "the same row for all": np.repeat(learned_table.mean(axis=0, keepdims=True), len(rows), axis=0),
+}
+judged, twins_alike = {}, {}
+for name, its_rows in tables.items():
+    with torch.no_grad():
+        table_of_positions[: len(its_rows)] = torch.tensor(its_rows.copy())
+    judged[name] = judge(sentence_vectors)
+    dog, man = sentence_vectors([" ".join(old_news), " ".join(news)])
+    twins_alike[name] = dog @ man / np.linalg.norm(dog) / np.linalg.norm(man)
+
+# %% tags=["skip-grading"]
+show_table(
+    ["rows", "partners found", "senses right", "margin", "dog bites man, man bites dog"],
+    [
+        [name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}", f"{twins_alike[name]:.4f}"]
+        for name, one in judged.items()
+    ],
+    "The margin: cosine with the same meaning minus cosine with the same word, on average",
+)
+show_figure(
+    judged_side_by_side(judged),
+    alt="Above, five tables of 12 by 12 similarities, all with a bright diagonal. Below, bars: most senses are right "
+    "as trained and with rows from 100 further on; with shuffled or reversed rows it is little better than a coin.",
+)
+measured("positional_encoding.wrong_rows")
+
+# %% [markdown]
+# Row 100 further on is nearly as good as the right one. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
+# as in the picture above. Shuffle the rows, or turn their order round, and the sense of a word is lost, though every position still has a row of its own.
+# The wrong rows are no better than none. A position is not a name that may be chosen at will: the encoder's heads have learned what
+# "next to" looks like in *this* table, and now they look for a word's neighbours in the wrong places.
+#
+# And the partners? They are found all the same. Their topics are different, and a bag of words is enough for a topic. The last column is another
+# warning: even with its own positions, the encoder takes the dog that bites for nearly the same as the man who bites. For sentence
+# similarity, the words count most. (With 40 words, one word is 2.5 %. Do not read much into a difference of three.)
+
+# %% [markdown]
+# ## 7. Turning instead of adding: rotary embeddings *(optional)*
 #
 # Once added, positions are part of the words, and every layer has to separate them again. Attention needs to know the *distance*. Look at
 # the score of a query at position $m$ and a key at position $n$, leaving out the projections:
@@ -821,9 +927,10 @@ print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1), np.lin
 # %% [markdown]
 # ### The same as everybody's
 #
-# GPT-J pairs neighbours as you do; Llama pairs halves. With the features reordered, your function gives Llama's numbers too.
+# GPT-J pairs neighbours as you do; Llama pairs halves. With the features reordered, your function gives Llama's numbers too. You need not open the
+# collapsed cell; look at the differences.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as turned_by_gptj
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as turned_by_llama
 
@@ -843,7 +950,7 @@ theirs = turned_by_llama(tensor, tensor, both.cos(), both.sin())[0]
 print(f"from Llama's code, features as they are:          {np.abs(theirs.numpy() - ours).max():.1e}")
 
 # %% [markdown]
-# ## 8. The payoff: does *a* come before *b*?
+# ## 8. The payoff: does *a* come before *b*? *(optional)*
 #
 # Take a sentence of random letters, with one *a* and one *b* among them. Which comes first? You see it at a glance. For a network it is
 # purely a question of order: the letters themselves say nothing about the answer.
@@ -978,19 +1085,24 @@ for kind, model in models.items():
 # letters:
 
 # %% tags=["skip-grading"]
+predict("positional_encoding.longer")
+
+# %% tags=["skip-grading"]
 from course_utils.plots.positions import accuracy_by_length
 
 lengths = [12, 16, 24, 32, 48, 64]
 accuracies = {kind: [share_right(model, length) for length in lengths] for kind, model in models.items()}
-print(f"{'letters':17}" + "".join(f"{length:8}" for length in lengths))
-for kind, shares in accuracies.items():
-    print(f"{kind:17}" + "".join(f"{share:8.1%}" for share in shares))
+show_table(
+    ["letters", *map(str, lengths)],
+    [[kind, *(f"{share:.1%}" for share in shares)] for kind, shares in accuracies.items()],
+)
 show_figure(
     accuracy_by_length(lengths, accuracies, TRAINED_LENGTH),
     alt="Share of right answers for sentences of 12 to 64 letters. The network without positions stays at one half. Sinusoidal, learned and "
     "rotary begin near 100 % at 12 letters and fall towards one half; rotary holds out longest of the three. "
     "The causal mask without positions holds best.",
 )
+measured("positional_encoding.longer")
 
 # %% [markdown]
 # All three get worse, though not at the same pace. Why? Look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
@@ -1020,7 +1132,7 @@ for kind in ("sinusoidal", "learned", "rotary"):
 # %% [markdown]
 # - **Learned and sinusoidal:** as long as both letters are at positions known from training, nearly all is well. Beyond those, the table
 #   still holds the random numbers it started with. The waves do continue, but that does not mean that the network can use them. What it has
-#   learned about 12 positions also makes it say something about all others, and that is wrong even more often than a guess: look at the
+#   learned about 12 positions also makes it say something about all others, and that may be right less often than a guess: look at the
 #   column *neither*.
 # - **Rotary:** positions play no part, only distances do. And yet even pairs at a distance known from training are not safe. What is new to
 #   this network is the length itself: the same attention is shared among more letters, the average is over more of them, and in long
@@ -1069,6 +1181,9 @@ quiz("positional_encoding")
 #   once, or only after more training?
 # - **Several heads.** Lab 03 gives each head its own subspace; rotary embeddings are then applied in each head, with
 #   $d_k = d_{model} / heads$. Lab 05 puts your encoding under a whole Transformer.
-# - Vaswani et al. (2017), sections 3.4 and 3.5, and Su et al. (2021), section 3, are short, and you can now read them.
+# - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762), sections 3.4 and 3.5, and Su et al. (2021),
+#   [*RoFormer*](https://arxiv.org/abs/2104.09864), section 3, are short, and you can now read them.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
+#
+# Next: [lab 05, Transformer in PyTorch](../05_transformer_pytorch/transformer_pytorch.ipynb). Or go back to [the map of the course](../START.md).

@@ -65,6 +65,12 @@ slip("get_angles", "caret_for_power", "The power is written with `^`, which is a
      "is written with two stars.",
      ("10000 ** (2 * pairs / d_model)", "10000 ^ 2 * pairs / d_model"))
 
+slip("get_angles", "floor_in_the_exponent",
+     "The exponent itself is rounded down, so it is 0 for every feature.",
+     "Only the number of the pair is a whole number. You divide by d_model with `//` too, which makes every exponent 0, "
+     "and then all features turn at the same speed.",
+     ("(2 * pairs / d_model)", "(2 * pairs // d_model)"))
+
 
 # ---------------------------------------------------------------------------------- positional_encoding
 
@@ -406,3 +412,8 @@ slip("rotary_embedding", "rotary_from_one", "Positions are counted from 1 when n
      "Your first vector is already turned, as if it were at position 1. Positions are counted from 0, and at "
      "position 0 nothing turns.",
      ("np.arange(x.shape[-2])", "np.arange(1, x.shape[-2] + 1)"))
+
+slip("rotary_embedding", "cosine_and_sine_exchanged", "Cosine and sine have changed places.",
+     "At position 0 nothing should turn: the angle is 0, its cosine is 1 and its sine is 0. Put these two numbers into your "
+     "two lines: do you get the pair back?",
+     ("cos, sin = np.cos(angles), np.sin(angles)", "sin, cos = np.cos(angles), np.sin(angles)"))

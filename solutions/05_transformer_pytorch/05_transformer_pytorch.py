@@ -25,10 +25,12 @@
 # - say what residual connections and LayerNorm are for, and show it with a measurement;
 # - put three masks in the right places, and notice when one is missing;
 # - train with teacher forcing, label smoothing and warm-up, and say what each of them does;
-# - write translations with greedy search and with beam search, and measure how good they are.
+# - write translations with greedy search and with beam search, and measure how good they are;
+# - say what happens if a mask, the shift or the positions are missing, because you have seen it;
+# - use the tools of work: devices, `DataLoader`, AdamW, fused attention, bfloat16.
 #
 # **You need** labs 02 to 04 (attention, heads, positions) and the basics of PyTorch: tensors, `nn.Module`, an optimizer.
-# **Time:** about 90 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **Time:** about 120 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -46,6 +48,9 @@
 # | 12 | `train_step` | ●●○○○ | ●●●●● | 6 | 3 |
 # | 13 | `greedy_decode` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
+#
+# **The core path** is exercises 1 to 13 with sections 1 to 10, about 95 minutes. Beam search (exercise 14), breaking the model (section 11), the
+# tools of work (section 12) and today's Transformer (section 13, which uses a class of section 12) are optional.
 
 # %%
 import math
@@ -55,9 +60,19 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-from course_utils.models.torch_attention import MultiHeadAttention, sinusoidal_positions  # labs 03 and 04
+from course_utils.models.torch_attention import MultiHeadAttention  # lab 03
+from course_utils.models.torch_attention import sinusoidal_positions  # lab 04
 
 torch.set_printoptions(precision=3, sci_mode=False)
+
+# %% [markdown]
+# Here is the whole machine. Attention and positions are yours already, from labs 02 to 04; everything with a thick frame you build now. Come
+# back to the drawing from time to time: it fills in as your checks pass.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.whole import show_transformer
+
+show_transformer("transformer_pytorch")
 
 # %% [markdown]
 # ## 1. A translator in two halves
@@ -83,12 +98,14 @@ from course_utils.data.pairs import split_pairs
 from course_utils.data.translation import translation_pairs
 from course_utils.data.vocabulary import Vocabulary
 
-splits = split_pairs(translation_pairs(24_000, seed=5), validation=300, test=500, seed=5)
+sentences = translation_pairs(24_000, seed=5)
+splits = split_pairs(sentences, validation=300, test=500, seed=5)
 french = Vocabulary.from_texts(pair.source for pair in splits.train)
 english = Vocabulary.from_texts(pair.target for pair in splits.train)
 for pair in (*splits.test[:1], *splits.train[:6]):
     print(f"{pair.source}\n    {pair.target}")
-print(f"\n{len(splits.train)} pairs for training, {len(french)} French and {len(english)} English words and marks")
+print(f"\n{len(splits.train)} pairs for training,", end=" ")
+print(f"{len(french)} French and {len(english)} English words and marks")
 print(f"Jane's sentence is not among them: {splits.test[0] not in splits.train}")
 jane = french.encode(splits.test[0].source)
 print("ids:", jane, " tokens:", french.tokens(jane))
@@ -123,8 +140,9 @@ print("ids:", jane, " tokens:", french.tokens(jane))
 word = [1.0, 2.0, 3.0, 6.0]
 mean = sum(word) / 4
 variance = sum((feature - mean) ** 2 for feature in word) / 4
-print("mean", mean, " variance", variance, " standard deviation", round(math.sqrt(variance), 3))
-print("normalised:", [round((feature - mean) / math.sqrt(variance), 3) for feature in word])
+deviation = math.sqrt(variance)
+print("mean", mean, " variance", variance, " standard deviation", round(deviation, 3))
+print("normalised:", [round((feature - mean) / deviation, 3) for feature in word])
 
 # %% [markdown]
 # ### Exercise 1: `layer_norm`
@@ -133,8 +151,11 @@ print("normalised:", [round((feature - mean) / math.sqrt(variance), 3) for featu
 # part (that is the difference from batch normalisation).
 
 # %% nbgrader={"grade": false, "grade_id": "layer_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
-    """Layer normalisation (Ba et al. 2016): each word's features get mean 0 and variance 1, then γ and β.
+def layer_norm(
+    x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: float = 1e-6
+) -> torch.Tensor:
+    """Layer normalisation (Ba et al. 2016): each word's features get mean 0 and
+    variance 1, then γ and β.
 
     Args:
         x: (..., features).
@@ -142,7 +163,8 @@ def layer_norm(x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor, eps: fl
         eps: added to the variance, so that nothing is ever divided by 0.
 
     Returns:
-        (..., features). The variance is the mean of the squared distances from the mean: divided by d, not by d - 1.
+        (..., features), in x's dtype. The variance is the mean of the squared distances
+        from the mean: divided by d, not by d - 1.
     """
     # 1. Mean and variance of each word, (..., 1).
     ### BEGIN SOLUTION
@@ -184,10 +206,11 @@ check("transformer_pytorch.layer_norm")
 
 # %% nbgrader={"grade": false, "grade_id": "FeedForward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class FeedForward(nn.Module):
-    """Position-wise feed-forward network (Vaswani et al. 2017, equation 2), without residual connection and dropout.
+    """Position-wise feed-forward network (Vaswani et al. 2017, equation 2), without
+    residual connection and dropout.
 
-    Its parameters are those of two `nn.Linear` layers: `linear1`, from embedding_dim to fully_connected_dim, and
-    `linear2`, back again.
+    Its parameters are those of two `nn.Linear` layers: `linear1`, from embedding_dim to
+    fully_connected_dim, and `linear2`, back again.
     """
 
     def __init__(self, embedding_dim: int, fully_connected_dim: int) -> None:
@@ -198,7 +221,7 @@ class FeedForward(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x: (..., embedding_dim) -> (..., embedding_dim)."""
+        """x: (..., embedding_dim) -> (..., embedding_dim), in x's dtype."""
         ### BEGIN SOLUTION
         return self.linear2(torch.relu(self.linear1(x)))
         ### END SOLUTION
@@ -244,12 +267,13 @@ from course_utils.plots import show_figure
 from course_utils.plots.transformer import curves_over_depth
 
 
-def travel(residual: bool, normalise: bool, depth: int = 24) -> tuple[list[float], list[float], list[float]]:
+def travel(residual: bool, normalise: bool, depth: int = 24) -> list[list[float]]:
     """Size, likeness of the words, and gradient after each of `depth` random layers."""
     torch.manual_seed(0)
     states = [torch.randn(8, 10, 64, requires_grad=True)]
     for _ in range(depth):
-        x, attention, network = states[-1], MultiHeadAttention(64, 4), FeedForward(64, 256)
+        attention, network = MultiHeadAttention(64, 4), FeedForward(64, 256)
+        x = states[-1]
         for sublayer in (lambda x, attend=attention: attend(x, x, x)[0], network):
             x = x + sublayer(x) if residual else sublayer(x)
             x = nn.functional.layer_norm(x, (64,)) if normalise else x
@@ -258,18 +282,29 @@ def travel(residual: bool, normalise: bool, depth: int = 24) -> tuple[list[float
     (states[-1] * torch.randn(8, 10, 64)).sum().backward()
     unit = [nn.functional.normalize(x.detach(), dim=-1) for x in states]
     alike = [float((u @ u.mT).mean() * 10 / 9 - 1 / 9) for u in unit]
-    return [float(x.detach().std()) for x in states], alike, [float(x.grad.norm()) for x in states]
+    sizes = [float(x.detach().std()) for x in states]
+    return [sizes, alike, [float(x.grad.norm()) for x in states]]
 
 
-ways = {"both": (True, True), "no sum": (False, True), "no LayerNorm": (True, False), "neither": (False, False)}
+ways = {
+    "both": (True, True), "no sum": (False, True),
+    "no LayerNorm": (True, False), "neither": (False, False),
+}
 measured = {name: travel(*way) for name, way in ways.items()}
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 titles = ["size of the vectors", "likeness of the words", "gradient that arrives"]
-panels = {title: {name: found[i] for name, found in measured.items()} for i, title in enumerate(titles)}
+panels = {
+    title: {name: found[number] for name, found in measured.items()}
+    for number, title in enumerate(titles)
+}
 show_figure(
     curves_over_depth(panels, log=[True, False, True]),
-    alt="Three panels over 24 layers. With sum and LayerNorm the vectors keep their size, the words slowly become alike, and the "
-    "gradient stays level. Without the sum all words are alike after two layers; without LayerNorm the size grows from "
-    "layer to layer; with neither, the gradient falls by many orders of magnitude.",
+    alt="Three panels over 24 layers. With sum and LayerNorm the vectors keep their "
+    "size, the words slowly become alike, and the gradient stays level. Without "
+    "the sum all words are alike after two layers; without LayerNorm the size "
+    "grows from layer to layer; with neither, the gradient falls by many orders "
+    "of magnitude.",
 )
 
 # %% [markdown]
@@ -278,7 +313,8 @@ show_figure(
 # the gradient. Remove both, and practically no gradient reaches the lower layers.
 #
 # So when you read that *Transformers don't suffer from vanishing gradients*, remember: it is true that the path between two **words** no
-# longer grows with their distance. But the path through the **layers** is as long as ever, and it is this sum that keeps it open.
+# longer grows with their distance. But the path through the **layers** is as long as ever. The figure says what keeps it passable: the sum
+# *or* LayerNorm is enough for the gradient, and only without both does it vanish; but only the sum keeps the words apart.
 #
 # Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
 # off the residual path (**pre-norm**):
@@ -292,15 +328,17 @@ show_figure(
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class EncoderLayer(nn.Module):
-    """A layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then the feed-forward network.
+    """A layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then
+    the feed-forward network.
 
-    Each of the two has its own LayerNorm, norm1 and norm2. Dropout is applied to the output of a sub-layer, before x is added; in
-    evaluation mode nothing is dropped.
+    Each of the two has its own LayerNorm, norm1 and norm2. Dropout is applied to the
+    output of a sub-layer, before x is added; in evaluation mode nothing is dropped.
     """
 
     def __init__(
         self, embedding_dim: int, num_heads: int, fully_connected_dim: int,
-        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(embedding_dim, num_heads)
@@ -310,8 +348,11 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(dropout_rate)
         self.norm_first = norm_first
 
-    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """x: (batch, src_len, embedding_dim); mask: (batch, 1, 1, src_len), True = may attend. Returns x's shape.
+    def forward(
+        self, x: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """x: (batch, src_len, embedding_dim); mask: (batch, 1, 1, src_len), True = may
+        attend. Returns x's shape.
 
         `self.self_attention(query, key, value, mask)` gives (output, weights).
         """
@@ -323,7 +364,8 @@ class EncoderLayer(nn.Module):
             x = self.norm2(x + self.dropout(self.feed_forward(x)))
             ### END SOLUTION
         else:
-            # Pre-norm: LayerNorm, sub-layer, dropout, sum; twice. Only the sub-layer sees the normalised copy.
+            # Pre-norm: LayerNorm, sub-layer, dropout, sum; twice. Only the sub-layer
+            # sees the normalised copy.
             ### BEGIN SOLUTION
             normed = self.norm1(x)
             attended, _ = self.self_attention(normed, normed, normed, mask)
@@ -365,19 +407,26 @@ check("transformer_pytorch.EncoderLayer")
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(nn.Module):
-    """Embedding and positions, then num_layers encoder layers in `layers`; pre-norm has one more LayerNorm at the end."""
+    """Embedding and positions, then num_layers encoder layers in `layers`; pre-norm has
+    one more LayerNorm at the end.
+    """
 
     def __init__(
-        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, source_vocab_size: int,
-        max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+        self, num_layers: int, embedding_dim: int, num_heads: int,
+        fully_connected_dim: int, source_vocab_size: int, max_len: int,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(source_vocab_size, embedding_dim)
         nn.init.normal_(self.embedding.weight, std=embedding_dim**-0.5)
-        self.register_buffer("positions", sinusoidal_positions(max_len, embedding_dim), persistent=False)
+        positions = sinusoidal_positions(max_len, embedding_dim)
+        self.register_buffer("positions", positions, persistent=False)
         self.dropout = nn.Dropout(dropout_rate)
-        self.norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps) if norm_first else nn.Identity()
-        # `self.layers`: the encoder layers, each with its own weights, where PyTorch finds them.
+        last_norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.norm = last_norm if norm_first else nn.Identity()
+        # `self.layers`: the encoder layers, each with its own weights, where PyTorch
+        # finds them.
         ### BEGIN SOLUTION
         self.layers = nn.ModuleList(
             EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
@@ -385,9 +434,14 @@ class Encoder(nn.Module):
         )
         ### END SOLUTION
 
-    def forward(self, source_ids: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len). Returns the memory, (batch, src_len, embedding_dim)."""
-        # 1. Embeddings, scaled; positions 0, 1, 2, ... (one row of self.positions each); dropout.
+    def forward(
+        self, source_ids: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len). Returns the
+        memory, (batch, src_len, embedding_dim).
+        """
+        # 1. Embeddings, scaled; positions 0, 1, 2, ... (one row of self.positions
+        # each); dropout.
         ### BEGIN SOLUTION
         scale = math.sqrt(self.embedding.embedding_dim)
         x = self.dropout(scale * self.embedding(source_ids) + self.positions[: source_ids.shape[1]])
@@ -424,7 +478,7 @@ check("transformer_pytorch.Encoder")
 torch.manual_seed(1)
 small_encoder = Encoder(2, 16, 4, 32, source_vocab_size=50, max_len=20).eval()
 alone = torch.tensor([[7, 8, 2]])
-in_company = torch.tensor([[7, 8, 2, 0, 0, 0]])  # the same words, padded to the length of a neighbour
+in_company = torch.tensor([[7, 8, 2, 0, 0, 0]])  # the same, padded for a neighbour
 real = torch.tensor([[[[True, True, True, False, False, False]]]])
 with torch.no_grad():
     wanted = small_encoder(alone)
@@ -448,14 +502,17 @@ with torch.no_grad():
 
 # %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderLayer(nn.Module):
-    """A layer of the decoder (section 3.1): masked self-attention, cross-attention, feed-forward network.
+    """A layer of the decoder (section 3.1): masked self-attention, cross-attention,
+    feed-forward network.
 
-    norm1, norm2 and norm3 belong to them, in this order. Dropout is as in the encoder layer.
+    norm1, norm2 and norm3 belong to them, in this order. Dropout is as in the encoder
+    layer.
     """
 
     def __init__(
         self, embedding_dim: int, num_heads: int, fully_connected_dim: int,
-        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(embedding_dim, num_heads)
@@ -469,17 +526,20 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self, x: torch.Tensor, memory: torch.Tensor,
-        target_mask: torch.Tensor | None = None, source_mask: torch.Tensor | None = None,
+        target_mask: torch.Tensor | None = None,
+        source_mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """
         Args:
             x: (batch, tgt_len, embedding_dim).
             memory: (batch, src_len, embedding_dim).
-            target_mask: (batch, 1, tgt_len, tgt_len), the past and no padding. source_mask: (batch, 1, 1, src_len).
+            target_mask: (batch, 1, tgt_len, tgt_len), the past and no padding.
+                source_mask: (batch, 1, 1, src_len).
 
         Returns:
-            output (batch, tgt_len, embedding_dim); the weights of the self-attention (batch, heads, tgt_len, tgt_len)
-            and of the cross-attention (batch, heads, tgt_len, src_len).
+            output (batch, tgt_len, embedding_dim); the weights of the self-attention
+            (batch, heads, tgt_len, tgt_len) and of the cross-attention (batch, heads,
+            tgt_len, src_len).
         """
         if not self.norm_first:
             ### BEGIN SOLUTION
@@ -530,32 +590,42 @@ check("transformer_pytorch.DecoderLayer")
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Decoder(nn.Module):
-    """Embedding and positions, then num_layers decoder layers; pre-norm has one more LayerNorm at the end."""
+    """Embedding and positions, then num_layers decoder layers; pre-norm has one more
+    LayerNorm at the end.
+    """
 
     def __init__(
-        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, target_vocab_size: int,
-        max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6, norm_first: bool = False,
+        self, num_layers: int, embedding_dim: int, num_heads: int,
+        fully_connected_dim: int, target_vocab_size: int, max_len: int,
+        dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        norm_first: bool = False,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(target_vocab_size, embedding_dim)
         nn.init.normal_(self.embedding.weight, std=embedding_dim**-0.5)
-        self.register_buffer("positions", sinusoidal_positions(max_len, embedding_dim), persistent=False)
+        positions = sinusoidal_positions(max_len, embedding_dim)
+        self.register_buffer("positions", positions, persistent=False)
         self.dropout = nn.Dropout(dropout_rate)
-        self.norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps) if norm_first else nn.Identity()
-        sizes = (embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
-        self.layers = nn.ModuleList([DecoderLayer(*sizes) for _ in range(num_layers)])
+        last_norm = nn.LayerNorm(embedding_dim, eps=layernorm_eps)
+        self.norm = last_norm if norm_first else nn.Identity()
+        sizes = (embedding_dim, num_heads, fully_connected_dim)
+        options = (dropout_rate, layernorm_eps, norm_first)
+        layers = [DecoderLayer(*sizes, *options) for _ in range(num_layers)]
+        self.layers = nn.ModuleList(layers)
 
     def forward(
         self, target_ids: torch.Tensor, memory: torch.Tensor,
-        target_mask: torch.Tensor | None = None, source_mask: torch.Tensor | None = None,
+        target_mask: torch.Tensor | None = None,
+        source_mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """
         Args:
-            target_ids: (batch, tgt_len). memory: (batch, src_len, embedding_dim). The masks: as in DecoderLayer.
+            target_ids: (batch, tgt_len). memory: (batch, src_len, embedding_dim). The
+                masks: as in DecoderLayer.
 
         Returns:
-            output (batch, tgt_len, embedding_dim); a list with each layer's cross-attention weights, in order, each
-            (batch, heads, tgt_len, src_len).
+            output (batch, tgt_len, embedding_dim); a list with each layer's
+            cross-attention weights, in order, each (batch, heads, tgt_len, src_len).
         """
         # 1. Embeddings, scaled; positions; dropout: as in the encoder.
         ### BEGIN SOLUTION
@@ -613,17 +683,19 @@ def make_masks(
     """The masks of a batch; True = may attend.
 
     Args:
-        source_ids: (batch, src_len). target_ids: (batch, tgt_len). Padding, with the id pad_id, is at the end.
+        source_ids: (batch, src_len). target_ids: (batch, tgt_len). Padding, with the id
+            pad_id, is at the end.
 
     Returns:
         source_mask (batch, 1, 1, src_len), booleans: the source's real words.
-        target_mask (batch, 1, tgt_len, tgt_len), booleans: for each target position (row) the real words (columns) up to
-        and including itself.
+        target_mask (batch, 1, tgt_len, tgt_len), booleans: for each target position
+        (row) the real words (columns) up to and including itself.
     """
     ### BEGIN SOLUTION
     source_mask = (source_ids != pad_id)[:, None, None, :]
     length = target_ids.shape[1]
-    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    square = torch.ones(length, length, dtype=torch.bool, device=target_ids.device)
+    causal = square.tril()
     target_mask = (target_ids != pad_id)[:, None, None, :] & causal
     ### END SOLUTION
     return source_mask, target_mask
@@ -649,7 +721,7 @@ check("transformer_pytorch.make_masks")
 # Here are all the masks of one real batch: Jane's sentence and a short one. What the decoder reads begins with `<bos>` (section 7 says
 # why).
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.data.batches import encode_batch
 from course_utils.plots.transformer import MaskTable, mask_tables
 
@@ -667,8 +739,9 @@ for row in range(2):
     ]
 show_figure(
     mask_tables(tables),
-    alt="Six tables of who may look at whom. In Jane's sentence everything French is allowed and English forms a triangle. In "
-    "the short sentence, columns of padding are blocked in all three tables.",
+    alt="Six tables of who may look at whom. In Jane's sentence everything French is "
+    "allowed and English forms a triangle. In the short sentence, columns of "
+    "padding are blocked in all three tables.",
 )
 
 # %% [markdown]
@@ -687,8 +760,9 @@ class Transformer(nn.Module):
     """The encoder-decoder of Vaswani et al. (2017), figure 1, with padding id 0."""
 
     def __init__(
-        self, num_layers: int, embedding_dim: int, num_heads: int, fully_connected_dim: int, source_vocab_size: int,
-        target_vocab_size: int, max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
+        self, num_layers: int, embedding_dim: int, num_heads: int,
+        fully_connected_dim: int, source_vocab_size: int, target_vocab_size: int,
+        max_len: int, dropout_rate: float = 0.1, layernorm_eps: float = 1e-6,
         norm_first: bool = False,
     ) -> None:
         super().__init__()
@@ -703,10 +777,12 @@ class Transformer(nn.Module):
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """
         Args:
-            source_ids: (batch, src_len). target_ids: (batch, tgt_len), what the decoder reads.
+            source_ids: (batch, src_len). target_ids: (batch, tgt_len), what the decoder
+                reads.
 
         Returns:
-            logits (batch, tgt_len, target_vocab_size), and the decoder's list of cross-attention weights. Results at the target's padding are ignored.
+            logits (batch, tgt_len, target_vocab_size), and the decoder's list of
+            cross-attention weights. Results at the target's padding are ignored.
         """
         # 1. The masks, from the ids.
         ### BEGIN SOLUTION
@@ -750,8 +826,9 @@ check("transformer_pytorch.Transformer")
 
 # %% tags=["skip-grading"]
 CONFIG = {
-    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
-    "source_vocab_size": len(french), "target_vocab_size": len(english), "dropout_rate": 0.1,
+    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512,
+    "source_vocab_size": len(french), "target_vocab_size": len(english),
+    "max_len": 32, "dropout_rate": 0.1,
 }
 
 
@@ -781,12 +858,17 @@ from course_utils.models.translator import Checkpoint, LibraryTranslator
 
 for norm_first in (False, True):
     ours = Transformer(**CONFIG, norm_first=norm_first).eval()
-    checkpoint = Checkpoint(ours.state_dict(), CONFIG | {"norm_first": norm_first}, french, english)
+    config = CONFIG | {"norm_first": norm_first}
+    checkpoint = Checkpoint(ours.state_dict(), config, french, english)
     theirs = LibraryTranslator(checkpoint).model
     with torch.no_grad():
-        (logits, looks), (their_logits, their_looks) = ours(source, target), theirs(source, target)
-    print(f"norm_first={norm_first}: largest difference of the logits {(logits - their_logits).abs().max():.1e},",
-          f"of the attention weights {(looks[-1] - their_looks[-1]).abs().max():.1e}")
+        logits, looks = ours(source, target)
+        their_logits, their_looks = theirs(source, target)
+    print(
+        f"norm_first={norm_first}: largest difference of the logits",
+        f"{(logits - their_logits).abs().max():.1e}, of the attention weights",
+        f"{(looks[-1] - their_looks[-1]).abs().max():.1e}",
+    )
 
 # %% [markdown]
 # ## 7. Learning to translate
@@ -808,7 +890,8 @@ for norm_first in (False, True):
 
 # %% tags=["skip-grading"]
 labels = english.tokens(english.encode(splits.test[0].target))
-print("the decoder reads:  ", "".join(f"{token:>11}" for token in ["<bos>", *labels[:-1]]))
+reads = ["<bos>", *labels[:-1]]
+print("the decoder reads:  ", "".join(f"{token:>11}" for token in reads))
 print("and should write:   ", "".join(f"{token:>11}" for token in labels))
 
 # %% nbgrader={"grade": false, "grade_id": "shift_right", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -816,10 +899,12 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
     """What the decoder reads in training: BOS, then the labels, one position later.
 
     Args:
-        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are not changed.
+        labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding. They are not
+            changed.
 
     Returns:
-        (batch, tgt_len): a new tensor whose rows are bos_id and the labels without the last column.
+        (batch, tgt_len): a new tensor of whole numbers; its rows are bos_id and the
+            labels without the last column.
     """
     ### BEGIN SOLUTION
     begin = torch.full_like(labels[:, :1], bos_id)
@@ -855,9 +940,10 @@ check("transformer_pytorch.shift_right")
 # $$\mathrm{loss} = -\sum_c q_c \log p_c$$
 #
 # Plain cross-entropy wants the right word to have probability 1. That can never be reached: the logits would have to be infinite,
-# so the model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016; section 5.4 of the paper, with
-# $\epsilon = 0.1$) wants a little doubt: $1 - \epsilon$ for the right word, and $\epsilon$ shared equally by all others. All
-# others but one: **padding is not a word**, and gets nothing.
+# so the model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016, section 7; section 5.4 of the paper uses it
+# with $\epsilon = 0.1$) wants a little doubt. Szegedy et al. spread $\epsilon$ over *all* $V$ classes, the right one included: it gets
+# $1 - \epsilon + \epsilon / V$. Translators usually choose otherwise, and so do you: $1 - \epsilon$ for the right word, and $\epsilon$ shared
+# equally by all others. All others but one: **padding is not a word**, and gets nothing.
 #
 # $$q_c = \begin{cases} 1 - \epsilon & c \text{ is the label} \\ 0 & c \text{ is padding} \\ \epsilon / (V - 2) & \text{otherwise}\end{cases}$$
 #
@@ -867,14 +953,23 @@ check("transformer_pytorch.shift_right")
 # Here are six classes, with label 3 and $\epsilon = 0.1$, and a model that gives the label one half. The last printed line explains why the
 # loss in this lab never comes near 0: even a perfect model keeps the doubt that it was told to have.
 
-# %%
-wanted = [0.0, 0.025, 0.025, 0.9, 0.025, 0.025]  # class 0 is padding; 0.1 is shared by four classes
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+wanted = [0.0, 0.025, 0.025, 0.9, 0.025, 0.025]  # class 0 is padding
 believed = [0.05, 0.1, 0.15, 0.5, 0.1, 0.1]
-for c, (q, p) in enumerate(zip(wanted, believed, strict=True)):
-    print(f"class {c}: wanted {q:.3f}, believed {p:.2f}, contributes {-q * math.log(p):.4f}")
-print(f"loss {-sum(q * math.log(p) for q, p in zip(wanted, believed, strict=True)):.6f}")
+terms = [-q * math.log(p) for q, p in zip(wanted, believed, strict=True)]
+show_table(
+    ["class", "wanted q", "believed p", "−q log p"],
+    [
+        [str(c), f"{q:.3f}", f"{p:.2f}", f"{term:.4f}"]
+        for c, (q, p, term) in enumerate(zip(wanted, believed, terms, strict=True))
+    ],
+)
+print(f"loss {sum(terms):.6f}")
 print(f"without smoothing {-math.log(0.5):.6f}")
-print(f"the lowest that smoothing allows {-sum(q * math.log(q) for q in wanted if q):.6f}")
+lowest = -sum(q * math.log(q) for q in wanted if q)
+print(f"the lowest that smoothing allows {lowest:.6f}")
 
 # %% nbgrader={"grade": false, "grade_id": "label_smoothed_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def label_smoothed_loss(
@@ -882,17 +977,19 @@ def label_smoothed_loss(
 ) -> torch.Tensor:
     """Cross-entropy with label smoothing, the mean over all real labels of the batch.
 
-    At a position whose label is y, the wanted probabilities are 1 - smoothing for the class y, 0 for the class pad_id, and
-    smoothing / (V - 2) for each of the other V - 2 classes. Example with V = 6, pad_id = 0, y = 3, smoothing = 0.1:
-    wanted [0, 0.025, 0.025, 0.9, 0.025, 0.025]; with softmax(logits) = [0.05, 0.1, 0.15, 0.5, 0.1, 0.1] the
-    position's loss is 0.843954.
+    At a position whose label is y, the wanted probabilities are 1 - smoothing for the
+    class y, 0 for the class pad_id, and smoothing / (V - 2) for each of the other V - 2
+    classes. Example with V = 6, pad_id = 0, y = 3, smoothing = 0.1: wanted [0, 0.025,
+    0.025, 0.9, 0.025, 0.025]; with softmax(logits) = [0.05, 0.1, 0.15, 0.5, 0.1, 0.1]
+    the position's loss is 0.843954.
 
     Args:
         logits: (batch, tgt_len, V); they may be large.
         labels: (batch, tgt_len). Positions with the label pad_id do not count.
 
     Returns:
-        a tensor with one number: the sum of the losses of all real positions, divided by their number.
+        a tensor with one number: the sum of the losses of all real positions, divided
+            by their number.
     """
     # 1. What the model believes: log-probabilities, (batch, tgt_len, V).
     ### BEGIN SOLUTION
@@ -929,8 +1026,8 @@ from course_utils import check
 check("transformer_pytorch.label_smoothed_loss")
 
 # %% [markdown]
-# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` does something slightly different. It shares $\epsilon$ among *all*
-# classes, including the label and the padding.
+# Beware: `torch.nn.functional.cross_entropy(label_smoothing=0.1)` is the formula of Szegedy et al.: $\epsilon / V$ for every class, also for the
+# label and for padding. With a vocabulary of thousands the two hardly differ, but with few classes they do.
 #
 # ### Exercise 11: `warmup_schedule`
 #
@@ -940,8 +1037,12 @@ check("transformer_pytorch.label_smoothed_loss")
 # $$\mathrm{rate} = \text{factor} \cdot d_\mathrm{model}^{-0.5} \cdot \min\left(\mathrm{step}^{-0.5},\; \mathrm{step} \cdot \mathrm{warmup}^{-1.5}\right)$$
 
 # %% nbgrader={"grade": false, "grade_id": "warmup_schedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def warmup_schedule(step: int, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """The learning rate for a step, counted from 1 (Vaswani et al. 2017, equation 3, times factor)."""
+def warmup_schedule(
+    step: int, d_model: int, warmup_steps: int, factor: float = 1.0
+) -> float:
+    """The learning rate for a step, counted from 1 (Vaswani et al. 2017, equation 3,
+    times factor).
+    """
     ### BEGIN SOLUTION
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
     ### END SOLUTION
@@ -962,18 +1063,21 @@ from course_utils import check
 
 check("transformer_pytorch.warmup_schedule")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.transformer import schedule_curves
 
-steps = range(1, 1501)
+ways = {
+    "this lab": (128, 200), "three times the warm-up": (128, 600),
+    "a wider model: d_model 512": (512, 200),
+}
 show_figure(
     schedule_curves({
-        "this lab": np.array([warmup_schedule(step, 128, 200, 0.4) for step in steps]),
-        "three times the warm-up": np.array([warmup_schedule(step, 128, 600, 0.4) for step in steps]),
-        "a wider model: d_model 512": np.array([warmup_schedule(step, 512, 200, 0.4) for step in steps]),
+        name: np.array([warmup_schedule(step, *way, 0.4) for step in range(1, 1501)])
+        for name, way in ways.items()
     }),
-    alt="Three curves of the learning rate: each grows in a straight line to a peak and then falls like one over the square "
-    "root of the step. A longer warm-up gives a later and lower peak; a wider model has lower rates everywhere.",
+    alt="Three curves of the learning rate: each grows in a straight line to a peak "
+    "and then falls like one over the square root of the step. A longer warm-up "
+    "gives a later and lower peak; a wider model has lower rates everywhere.",
 )
 
 # %% [markdown]
@@ -990,12 +1094,16 @@ def train_step(
     learning_rate: float,
     smoothing: float = 0.1,
 ) -> float:
-    """One step of training with teacher forcing; the weights change, and the optimizer keeps the learning rate.
+    """One step of training with teacher forcing; the weights change, and the optimizer
+    keeps the learning rate.
 
     Args:
-        model: `model(source_ids, decoder_input)` gives (logits, attention). It is put into training mode.
-        optimizer: holds the model's parameters; its rate is `group["lr"]` of each group in `optimizer.param_groups`.
-        source_ids: (batch, src_len). labels: (batch, tgt_len), each row y1, ..., yn, EOS, padding.
+        model: `model(source_ids, decoder_input)` gives (logits, attention). It is put
+            into training mode.
+        optimizer: holds the model's parameters; its rate is `group["lr"]` of each group
+            in `optimizer.param_groups`.
+        source_ids: (batch, src_len). labels: (batch, tgt_len), each row y1, ..., yn,
+            EOS, padding.
         learning_rate: for this step, whatever the optimizer had before.
 
     Returns:
@@ -1056,29 +1164,34 @@ check("transformer_pytorch.train_step")
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @torch.no_grad()
 def greedy_decode(
-    model, source_ids: torch.Tensor, max_len: int, bos_id: int = 1, eos_id: int = 2, pad_id: int = 0
+    model, source_ids: torch.Tensor, max_len: int,
+    bos_id: int = 1, eos_id: int = 2, pad_id: int = 0,
 ) -> torch.Tensor:
     """Translates a batch, taking the most probable next word at every step.
 
     Args:
-        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention); the logits at position i are for the word that
+        model: `model(source_ids, target_ids)`, both tensors, gives (logits (batch,
+            tgt_len, V), attention); the logits at position i are for the word that
         follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
         source_ids: (batch, src_len).
-        max_len: the most words a sentence may have; one that has not ended by then is cut off.
+        max_len: the most words a sentence may have; one that has not ended by then is
+            cut off.
 
     Returns:
-        (batch, length), length at most max_len: the words of each sentence, without BOS and EOS, then pad_id. The
-        model is not called again once every sentence has had its EOS.
+        (batch, length), length at most max_len: the words of each sentence without BOS;
+        pad_id in the place of EOS and after it. The model is not called again once
+        every sentence has ended.
     """
-    target_ids = torch.full((len(source_ids), 1), bos_id)
-    ended = torch.zeros(len(source_ids), dtype=torch.bool)
+    target_ids = source_ids.new_full((len(source_ids), 1), bos_id)
+    ended = torch.zeros(len(source_ids), dtype=torch.bool, device=source_ids.device)
     for _ in range(max_len):
         # 1. The most probable next word of each sentence, (batch,).
         ### BEGIN SOLUTION
         logits, _ = model(source_ids, target_ids)
         next_word = logits[:, -1].argmax(dim=-1)
         ### END SOLUTION
-        # 2. Which sentences have ended? They get padding. Append the words, and stop if all have ended.
+        # 2. Which sentences have ended? They get padding. Append the words, and stop if
+        # all have ended.
         ### BEGIN SOLUTION
         ended = ended | (next_word == eos_id)
         next_word = torch.where(ended, pad_id, next_word)
@@ -1112,10 +1225,10 @@ check("transformer_pytorch.greedy_decode")
 # the cell shows the share that are right to the last letter (**exact match**). First before training, then after:
 #
 # If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course are loaded into *your* model, and the
-# comparisons of section 9 are skipped.
+# comparisons of section 9 are skipped, and what is broken in section 11 learns nothing more.
 
 # %% tags=["skip-grading"]
-from course_utils.data.batches import batches
+from course_utils.data.batches import batches, encode_batch
 from course_utils.models.translator import load_weights, save_weights
 from course_utils.training import corpus_bleu, exact_match, fit
 
@@ -1135,7 +1248,8 @@ def translate_all(model: nn.Module, sentences: list[str]) -> list[str]:
 
 def score(model: nn.Module, pairs) -> float:
     """The share of exact matches."""
-    return exact_match(translate_all(model, [pair.source for pair in pairs]), [pair.target for pair in pairs])
+    written = translate_all(model, [pair.source for pair in pairs])
+    return exact_match(written, [pair.target for pair in pairs])
 
 
 # %% tags=["skip-grading"]
@@ -1149,19 +1263,26 @@ def schedule(step: int) -> float:
     return warmup_schedule(step, CONFIG["embedding_dim"], WARMUP, FACTOR)
 
 
-def train(model: nn.Module, name: str, schedule=schedule, evaluate: bool = True, **budget):
-    """Trains a model that is called like the Transformer; returns the history for the curves."""
+def train(
+    model: nn.Module, name: str, schedule=schedule, evaluate: bool = True, **budget
+):
+    """Trains a model that is called like the Transformer; returns the history for the
+    curves.
+    """
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
     def step(batch, number: int) -> float:
-        source_ids, labels = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
+        source_ids = torch.from_numpy(batch.source)
+        labels = torch.from_numpy(batch.target)
         return train_step(model, optimizer, source_ids, labels, schedule(number))
 
     validate = (lambda: score(model, splits.validation)) if evaluate else None
-    return fit(step, endless_batches(), name=name, evaluate=validate, evaluate_every=300, **budget)
+    look = {"evaluate": validate, "evaluate_every": 300}
+    return fit(step, endless_batches(), name=name, **look, **budget)
 
 # %% tags=["skip-grading"]
-print("before:", translate_all(model, [splits.test[0].source])[0] or "(it writes nothing)")
+said = translate_all(model, [splits.test[0].source])[0]
+print("before:", said or "(it writes nothing)")
 history = None
 if RUN_TRAINING:
     history = train(model, "Transformer", steps=STEPS)
@@ -1183,15 +1304,19 @@ from course_utils.plots.training import learning_curves
 if history:
     show_figure(
         learning_curves([history], by="steps"),
-        alt="Left: the loss falls steeply, then levels off well above 0. Right: the share of exact matches rises from 0 to "
-        "nearly 1.",
+        alt="Left: the loss falls steeply, then levels off well above 0. Right: the "
+        "share of exact matches rises from 0 to nearly 1.",
     )
-sets = {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}
-written = {name: translate_all(model, [pair.source for pair in pairs]) for name, pairs in sets.items()}
+sets = {
+    "new sentences": splits.test,
+    "words that never met": splits.unseen_pairings[:500],
+}
+written = {}
 for name, pairs in sets.items():
+    written[name] = translate_all(model, [pair.source for pair in pairs])
     wanted = [pair.target for pair in pairs]
-    scores = f"exact match {exact_match(written[name], wanted):.1%}, BLEU {corpus_bleu(written[name], wanted):.1f}"
-    print(f"{name} ({len(pairs)}): {scores}")
+    exact, bleu = exact_match(written[name], wanted), corpus_bleu(written[name], wanted)
+    print(f"{name} ({len(pairs)}): exact match {exact:.1%}, BLEU {bleu:.1f}")
 
 # %% [markdown]
 # The second line is the harder test: each of its sentences combines two words that never appeared together in training. The model
@@ -1204,7 +1329,9 @@ from course_utils.plots.training import failure_gallery
 
 for name, pairs in sets.items():
     print(f"{name}:")
-    failure_gallery([pair.source for pair in pairs], [pair.target for pair in pairs], written[name])
+    triples = [(pair.source, pair.target, guess)
+               for pair, guess in zip(pairs, written[name], strict=True)]
+    failure_gallery(*zip(*triples, strict=True))
 
 # %% [markdown]
 # Look for patterns. Are the wrong ones long? Is a small word missing, or a clause? Has an adjective gone to the wrong noun, or been written
@@ -1227,34 +1354,42 @@ for name, pairs in sets.items():
 #
 # Write the search as the docstring describes it. It is the longest function in the lab; the loop around it is already there.
 
-# %%
-short, long = [0.45, 0.5], [0.4, 0.8, 0.8, 0.85]  # the probabilities of their words, EOS included
-for name, chances in {"short": short, "long": long}.items():
+# %% tags=["skip-grading"]
+# The probabilities of their words, EOS included.
+hypotheses = {"short": [0.45, 0.5], "long": [0.4, 0.8, 0.8, 0.85]}
+rows = []
+for name, chances in hypotheses.items():
     total = sum(math.log(chance) for chance in chances)
-    print(f"{name:6} product {math.prod(chances):.4f}   sum of logs {total:.4f}   mean of logs {total / len(chances):.4f}")
+    numbers = (math.prod(chances), total, total / len(chances))
+    rows.append([name, *(f"{number:.4f}" for number in numbers)])
+show_table(["hypothesis", "product", "sum of logs", "mean of logs"], rows)
 
 # %% nbgrader={"grade": false, "grade_id": "beam_search", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @torch.no_grad()
 def beam_search(
-    model, source_ids: torch.Tensor, beam_size: int, max_len: int, length_penalty: float = 1.0,
-    bos_id: int = 1, eos_id: int = 2,
+    model, source_ids: torch.Tensor, beam_size: int, max_len: int,
+    length_penalty: float = 1.0, bos_id: int = 1, eos_id: int = 2,
 ) -> tuple[torch.Tensor, float]:
     """Translates one sentence, keeping the best beam_size hypotheses at every step.
 
-    A hypothesis is the words so far, without BOS. Its score is the sum of its words' log-probabilities, divided by
-    length ** length_penalty; the length counts EOS. This score is used whenever hypotheses are compared.
+    A hypothesis is the words so far, without BOS. Its score is the sum of its words'
+    log-probabilities, divided by length ** length_penalty; the length counts EOS. This
+    score is used whenever hypotheses are compared.
 
-    At each step, every hypothesis that has not ended is continued with every word of the vocabulary; one that has ended
-    stays as it is. Of all these, the beam_size with the best scores are kept. The search is over when all that are kept
-    have ended, or after max_len steps. The best hypothesis of the last beam is the result, ended or not.
+    At each step, every hypothesis that has not ended is continued with every word of
+    the vocabulary; one that has ended stays as it is. Of all these, the beam_size with
+    the best scores are kept. The search is over when all that are kept have ended, or
+    after max_len steps. The best hypothesis of the last beam is the result, ended or
+    not.
 
     Args:
-        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V), attention), as in greedy_decode.
-        source_ids: (1, src_len).
+        model: `model(source_ids, target_ids)` gives (logits (batch, tgt_len, V),
+            attention), as in greedy_decode.
+        source_ids: (1, src_len). beam_size: from 1 to the size of the vocabulary.
         max_len: the most words a hypothesis may have, EOS included.
 
     Returns:
-        ids (length,): the words without BOS and EOS; and their score.
+        ids, a tensor (length,): the words without BOS and EOS; and their score.
     """
     def score(words: list[int], total: float) -> float:
         """total: the sum of the log-probabilities of the words."""
@@ -1262,15 +1397,17 @@ def beam_search(
         return total / len(words) ** length_penalty
         ### END SOLUTION
 
-    beam: list[tuple[list[int], float]] = [([], 0.0)]  # (words, sum of their log-probabilities), the best one first
+    # (words, sum of their log-probabilities), the best one first
+    beam: list[tuple[list[int], float]] = [([], 0.0)]
     for _ in range(max_len):
-        # 1. Hypotheses that have ended stay; the others are extended by each word of the vocabulary.
+        # 1. Hypotheses that have ended stay; the others are extended by each word of
+        # the vocabulary.
         ### BEGIN SOLUTION
         ended = [(words, total) for words, total in beam if words and words[-1] == eos_id]
         running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]
         if not running:
             break
-        prefixes = torch.tensor([[bos_id, *words] for words, _ in running])
+        prefixes = source_ids.new_tensor([[bos_id, *words] for words, _ in running])
         logits, _ = model(source_ids.expand(len(running), -1), prefixes)
         log_probs = torch.log_softmax(logits[:, -1], dim=-1).tolist()
         candidates = ended + [
@@ -1284,7 +1421,8 @@ def beam_search(
         beam = sorted(candidates, key=lambda hypothesis: score(*hypothesis), reverse=True)[:beam_size]
         ### END SOLUTION
     words, total = beam[0]
-    return torch.tensor([word for word in words if word != eos_id], dtype=torch.long), score(words, total)
+    return torch.tensor([word for word in words if word != eos_id],
+                        dtype=torch.long), score(words, total)
 
 # %% [markdown]
 # <details><summary>Hint 1: how do I organise the candidates?</summary>
@@ -1306,20 +1444,25 @@ check("transformer_pytorch.beam_search")
 # %% tags=["skip-grading"]
 pairs = [pair for some in sets.values() for pair in some]
 guesses = [guess for some in written.values() for guess in some]
+both = list(zip(pairs, guesses, strict=True))
 groups = {
-    "right": [(pair, guess) for pair, guess in zip(pairs, guesses, strict=True) if guess == pair.target][:40],
-    "wrong": [(pair, guess) for pair, guess in zip(pairs, guesses, strict=True) if guess != pair.target][:20],
+    "right": [(pair, guess) for pair, guess in both if guess == pair.target][:20],
+    "wrong": [(pair, guess) for pair, guess in both if guess != pair.target][:20],
 }
 for name, group in groups.items():
     found = []
     for pair, _ in group:
         source_ids = torch.from_numpy(encode_batch([pair.source], french))
-        found.append(english.decode(beam_search(model, source_ids, beam_size=4, max_len=24)[0]))
-    right = sum(words == pair.target for words, (pair, _) in zip(found, group, strict=True))
-    print(f"{len(group)} sentences that greedy search got {name}: a beam of 4 gets {right} of them right")
-    for words, (pair, guess) in zip(found, group, strict=True):
+        ids, _ = beam_search(model, source_ids, beam_size=4, max_len=24)
+        found.append(english.decode(ids))
+    triples = [(*one, words) for one, words in zip(group, found, strict=True)]
+    right = sum(words == pair.target for pair, _, words in triples)
+    print(f"{len(group)} sentences that greedy search got {name}:", end=" ")
+    print(f"a beam of 4 gets {right} of them right")
+    for pair, guess, words in triples:
         if words != guess:
-            print(f"    {pair.source}\n        greedy: {guess}\n        beam:   {words}")
+            print(f"    {pair.source}", f"greedy: {guess}", f"beam:   {words}",
+                  sep="\n        ")
 
 # %% [markdown]
 # Where greedy search is right, the beam hardly ever disagrees. Where it is wrong, the beam finds another sentence only if the model has
@@ -1340,18 +1483,24 @@ from course_utils.models.recurrent import RecurrentTranslator
 
 if history:
     torch.manual_seed(0)
-    lstm = RecurrentTranslator.of_size(parameters(model), len(french), len(english), embedding_dim=128)
+    vocabularies = len(french), len(english)
+    lstm = RecurrentTranslator.of_size(
+        parameters(model), *vocabularies, embedding_dim=128
+    )
     print(f"parameters: Transformer {parameters(model):,}, LSTM {parameters(lstm):,}")
     lstm_history = train(lstm, "LSTM", seconds=history.seconds[-1])
     show_figure(
         learning_curves([history, lstm_history]),
-        alt="Loss and exact match of the Transformer and the LSTM over the same seconds of training. The two learn about equally "
-        "fast and end close together.",
+        alt="Loss and exact match of the Transformer and the LSTM over the same "
+        "seconds of training. The two learn about equally fast and end close "
+        "together.",
     )
-    print(f"steps in these seconds: Transformer {history.steps}, LSTM {lstm_history.steps}")
+    rows = [["steps in these seconds", str(history.steps), str(lstm_history.steps)]]
     for name, pairs in sets.items():
-        exact = [exact_match(written[name], [pair.target for pair in pairs]), score(lstm, pairs)]
-        print(f"{name:24} Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
+        ours = exact_match(written[name], [pair.target for pair in pairs])
+        theirs = score(lstm, pairs)
+        rows.append([f"{name}, exact match", f"{ours:.1%}", f"{theirs:.1%}"])
+    show_table(["", "Transformer", "LSTM"], rows)
 
 # %% [markdown]
 # They are about equal. Is that a disappointment? Both models have what matters most here: attention from each English word to the French
@@ -1360,6 +1509,31 @@ if history:
 # many layers, and computers that can process thousands of things at once, all positions of all sentences, where an LSTM has to wait for the
 # previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
 #
+# By how much? That is a question for an experiment, not for a guess. Set `TRY_SEEDS = True`: each model is trained three times for 400
+# steps, from other random weights, which takes some minutes. Only a difference between the means that is clearly larger than the spread
+# within a row says something about the models.
+
+# %% tags=["skip-grading"]
+TRY_SEEDS = False
+rows, size = [], parameters(model)
+for name in ("Transformer", "LSTM") if TRY_SEEDS else ():
+    exact = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        rival = Transformer(**CONFIG)
+        if name == "LSTM":
+            rival = RecurrentTranslator.of_size(
+                size, len(french), len(english), embedding_dim=128
+            )
+        train(rival, f"{name}, seed {seed}", evaluate=False, steps=400)
+        exact.append(score(rival, splits.validation))
+    spread = f"{np.mean(exact):.1%} ± {np.std(exact, ddof=1):.1%}"
+    rows.append([name, *(f"{share:.1%}" for share in exact), spread])
+if rows:
+    head = ["exact match", "seed 0", "seed 1", "seed 2", "mean ± standard deviation"]
+    show_table(head, rows)
+
+# %% [markdown]
 # ### Pre-norm or post-norm?
 #
 # Now for the comparison promised in section 3. The difference shows in deep models, so here are narrow models with six layers, trained for a
@@ -1372,7 +1546,11 @@ def deep_run(name: str, norm_first: bool, warmup: int, steps: int = 150):
     torch.manual_seed(0)
     sizes = CONFIG | {"num_layers": 6, "embedding_dim": 64, "fully_connected_dim": 128}
     deep = Transformer(**sizes, norm_first=norm_first)
-    return train(deep, name, lambda step: warmup_schedule(step, 64, warmup, 0.5), evaluate=False, steps=steps)
+
+    def rate(step: int) -> float:
+        return warmup_schedule(step, 64, warmup, 0.5)
+
+    return train(deep, name, rate, evaluate=False, steps=steps)
 
 
 if RUN_TRAINING:
@@ -1384,8 +1562,9 @@ if RUN_TRAINING:
     ]
     show_figure(
         learning_curves(runs, by="steps"),
-        alt="The loss of four runs. With the long warm-up post-norm and pre-norm fall together. With the short one pre-norm falls "
-        "more slowly, and post-norm hardly falls at all.",
+        alt="The loss of four runs. With the long warm-up post-norm and pre-norm fall "
+        "together. With the short one pre-norm falls more slowly, and post-norm "
+        "hardly falls at all.",
     )
 
 # %% [markdown]
@@ -1408,20 +1587,23 @@ def translate(text: str) -> tuple[str, Alignment]:
     """The translation, and what the decoder looked at before each word."""
     model.eval()
     source_ids = torch.from_numpy(encode_batch([text], french))
-    words = [word for word in greedy_decode(model, source_ids, max_len=24)[0].tolist() if word]  # no padding
+    ids = greedy_decode(model, source_ids, max_len=24)[0].tolist()
+    words = [word for word in ids if word]  # no padding
     labels = torch.tensor([[*words, 2]])  # with EOS
     with torch.no_grad():
         _, looks = model(source_ids, shift_right(labels))
     weights = torch.cat(looks).numpy()  # (layers, heads, tgt_len, src_len)
-    return english.decode(words), Alignment(french.tokens(source_ids[0]), english.tokens(labels[0]), weights)
+    tokens = french.tokens(source_ids[0]), english.tokens(labels[0])
+    return english.decode(words), Alignment(*tokens, weights)
 
 
 said, alignment = translate("Jane visite l'Afrique en septembre")
 print(said)
 show_figure(
     alignment_heads(alignment),
-    alt="A heat map for each head of the decoder's last layer, English rows against French columns. Before it writes Jane the "
-    "decoder looks at Jane, before visits at visite, before Africa at Afrique, before September at septembre.",
+    alt="A heat map for each head of the decoder's last layer, English rows against "
+    "French columns. Before it writes Jane the decoder looks at Jane, before "
+    "visits at visite, before Africa at Afrique, before September at septembre.",
 )
 
 # %% [markdown]
@@ -1464,14 +1646,441 @@ from course_utils.models.translator import WeightsMismatch
 
 path = Path(tempfile.mkdtemp()) / "my_translator.safetensors"
 save_weights(model.state_dict(), path, CONFIG, french, english)
-copy = Transformer(**CONFIG)
-copy.load_state_dict(load_weights(path, expected=copy.state_dict(), vocabularies=(french, english)).tensors())
-same = translate_all(copy, [pair.source for pair in splits.test]) == written["new sentences"]
-print(f"{path.stat().st_size / 1e6:.1f} MB; the copy translates as the original does: {same}")
+twin = Transformer(**CONFIG)
+saved = load_weights(
+    path, expected=twin.state_dict(), vocabularies=(french, english)
+)
+twin.load_state_dict(saved.tensors())
+french_sentences = [pair.source for pair in splits.test]
+same = translate_all(twin, french_sentences) == written["new sentences"]
+size = path.stat().st_size / 1e6
+print(f"{size:.1f} MB; the copy translates as the original does: {same}")
 try:
-    load_weights(path, expected=Transformer(**CONFIG | {"embedding_dim": 64}).state_dict())
+    narrow = Transformer(**CONFIG | {"embedding_dim": 64})
+    load_weights(path, expected=narrow.state_dict())
 except WeightsMismatch as error:
-    print(str(error).replace(str(path), path.name).partition(". ")[0].replace("; ", ";\n  "))
+    said = str(error).replace(str(path), path.name).partition(". ")[0]
+    print(said.replace("; ", ";\n  "))
+
+# %% [markdown]
+# ## 11. Break it
+#
+# A translator that works does not show what its parts are for. So take yours, remove one piece at a time, and look at two things: the loss,
+# and the translations. First as it is, without the piece. Then after some more steps of training without it, because training makes up for
+# what it can.
+#
+# Guess before you run the cells. Which row can no longer translate in the end? Does its loss tell you?
+#
+# | what is missing | how |
+# |---|---|
+# | nothing | for comparison: the same extra steps |
+# | the causal mask | each English word may look at those that follow it |
+# | the shift | in training, the decoder reads the very word that it has to write next |
+# | the padding mask | French padding may be looked at, in the encoder and in the cross-attention |
+# | the positions | all positions are 0, in the encoder and in the decoder |
+
+# %% tags=["skip-grading"]
+class SeesFuture(MultiHeadAttention):
+    """Attention that loses the causal mask: what one query may look at, all may."""
+
+    def forward(self, query, key, value, mask):
+        return super().forward(query, key, value, mask.any(dim=-2, keepdim=True))
+
+
+class SeesPadding(MultiHeadAttention):
+    """Attention that loses its mask."""
+
+    def forward(self, query, key, value, mask):
+        return super().forward(query, key, value)
+
+
+class NoShift(Transformer):
+    """Your Transformer, with the shift undone in training."""
+
+    def forward(self, source_ids, target_ids):
+        if self.training:
+            eos = torch.full_like(target_ids[:, :1], 2)
+            target_ids = torch.cat([target_ids[:, 1:], eos], dim=1)
+        return super().forward(source_ids, target_ids)
+
+
+# %% tags=["skip-grading"]
+def without(piece: str, trained: bool = True) -> nn.Module:
+    """A copy of your model that lacks a piece: trained, or with random weights."""
+    broken = (NoShift if piece == "the shift" else Transformer)(**CONFIG)
+    if trained:
+        broken.load_state_dict(model.state_dict())
+    encoder, decoder = broken.encoder, broken.decoder
+    if piece == "the causal mask":
+        for layer in decoder.layers:
+            layer.self_attention.__class__ = SeesFuture  # the same weights, another forward
+    if piece == "the padding mask":
+        for attention in (
+            *(layer.self_attention for layer in encoder.layers),
+            *(layer.cross_attention for layer in decoder.layers),
+        ):
+            attention.__class__ = SeesPadding
+    if piece == "the positions":
+        encoder.positions.zero_()
+        decoder.positions.zero_()
+    return broken
+
+
+# %% tags=["skip-grading"]
+EXTRA = 30 if RUN_TRAINING else 1  # steps without the piece
+some, rows, said = splits.validation[:60], [], []
+pieces = ["causal mask", "shift", "padding mask", "positions"]
+for piece in ["nothing", *(f"the {name}" for name in pieces)]:
+    broken = without(piece)
+    exact = [score(broken, some)]
+    losses = train(broken, piece, lambda step: 5e-4, evaluate=False, steps=EXTRA).losses
+    exact.append(score(broken, some))
+    loss = [losses[0], float(np.mean(losses[-10:]))]
+    numbers = (f"{loss[0]:.2f}", f"{exact[0]:.0%}", f"{loss[1]:.2f}", f"{exact[1]:.0%}")
+    rows.append([piece, *numbers])
+    said.append([piece, translate_all(broken, [splits.test[0].source])[0]])
+
+# %% tags=["skip-grading"]
+after = f"after {EXTRA} step{'s' * (EXTRA > 1)}"
+head = ["missing", "loss at once", "exact match", f"loss {after}", "exact match"]
+show_table(head, rows)
+floor = 0.9 * math.log(0.9) + 0.1 * math.log(0.1 / (len(english) - 2))
+print(f"\nthe lowest loss that the smoothing allows: {-floor:.2f}\n")
+print(f"Jane's sentence {after} without ...")
+for piece, sentence in said:
+    print(f"    {piece:18}{sentence[:70]}")
+
+# %% [markdown]
+# - **The shift** is the cruellest. In training its loss falls fast: copying the word in front of you is easy. But when the model
+#   translates, there is nothing to copy, and it stammers.
+# - **The causal mask** hides something subtler. At once the loss is worse, because the future is new to the decoder; then it falls as the
+#   decoder learns to use it. The translations stay right: when the model writes, there is no future to look at, and it had learned to
+#   translate before. A model that *never* had the mask has not: all it has to learn is to read the next word off its input.
+# - **The padding mask** costs a few sentences, but only in company: those that share a batch with longer ones. Such a mistake stays hidden
+#   as long as you test with one sentence at a time. Training learns to ignore the padding.
+# - **The positions** cost less than you might think. The words of this grammar are nearly always in the same order, and a bag of words is often
+#   enough to guess it. In real text it would not be.
+#
+# To see the causal mask at its worst, begin with random weights. Set `FROM_SCRATCH = True`: two models are trained for 400 steps each, one with
+# the mask and one without. Compare their losses, then their translations.
+
+# %% tags=["skip-grading"]
+FROM_SCRATCH = False
+rows, said = [], []
+for piece in ("nothing", "the causal mask") if FROM_SCRATCH else ():
+    torch.manual_seed(0)
+    broken = without(piece, trained=False)
+    losses = train(broken, piece, evaluate=False, steps=400).losses
+    loss, exact = float(np.mean(losses[-10:])), score(broken, some)
+    rows.append([piece, f"{loss:.2f}", f"{exact:.0%}"])
+    said.append([piece, translate_all(broken, [splits.test[0].source])[0]])
+if rows:
+    show_table(["missing", "loss after 400 steps", "exact match"], rows)
+    for piece, sentence in said:
+        print(f"    {piece:18}{sentence[:70]}")
+
+# %% [markdown]
+# ## 12. At work
+#
+# Your code is right. At work it also has to run on other people's hardware, to be fast, and to look the way colleagues expect. Here are the
+# tools for that, most of them tried on *your* model and measured on this machine.
+#
+# ### One code, any device
+#
+# A tensor lives on a **device**: the CPU, an NVIDIA GPU (`cuda`), a Mac's GPU (`mps`). All operands of an operation have to be on the
+# same one. So choose the device once, move the model and each batch there, and let every *new* tensor take the device of one that you were
+# given: `torch.ones(n, device=ids.device)`, `ids.new_full(...)`, `torch.zeros_like(ids)`. A bare `torch.ones(n)` ends up on the CPU, and
+# the error comes on the day when somebody runs your code on a GPU.
+#
+# You can find such tensors without a GPU: let PyTorch put everything that names no device on `meta`, a device without any memory. Whatever
+# ignores the device of its inputs then fails at once.
+
+# %% tags=["skip-grading"]
+gpu = torch.accelerator.is_available()
+device = torch.accelerator.current_accelerator() if gpu else torch.device("cpu")
+moved = Transformer(**CONFIG).to(device).eval()
+moved.load_state_dict(model.state_dict())
+pairs = splits.test[:64]
+source_ids = encode_batch([pair.source for pair in pairs], french)
+labels = encode_batch([pair.target for pair in pairs], english)
+source_ids = torch.from_numpy(source_ids).to(device)
+labels = torch.from_numpy(labels).to(device)
+with torch.no_grad():
+    logits, _ = moved(source_ids, shift_right(labels))
+calls = {
+    "shift_right": lambda: shift_right(labels),
+    "Transformer": lambda: moved(source_ids, shift_right(labels)),
+    "label_smoothed_loss": lambda: label_smoothed_loss(logits, labels),
+    "greedy_decode": lambda: greedy_decode(moved, source_ids, 24),
+    "a bare torch.ones": lambda: source_ids + torch.ones(1),
+}
+rows = []
+for name, call in calls.items():
+    try:
+        with torch.device("meta"):
+            call()
+        rows.append([f"`{name}`", "on any device"])
+    except (RuntimeError, NotImplementedError):
+        rows.append([f"`{name}`", "makes a tensor that names no device"])
+show_table([f"this machine has: {device}", "runs"], rows)
+
+# %% [markdown]
+# If something of yours is in the last line's company, look for `torch.ones`, `zeros`, `full`, `arange` or `tensor` without `device=`. No other
+# line of this lab has to change for a GPU: move the model, and each batch in `train`.
+#
+# ### A `DataLoader` with your own collate function
+#
+# Projects feed models with a `DataLoader`: it shuffles, collects examples, and can prepare them in other processes while the model computes
+# (`num_workers`). Sentences have different lengths, so you tell it how a list of pairs becomes a batch, with a **collate function**.
+
+# %% tags=["skip-grading"]
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+
+def collate(pairs) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids of the sources and of the targets, each (batch, len), padded with 0."""
+    sources = [torch.tensor(french.encode(pair.source)) for pair in pairs]
+    targets = [torch.tensor(english.encode(pair.target)) for pair in pairs]
+    sides = [pad_sequence(ids, batch_first=True) for ids in (sources, targets)]
+    return tuple(sides)
+
+
+def padding(found) -> str:
+    """The share of padding in batches of (source, target)."""
+    ids = np.concatenate([np.ravel(table) for batch in found for table in batch])
+    return f"{(ids == 0).mean():.1%}"
+
+
+few = splits.train[:3200]
+loader = DataLoader(few, batch_size=64, shuffle=True, collate_fn=collate)
+ours = batches(few, french, english, batch_size=64, seed=0)
+show_table(
+    ["batches of 64 pairs", "padding"],
+    [["DataLoader: any pairs together", padding(loader)],
+     ["this lab: pairs of similar length together", padding(ours)]],
+)
+
+# %% [markdown]
+# Padding is computed and thrown away. So this lab's `batches` puts sentences of similar length together (**bucketing**); with a
+# `DataLoader` you do it in a `batch_sampler`. On a GPU, `pin_memory=True` and `batch.to(device, non_blocking=True)` let the copy happen
+# while the model computes.
+#
+# ### AdamW and a scheduler
+#
+# Your `train_step` sets the learning rate itself. In projects a **scheduler** does it, with one `step()` after each of the optimizer's.
+# `LambdaLR` multiplies the optimizer's rate by a function of the step, and counts from 0. The optimizer is usually AdamW (Loshchilov & Hutter
+# 2019): Adam, with a weight decay that pulls the weights themselves towards 0, usually the matrices only, not biases and LayerNorm. The
+# rates have to be those of your schedule:
+
+# %% tags=["skip-grading"]
+weights = list(moved.parameters())
+groups = [
+    {"params": [w for w in weights if w.dim() > 1], "weight_decay": 0.01},
+    {"params": [w for w in weights if w.dim() == 1], "weight_decay": 0.0},
+]
+adamw = torch.optim.AdamW(groups, lr=1.0, betas=(0.9, 0.98), eps=1e-9)
+scheduler = torch.optim.lr_scheduler.LambdaLR(adamw, lambda step: schedule(step + 1))
+rates = []
+for _ in range(500):
+    rates.append(scheduler.get_last_lr()[0])
+    adamw.step()  # there are no gradients: nothing moves
+    scheduler.step()
+assert np.allclose(rates, [schedule(step) for step in range(1, 501)])
+print("decay:", len(groups[0]["params"]), "matrices; no decay:",
+      len(groups[1]["params"]), "vectors")
+chosen = [f"{rates[step - 1]:.1e}" for step in (1, 200, 500)]
+print("rates of the steps 1, 200 and 500:", *chosen)
+
+# %% [markdown]
+# ### Attention in one call
+#
+# `F.scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$ without ever writing down the whole table of weights (Dao et
+# al. 2022). Here it takes the place of the attention in every layer of your model: the same weights, another `forward`. The logits
+# must be the same, and the cell insists on it. What you lose is the weights: there is nothing left to look at.
+
+# %% tags=["skip-grading"]
+import copy
+import time
+
+from torch.nn import functional as F
+
+
+class FusedAttention(MultiHeadAttention):
+    """The same attention by PyTorch's own function; it has no weights to return."""
+
+    def heads(self, layer, x):
+        """(batch, len, d_model) -> (batch, heads, len, head size)."""
+        return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def forward(self, query, key, value, mask=None):
+        queries, keys = self.heads(self.w_query, query), self.heads(self.w_key, key)
+        values = self.heads(self.w_value, value)
+        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        return self.w_output(mixed.transpose(1, 2).flatten(-2)), None
+
+
+def fused_copy(module: nn.Module) -> nn.Module:
+    """A copy in which every attention is the fused one."""
+    module = copy.deepcopy(module)
+    for part in module.modules():
+        if isinstance(part, MultiHeadAttention):
+            part.__class__ = FusedAttention
+    return module
+
+
+# %% tags=["skip-grading"]
+def clock(call, repeats: int = 5) -> float:
+    """Milliseconds of the fastest of some calls, after one to warm up."""
+    call()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        call()
+        if gpu:
+            torch.accelerator.synchronize()  # a GPU returns before it has finished
+        times.append(time.perf_counter() - began)
+    return 1e3 * min(times)
+
+
+fused, real = fused_copy(moved), labels != 0
+rows = []
+with torch.no_grad():
+    fused_logits, _ = fused(source_ids, shift_right(labels))
+    torch.testing.assert_close(fused_logits[real], logits[real], rtol=1e-4, atol=1e-4)
+    for length in (16, 256, 1024):
+        x = torch.randn(2, length, 128, device=device)
+        ours = MultiHeadAttention(128, 4).to(device)
+        theirs = fused_copy(ours)
+        torch.testing.assert_close(theirs(x, x, x)[0], ours(x, x, x)[0])
+        times = [
+            clock(lambda attention=attention, x=x: attention(x, x, x))
+            for attention in (ours, theirs)
+        ]
+        rows.append([str(length), f"{times[0]:.2f}", f"{times[1]:.2f}"])
+head = ["words", "your attention, ms", "in one call, ms"]
+show_table(head, rows, "One layer, 2 sentences")
+
+# %% [markdown]
+# For the short sentences of this lab it hardly matters. For long texts it does: your attention writes, masks and normalises a table of
+# length × length numbers for each head, and moving these to memory and back takes longer than computing them.
+#
+# ### Half the bits: bfloat16
+#
+# Inside `torch.autocast`, matrix products are computed in **bfloat16**: 16 bits, with the range of float32 but only 8 bits of precision.
+# What is sensitive (softmax, norms, the loss) stays in float32, and so do the weights. It halves the memory of what is kept for the backward pass. Whether it is
+# faster depends on the hardware: on GPUs of today by a factor of two or more, on a CPU only if it has instructions for it.
+
+# %% tags=["skip-grading"]
+def forward_and_backward(half: bool) -> None:
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=half):
+        found, _ = moved(source_ids, shift_right(labels))
+    label_smoothed_loss(found.float(), labels).backward()
+
+
+with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
+    half_logits, _ = moved(source_ids, shift_right(labels))
+moved_by = (half_logits - logits)[real].abs().max()
+same = (half_logits.argmax(-1) == logits.argmax(-1))[real].float().mean()
+print(f"{half_logits.dtype}: logits differ by up to {moved_by:.2f},", end=" ")
+print(f"but {same:.1%} of the most probable words are the same")
+times = [
+    clock(lambda half=half: forward_and_backward(half), repeats=2)
+    for half in (False, True)
+]
+print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f} ms")
+
+# %% [markdown]
+# ### `torch.compile`
+#
+# Python runs your model one operation after the other. `torch.compile(model)` records them, fuses what it can, and writes new code for this
+# model and these shapes, in C++ or for the GPU. That costs time at the first call, and again when shapes change (`dynamic=True` writes
+# code for any length), and it needs a C++ compiler on the machine. It pays in long trainings, not in short ones.
+#
+# ### When the model does not fit
+#
+# Two tools need no measurement here, but you will meet them in every training script:
+#
+# - **Gradient accumulation.** If a batch of 256 does not fit into memory, compute four batches of 64, call `backward` on each, and let the
+#   optimizer take one step at the end: gradients add up (that is why you clear them). Divide by the number of words in *all four*, or short
+#   batches count too much.
+# - **Checkpointing** (Chen et al. 2016). The backward pass needs what each layer computed. Keep only each layer's input, and compute the rest
+#   again when it is needed (`torch.utils.checkpoint`): about a third more time, and far less memory in deep models.
+#
+# ## 13. From 2017 to today (optional)
+#
+# You have built the Transformer of 2017. The language models of today have kept its plan and changed its parts. Four changes are nearly
+# everywhere, and each is a few lines in *your* block:
+#
+# | change | what | why |
+# |---|---|---|
+# | pre-norm | your own switch | deep models train more easily (Xiong et al. 2020) |
+# | RMSNorm | divide by the root of the mean square; no mean, no β | as good as LayerNorm, and cheaper (Zhang & Sennrich 2019) |
+# | SwiGLU | two projections, one opens or shuts the other | better at the same size (Shazeer 2020) |
+# | rotary positions | turn queries and keys by their position (lab 04) | relative positions, nothing to add (Su et al. 2021) |
+#
+# SwiGLU has three matrices instead of two, so its inner width is two thirds as large. Rotary positions live in the self-attentions, and the sums
+# at the bottom go. Each run adds one change to those before. Set `TRY_TODAY = True`; five short trainings take a few minutes.
+
+# %% tags=["skip-grading"]
+from course_utils.models.rotary import rotate
+
+
+class SwiGLU(nn.Module):
+    """A gated feed-forward network (Shazeer 2020, equation 6)."""
+
+    def __init__(self, embedding_dim: int, inner_dim: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(embedding_dim, inner_dim, bias=False)
+        self.inner = nn.Linear(embedding_dim, inner_dim, bias=False)
+        self.outer = nn.Linear(inner_dim, embedding_dim, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x: (..., embedding_dim) -> (..., embedding_dim)."""
+        return self.outer(F.silu(self.gate(x)) * self.inner(x))
+
+
+class RotaryAttention(FusedAttention):
+    """Self-attention whose queries and keys are turned by their positions."""
+
+    def heads(self, layer, x):
+        found = super().heads(layer, x)
+        return found if layer is self.w_value else rotate(found)
+
+
+# %% tags=["skip-grading"]
+def modern(changes: tuple[str, ...]) -> nn.Module:
+    """Your Transformer with some of its parts replaced by today's."""
+    torch.manual_seed(0)
+    found = Transformer(**CONFIG, norm_first="pre-norm" in changes)
+    width, inner = CONFIG["embedding_dim"], CONFIG["fully_connected_dim"]
+    for half in (found.encoder, found.decoder):
+        for layer in half.layers:
+            if "SwiGLU" in changes:
+                layer.feed_forward = SwiGLU(width, 2 * inner // 3)
+            if "rotary" in changes:
+                layer.self_attention.__class__ = RotaryAttention
+        if "rotary" in changes:
+            half.positions.zero_()
+        for owner in [half, *half.layers]:
+            for name, norm in list(owner.named_children()):
+                if "RMSNorm" in changes and isinstance(norm, nn.LayerNorm):
+                    setattr(owner, name, nn.RMSNorm(width, eps=1e-6))
+    return found
+
+
+# %% tags=["skip-grading"]
+TRY_TODAY = False
+rows, changes = [], ("pre-norm", "RMSNorm", "SwiGLU", "rotary")
+for number in range(len(changes) + 1) if TRY_TODAY else ():
+    translator = modern(changes[:number])
+    name = f"+ {changes[number - 1]}" if number else "2017"
+    losses = train(translator, name, evaluate=False, steps=300).losses
+    exact = score(translator, splits.validation)
+    loss = float(np.mean(losses[-25:]))
+    rows.append([name, f"{parameters(translator):,}", f"{loss:.3f}", f"{exact:.1%}"])
+if rows:
+    show_table(["", "parameters", "loss after 300 steps", "exact match"], rows)
 
 # %% [markdown]
 # ## Common mistakes, by their symptom
@@ -1511,22 +2120,28 @@ TRY_DATES = False
 dates = split_pairs(date_pairs(8_000, seed=5), validation=100, test=200, seed=5)
 print(dates.train[0].source, "->", dates.train[0].target)
 if TRY_DATES:
-    letters = Vocabulary.from_texts((pair.source for pair in dates.train), unit="character")
-    digits = Vocabulary.from_texts((pair.target for pair in dates.train), unit="character")
-    sizes = {"source_vocab_size": len(letters), "target_vocab_size": len(digits), "max_len": 48}
-    reader = Transformer(**CONFIG | sizes)
+    forms, isos = [[getattr(pair, side) for pair in dates.train]
+                   for side in ("source", "target")]
+    letters = Vocabulary.from_texts(forms, unit="character")
+    digits = Vocabulary.from_texts(isos, unit="character")
+    sizes = {"source_vocab_size": len(letters), "target_vocab_size": len(digits)}
+    reader = Transformer(**CONFIG | sizes | {"max_len": 48})
     optimizer = torch.optim.Adam(reader.parameters(), betas=(0.9, 0.98), eps=1e-9)
 
     def date_step(batch, number: int) -> float:
-        rate = schedule(number)
-        return train_step(reader, optimizer, torch.from_numpy(batch.source), torch.from_numpy(batch.target), rate)
+        source_ids = torch.from_numpy(batch.source)
+        labels = torch.from_numpy(batch.target)
+        return train_step(reader, optimizer, source_ids, labels, schedule(number))
 
-    def read_dates(pairs) -> list[str]:
-        ids = torch.from_numpy(encode_batch([pair.source for pair in pairs], letters))
-        return [digits.decode(row) for row in greedy_decode(reader.eval(), ids, max_len=12)]
+    def date_batches():
+        for epoch in range(99):
+            yield from batches(dates.train, letters, digits, 64, epoch)
 
-    fit(date_step, (b for e in range(99) for b in batches(dates.train, letters, digits, 64, e)), steps=1500, name="dates")
-    print(f"exact match {exact_match(read_dates(dates.test), [pair.target for pair in dates.test]):.1%}")
+    fit(date_step, date_batches(), steps=1500, name="dates")
+    ids = torch.from_numpy(encode_batch([pair.source for pair in dates.test], letters))
+    read = [digits.decode(row) for row in greedy_decode(reader.eval(), ids, max_len=12)]
+    wanted = [pair.target for pair in dates.test]
+    print(f"exact match {exact_match(read, wanted):.1%}")
 
 # %% [markdown]
 # - **Speed.** `greedy_decode` rereads the whole sentence for every word. The keys and values of the words so far do not change, so you can

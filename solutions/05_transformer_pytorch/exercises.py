@@ -70,6 +70,22 @@ READY_MADE = (  # what would do the work of the layers
 # ---------------------------------------------------------------------------------- calling a learner's code
 
 
+def _extremes(value: Any) -> Any:
+    """Of each feature of a tensor, or of each tensor in a tuple, the greatest and the least value in the batch.
+
+    If all rows that go in are equal, dropout at rate 0.5 leaves few different rows, and each of them occurs in a large
+    batch: so the extremes do not depend on chance.
+    """
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        rows = value.flatten(0, -2)
+        return torch.stack([rows.amax(dim=0), rows.amin(dim=0)])
+    if isinstance(value, dict):
+        return {name: _extremes(part) for name, part in value.items()}
+    return [_extremes(part) for part in value] if isinstance(value, tuple | list) else value
+
+
 def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
     """A call that constructs a module and runs it, without gradients, on the named inputs."""
 
@@ -82,13 +98,48 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             try:
                 inspect.signature(module.forward).bind(**given)
             except TypeError:  # renamed parameters; the forward of an nn.Sequential
-                return module(*given.values())
-            return module(**given)
+                found = module(*given.values())
+            else:
+                found = module(**given)
+        found = _in_single_precision(found)
+        return _extremes(found) if inputs.get("extremes") else found
 
     return call
 
 
+def _in_single_precision(value: Any) -> Any:
+    """What came out, unless it is wider than what went in: the weights of the next layer are float32, too."""
+    import torch
+
+    parts = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else [value]
+    )
+    if any(isinstance(part, torch.Tensor) and part.dtype == torch.float64 for part in parts):
+        raise TypeError("it returned a tensor of torch.float64; expected torch.float32, as it gets.")
+    return value
+
+
+def _call_in_single_precision(learner: Callable, inputs: Inputs) -> Any:
+    return _in_single_precision(call_with_tensors(learner, inputs))
+
+
+def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
+    """A call of a function whose results go straight into a module, which takes nothing but tensors."""
+    import torch
+
+    found = call_with_tensors(learner, inputs)
+    parts = (
+        found.values() if isinstance(found, dict) else found if isinstance(found, tuple | list) else [found]
+    )
+    for part in parts:
+        if part is not None and not isinstance(part, torch.Tensor):
+            raise TypeError(f"it returned a {type(part).__name__} where a torch.Tensor is expected.")
+    return found
+
+
 # ---------------------------------------------------------------------------------- inputs
+
+LARGE_EPS = 0.2  # large enough that a LayerNorm with the default's 1e-6 gives something else
 
 
 def _attention(rng: np.random.Generator, name: str) -> dict[str, np.ndarray]:
@@ -128,13 +179,47 @@ def _stack(
     return weights | (norm(rng, f"{prefix}norm") if norm_first else {})
 
 
+def _narrow(weights: dict[str, np.ndarray], width: int) -> dict[str, np.ndarray]:
+    """The same weights for a smaller embedding_dim."""
+    return {
+        name: array[tuple(slice(width if size == WIDTH else size) for size in array.shape)].copy()
+        for name, array in weights.items()
+    }
+
+
+def _half_dropped(make: Callable[..., Callable], width: int, rows: int, words: int, norm_first: bool = False):
+    """Equal rows through dropout at rate 0.5, so many that all that can come out does.
+
+    Args:
+        make: makes inputs, with a batch of which the first row is repeated.
+        width: embedding_dim, so small that few things can be dropped together.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(dropout_rate=0.5, training=True, norm_first=norm_first)(rng)
+        made["config"] |= {"embedding_dim": width, "num_heads": 1}
+        made["weights"] = _narrow(made["weights"], width)
+        for name in ("x", "memory"):
+            if name in made:
+                made[name] = np.tile(made[name][:1, :1, :width], (rows, words, 1))
+        for name in ("source_ids", "target_ids"):
+            if name in made:  # layers that add nothing: what is dropped in them does not matter
+                made[name] = np.tile(made[name][:1, :words], (rows, 1))
+                for part in made["weights"]:
+                    if "w_output" in part or "linear2" in part:
+                        made["weights"][part] *= 0
+        return {**made, "extremes": True}
+
+    return inputs
+
+
 def source_mask(source_len: int = SOURCE_LEN) -> np.ndarray:
     """(batch, 1, 1, src_len), True at the source sentences' words."""
     return real_words(LENGTHS, source_len)[:, None, None, :].copy()
 
 
 def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int) -> np.ndarray:
-    ids = rng.integers(4, words, (len(lengths), longest))
+    ids = rng.integers(4, words - 1, (len(lengths), longest))  # the vocabulary goes on after the highest id
     return np.where(real_words(lengths, longest), ids, PAD)
 
 
@@ -184,7 +269,7 @@ def rows_are_standardised(inputs: Inputs, outputs: Outputs) -> np.ndarray | None
 layer_norm = Exercise(
     name="layer_norm",
     returns=("output",),
-    call=call_with_tensors,
+    call=_call_in_single_precision,
     cases=(
         Case("one sentence: x of shape (5, 6)", _layer_norm(5, 6)),
         Case("a batch: x of shape (3, 5, 8)", _layer_norm(3, 5, 8)),
@@ -240,11 +325,15 @@ feed_forward = Exercise(
 
 
 def _encoder_layer_inputs(
-    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+    masked: bool = False,
+    norm_first: bool = False,
+    dropout_rate: float = 0.0,
+    training: bool = False,
+    eps: float = 1e-6,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "config": {**LAYER, "dropout_rate": dropout_rate, "norm_first": norm_first},
+            "config": {**LAYER, "dropout_rate": dropout_rate, "layernorm_eps": eps, "norm_first": norm_first},
             "weights": _encoder_layer(rng),
             "x": f32(normal(rng, BATCH, SOURCE_LEN, WIDTH)),
             "training": training,
@@ -278,7 +367,10 @@ encoder_layer = Exercise(
     cases=(
         Case("post-norm, no mask", _encoder_layer_inputs()),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True)),
-        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True, norm_first=True)),
+        Case(
+            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
+            _encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+        ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_layer_inputs(dropout_rate=1.0)),
         Case(
             "training mode with dropout_rate=1: only the residual path is left",
@@ -291,6 +383,13 @@ encoder_layer = Exercise(
                 _encoder_layer_inputs(dropout_rate=1.0, norm_first=True),
             ),
         ),
+        Case(
+            "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
+            together(
+                _half_dropped(_encoder_layer_inputs, 3, 240, 8),
+                _half_dropped(_encoder_layer_inputs, 3, 240, 8, norm_first=True),
+            ),
+        ),
         Case("the words in reverse order", _encoder_layer_reordered, outputs_follow_their_words),
         Case("two more words of padding", _encoder_layer_padded, padding_changes_no_real_word),
     ),
@@ -300,7 +399,12 @@ encoder_layer = Exercise(
 
 
 def _encoder_inputs(
-    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+    masked: bool = False,
+    norm_first: bool = False,
+    dropout_rate: float = 0.0,
+    training: bool = False,
+    eps: float = 1e-6,
+    words: int = SOURCE_WORDS,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
@@ -308,12 +412,13 @@ def _encoder_inputs(
             "config": {
                 "num_layers": LAYERS,
                 **LAYER,
-                "source_vocab_size": SOURCE_WORDS,
+                "source_vocab_size": words,
                 "max_len": 11,
                 "dropout_rate": dropout_rate,
+                "layernorm_eps": eps,
                 "norm_first": norm_first,
             },
-            "weights": _stack(rng, _encoder_layer, SOURCE_WORDS, norm_first),
+            "weights": _stack(rng, _encoder_layer, words, norm_first),
             "source_ids": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
             "training": training,
             **({"mask": source_mask()} if masked else {}),
@@ -323,8 +428,8 @@ def _encoder_inputs(
 
 
 def _single_sentence(rng: np.random.Generator) -> Inputs:
-    inputs = _encoder_inputs()(rng)
-    return {**inputs, "source_ids": inputs["source_ids"][:1]}
+    """Of more words than the vocabulary has."""
+    return {**_encoder_inputs(words=6)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
 
 
 def _padding_ids_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -349,11 +454,18 @@ encoder = Exercise(
     cases=(
         Case("post-norm, 2 layers, no mask", _encoder_inputs()),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
-        Case("pre-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True, norm_first=True)),
+        Case(
+            "pre-norm, sentences of 7, 4 and 5 words, layernorm_eps=0.2",
+            _encoder_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+        ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _encoder_inputs(dropout_rate=1.0)),
         Case(
             "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _encoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+        ),
+        Case(
+            "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
+            _half_dropped(_encoder_inputs, 4, 600, 3, norm_first=True),
         ),
         Case("a batch of one sentence", _single_sentence),
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
@@ -369,10 +481,11 @@ def _decoder_layer_inputs(
     dropout_rate: float = 0.0,
     training: bool = False,
     source_len: int = SOURCE_LEN,
+    eps: float = 1e-6,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "config": {**LAYER, "dropout_rate": dropout_rate, "norm_first": norm_first},
+            "config": {**LAYER, "dropout_rate": dropout_rate, "layernorm_eps": eps, "norm_first": norm_first},
             "weights": _decoder_layer(rng),
             "x": f32(normal(rng, BATCH, TARGET_LEN, WIDTH)),
             "memory": f32(normal(rng, BATCH, source_len, WIDTH)),
@@ -422,7 +535,10 @@ decoder_layer = Exercise(
     cases=(
         Case("post-norm, no masks: 6 target words, 7 source words", _decoder_layer_inputs()),
         Case("post-norm, both masks", _decoder_layer_inputs(masked=True)),
-        Case("pre-norm, both masks", _decoder_layer_inputs(masked=True, norm_first=True)),
+        Case(
+            "pre-norm, both masks, layernorm_eps=0.2",
+            _decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+        ),
         Case(
             "post-norm, both masks: 6 target words, 6 source words",
             _decoder_layer_inputs(masked=True, source_len=TARGET_LEN),
@@ -436,6 +552,13 @@ decoder_layer = Exercise(
             "the same, pre-norm: the layer gives x itself",
             _decoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
         ),
+        Case(
+            "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
+            together(
+                _half_dropped(_decoder_layer_inputs, 3, 1920, 8),
+                _half_dropped(_decoder_layer_inputs, 3, 1920, 8, norm_first=True),
+            ),
+        ),
         Case("target words 4 and 5 changed", _future_words_changed, past_is_untouched),
         Case("the memory changed at its padding", _source_padding_changed, source_padding_is_never_looked_at),
     ),
@@ -446,7 +569,11 @@ decoder_layer = Exercise(
 
 
 def _decoder_inputs(
-    masked: bool = False, norm_first: bool = False, dropout_rate: float = 0.0, training: bool = False
+    masked: bool = False,
+    norm_first: bool = False,
+    dropout_rate: float = 0.0,
+    training: bool = False,
+    eps: float = 1e-6,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
@@ -457,6 +584,7 @@ def _decoder_inputs(
                 "target_vocab_size": TARGET_WORDS,
                 "max_len": 11,
                 "dropout_rate": dropout_rate,
+                "layernorm_eps": eps,
                 "norm_first": norm_first,
             },
             "weights": _stack(rng, _decoder_layer, TARGET_WORDS, norm_first),
@@ -499,11 +627,18 @@ decoder = Exercise(
     cases=(
         Case("post-norm, 2 layers, no masks", _decoder_inputs()),
         Case("post-norm, both masks", _decoder_inputs(masked=True)),
-        Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
+        Case(
+            "pre-norm, both masks, layernorm_eps=0.2",
+            _decoder_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
+        ),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _decoder_inputs(dropout_rate=1.0)),
         Case(
             "training mode, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _decoder_inputs(dropout_rate=1.0, training=True, norm_first=True),
+        ),
+        Case(
+            "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
+            _half_dropped(_decoder_inputs, 4, 600, 3, norm_first=True),
         ),
     ),
 )
@@ -522,7 +657,9 @@ def _two_batches(
             longest = int(rng.integers(least, most + 1))
             lengths = rng.integers(1, max(longest, 2), pairs) if padded else np.full(pairs, longest)
             lengths[rng.integers(pairs)] = longest
-            ids = rng.integers(20, 50, (pairs, longest))
+            ids = rng.integers(1, 50, (pairs, longest))
+            ids[:2, 0] = 1, 49  # words with lower and with higher ids than padding
+            ids = np.where(ids == pad_id, 50, ids)
             made[name] = np.where(real_words(lengths, longest), ids, pad_id)
         return made if pad_id == PAD else {**made, "pad_id": pad_id}
 
@@ -540,7 +677,7 @@ def future_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 make_masks = Exercise(
     name="make_masks",
     returns=("source_mask", "target_mask"),
-    call=call_with_tensors,
+    call=_call_for_tensors,
     cases=(
         Case("three pairs of sentences, padded", _two_batches(3, (9, 14), (5, 8))),
         Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
@@ -560,6 +697,7 @@ def _transformer_inputs(
     norm_first: bool = False,
     dropout_rate: float = 0.0,
     source_len: int = SOURCE_LEN,
+    eps: float = 1e-6,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
@@ -572,6 +710,7 @@ def _transformer_inputs(
                 "target_vocab_size": TARGET_WORDS,
                 "max_len": 11,
                 "dropout_rate": dropout_rate,
+                "layernorm_eps": eps,
                 "norm_first": norm_first,
             },
             "weights": {
@@ -619,7 +758,10 @@ transformer = Exercise(
     cases=(
         Case("post-norm, no padding", _transformer_inputs()),
         Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
-        Case("pre-norm, padded source and target", _transformer_inputs(padded=True, norm_first=True)),
+        Case(
+            "pre-norm, padded source and target, layernorm_eps=0.2",
+            _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS),
+        ),
         Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _transformer_inputs(dropout_rate=1.0)),
         Case("two more columns of padding in the source", _source_padded, source_padding_changes_nothing),
@@ -647,10 +789,24 @@ def input_lags_one_word_behind(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["decoder_input"][:, 1:] == inputs["labels"][:, :-1]
 
 
+def _call_shift(learner: Callable, inputs: Inputs) -> Any:
+    """Ids are for an embedding, which takes whole numbers only."""
+    return _whole_numbers(_call_for_tensors(learner, inputs))
+
+
+def _whole_numbers(ids: Any) -> Any:
+    """Ids, unless they are floats."""
+    import torch
+
+    if isinstance(ids, torch.Tensor) and ids.is_floating_point() and ids.numel():
+        raise TypeError(f"it returned a tensor of {ids.dtype}; expected whole numbers: they are ids.")
+    return ids
+
+
 shift_right = Exercise(
     name="shift_right",
     returns=("decoder_input",),
-    call=call_with_tensors,
+    call=_call_shift,
     cases=(
         Case("one sentence of 4 words and EOS", _labels((5,), 5)),
         Case("three sentences of 2, 5 and 3 words and EOS, padded", _labels((3, 6, 4), 6)),
@@ -735,7 +891,7 @@ def _rate(of_warmup: Sequence[float], factor: bool = False):
     def inputs(rng: np.random.Generator) -> list[Inputs]:
         drawn = {
             "d_model": int(rng.integers(64, 600)),
-            "warmup_steps": 4 * int(rng.integers(50, 200)),
+            "warmup_steps": 4 * int(rng.integers(250, 500)),  # three quarters are more than any d_model here
             "factor": round(rng.uniform(0.4, 0.9), 2) if factor else 1.0,
         }
         return [{"step": max(1, round(part * drawn["warmup_steps"])), **drawn} for part in of_warmup]
@@ -818,8 +974,13 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1)
 
 
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import torch
+
     model = _tiny_model(inputs["weights"]).eval()  # as an evaluation may have left it
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
     optimizer = PlainDescent(model.parameters(), lr=0.01)
+    optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
     with one_thread():
         given = {"model": model, "optimizer": optimizer}
         losses = [call_function(learner, given | tensors(step)) for step in inputs["steps"]]
@@ -891,7 +1052,11 @@ class ScriptedModel:
     def __call__(self, source_ids: Any, target_ids: Any) -> tuple[torch.Tensor, None]:
         import torch
 
-        sources, targets = np.asarray(source_ids), np.asarray(target_ids)
+        for name, ids in {"source_ids": source_ids, "target_ids": target_ids}.items():
+            if not isinstance(ids, torch.Tensor) or ids.is_floating_point():
+                kind = ids.dtype if isinstance(ids, torch.Tensor) else type(ids).__name__
+                raise TypeError(f"the model got {name} of type {kind}; it takes a tensor of whole numbers.")
+        sources, targets = source_ids.numpy(), target_ids.numpy()
         if sources.ndim != 2 or targets.ndim != 2 or len(sources) not in (1, len(targets)):
             raise ValueError(
                 f"the model was called with ids of the shapes {sources.shape} and {targets.shape}; it takes "
@@ -911,15 +1076,17 @@ class ScriptedModel:
         key = (source, *said) if self.by_source else tuple(said)
         named = self.probabilities.get(key, {}) if prefix[0] == self.bos_id else {}
         named = named or {self.eos_id: 0.6}
-        others = [word for word in self.order if word not in named]
+        others = [word for word in self.order if word not in named and word != self.bos_id]
         # Other shares at every length: else "x y" and "y x" would be equally probable, and rounding would choose.
         shares = np.linspace(1, 1.5 + 0.1 * len(prefix), len(others))
         rest = (1 - sum(named.values())) * shares / shares.sum()
-        probabilities = np.empty(self.words)
+        probabilities = np.ones(self.words)
         probabilities[list(named)] = list(named.values())
         probabilities[others] = rest
-        # Logits are no log-probabilities: any number may be added to all of them.
-        return np.log(probabilities) + 1.5 + 0.7 * len(prefix) + 0.1 * self.order.index(prefix[-1])
+        # Logits are no log-probabilities: any number may be added to all of them. What is never said has a very low one.
+        logits = np.log(probabilities) + 1.5 + 0.7 * len(prefix) + 0.1 * self.order.index(prefix[-1])
+        logits[self.bos_id] = -20_000
+        return logits
 
 
 def _normalised(ids: Any, width: int, pad_id: int) -> np.ndarray:
@@ -927,6 +1094,16 @@ def _normalised(ids: Any, width: int, pad_id: int) -> np.ndarray:
     rows = [[int(word) for word in row] for row in ids]
     width = max([width, *map(len, rows)])
     return np.array([row + [pad_id] * (width - len(row)) for row in rows], dtype=np.int64)
+
+
+def _around(rng: np.random.Generator, eos_id: int, ids: set[int]) -> list[int]:
+    """Ids in an order of chance, in turn one below EOS and one above it as long as there are both."""
+    below, above = (
+        [int(id) for id in rng.permutation([id for id in sorted(ids) if (id < eos_id) == low])]
+        for low in (True, False)
+    )
+    both = [id for pair in zip(below, above, strict=False) for id in pair]
+    return both + below[len(both) // 2 :] + above[len(both) // 2 :]
 
 
 def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
@@ -940,7 +1117,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         names = 10 + rng.permutation(len(lengths))
         probabilities: dict[tuple[int, ...], dict[int, float]] = {}
         for name, length in zip(names.tolist(), lengths, strict=True):
-            words = [int(word) for word in rng.permutation(np.arange(10, 30))[: max_len + 2]]
+            words = _around(rng, special["eos_id"], set(range(10, 30)) - set(special.values()))[: max_len + 2]
             script = [*words[:length], special["eos_id"], *words[length:]]
             for place, word in enumerate(script):
                 probabilities[(name, *script[:place])] = {word: 0.7}
@@ -953,7 +1130,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
 
 
 def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
-    ids = call_with_tensors(learner, inputs)
+    ids = _whole_numbers(call_with_tensors(learner, inputs))
     if ids is None:
         raise TypeError("it returned None instead of the ids.")
     return {
@@ -971,8 +1148,8 @@ greedy_decode = Exercise(
         Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
-            "other ids: pad 5, begin 6, end 7",
-            _scripts((2, 4), 7, {"pad_id": 5, "bos_id": 6, "eos_id": 7}),
+            "other ids: pad 12, begin 15, end 20",
+            _scripts((2, 4), 7, {"pad_id": 12, "bos_id": 15, "eos_id": 20}),
         ),
     ),
     properties=(stops_when_all_have_ended,),
@@ -983,20 +1160,22 @@ greedy_decode = Exercise(
 END = "end"
 _Tree = Mapping[str, Mapping[str, float]]
 
-GARDEN_PATH: _Tree = {  # the better first word leads nowhere
+GARDEN_PATH: _Tree = {  # the better first word leads nowhere; "a d" would win in the end, but is no longer among the best two
     "": {"a": 0.5, "b": 0.4},
     "a": {"c": 0.4, "d": 0.3, END: 0.1},
     "a c": {END: 0.5},
-    "a d": {END: 0.6},
+    "a d": {"f": 0.99},
+    "a d f": {END: 0.99},
     "b": {"e": 0.9},
-    "b e": {END: 0.9},
+    "b e": {END: 0.6},
 }
-SHORT_OR_LONG: _Tree = {  # the short sentence is more probable, the long one is so a word
-    "": {"a": 0.45, "b": 0.4},
+CERTAIN: _Tree = {"": {"a": 1 - 1e-9}, "a": {"b": 1 - 1e-9}, "a b": {END: 1 - 1e-9}}
+SHORT_OR_LONG: _Tree = {  # the short sentence is more probable, the long one is so a word, but only in the end
+    "": {"a": 0.45, "b": 0.35},
     "a": {END: 0.5, "d": 0.2},
-    "b": {"c": 0.8},
-    "b c": {"d": 0.8},
-    "b c d": {END: 0.8},
+    "b": {"c": 0.6},
+    "b c": {"d": 0.95},
+    "b c d": {END: 0.95},
     "a d": {END: 0.4},
 }
 CROWDED: _Tree = {  # a short sentence ends early; of two long ones the lesser at first is the best in the end
@@ -1008,6 +1187,13 @@ CROWDED: _Tree = {  # a short sentence ends early; of two long ones the lesser a
     "b c e": {"f": 0.96},
     "b c d f": {END: 0.4},
     "b c e f": {END: 0.96},
+}
+COMEBACK: _Tree = {  # a short sentence has ended and is only second; what was better turns out to lead nowhere
+    "": {"a": 0.5, "b": 0.45},
+    "a": {END: 0.5},
+    "b": {"c": 0.9},
+    "b c": {"d": 0.2, "e": 0.15},
+    "b c d": {END: 0.5},
 }
 ENDLESS: _Tree = {
     "": {"a": 0.5, "b": 0.4},
@@ -1029,7 +1215,11 @@ def _tree(
     special = {"bos_id": BOS, "eos_id": EOS, **(ids or {})}
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        letters = dict(zip("abcdefg", (8 + rng.permutation(7)).tolist(), strict=True))
+        free = _around(rng, special["eos_id"], set(range(0 if ids else 3, 15)) - set(special.values()))
+        if ids:  # where padding is no other id's name, 0 is a word like any other
+            free.remove(0)
+            free.insert(4, 0)
+        letters = dict(zip("abcdefg", free, strict=False))
         named = {**letters, END: special["eos_id"]}
         probabilities = {
             tuple(named[word] for word in prefix.split()): {
@@ -1040,7 +1230,7 @@ def _tree(
         order = [*named.values()]
         order += [word for word in range(15) if word not in order]
         return {
-            "model": ScriptedModel(probabilities, words=15, **special, order=order),
+            "model": ScriptedModel(probabilities, words=15, **special, pad_id=-1, order=order),
             "source_ids": rng.integers(8, 15, (1, 5)),
             "beam_size": beam_size,
             "max_len": max_len,
@@ -1052,9 +1242,13 @@ def _tree(
 
 
 def _call_beam(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import torch
+
     ids, score = _pair(call_with_tensors(learner, inputs), "(ids, score)")
-    row = np.asarray(ids).reshape(-1).tolist()
-    return {"ids": _normalised([row], inputs["max_len"], PAD)[0], "score": np.array(float(score))}
+    if not isinstance(ids, torch.Tensor):
+        raise TypeError(f"ids is a {type(ids).__name__}; expected a torch.Tensor.")
+    row = np.asarray(_whole_numbers(ids)).reshape(-1).tolist()
+    return {"ids": _normalised([row], inputs["max_len"], -1)[0], "score": np.array(float(score))}
 
 
 def scores_are_of_probabilities(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -1067,16 +1261,25 @@ beam_search = Exercise(
     returns=("ids", "score"),
     call=_call_beam,
     cases=(
-        Case("beam_size 2 finds what greedy search misses", _tree(GARDEN_PATH, 2, 1.0)),
+        Case(
+            "beam_size 2 finds what greedy search misses; a model that is certain of every word",
+            together(_tree(GARDEN_PATH, 2, 1.0), _tree(CERTAIN, 2, 1.0)),
+        ),
         Case("the same model with beam_size 1: greedy search", _tree(GARDEN_PATH, 1, 1.0)),
         Case("a short and a long sentence, length_penalty 1", _tree(SHORT_OR_LONG, 2, 1.0)),
         Case(
             "the same for two models, length_penalty 0: sums are compared",
             together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
         ),
-        Case("a sentence that has ended makes room for better ones", _tree(CROWDED, 2, 1.0)),
-        Case("no sentence ends within max_len=4", _tree(ENDLESS, 2, 1.0, max_len=4)),
-        Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 5})),
+        Case(
+            "a sentence that has ended makes room for better ones; another one wins",
+            together(_tree(CROWDED, 2, 1.0), _tree(COMEBACK, 2, 1.0)),
+        ),
+        Case(
+            "other ids; no sentence ends within max_len=4",
+            _tree(ENDLESS, 2, 1.0, max_len=4, ids={"bos_id": 4, "eos_id": 9}),
+        ),
+        Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9})),
     ),
     properties=(scores_are_of_probabilities,),
 )

@@ -184,10 +184,16 @@ slip("EncoderLayer", "dropout_of_the_sum", "Dropout is applied to the sum instea
      ("x + self.dropout(attended)", "self.dropout(x + attended)", 2),
      ("x + self.dropout(self.feed_forward(", "self.dropout(x + self.feed_forward(", 2))
 
-slip("EncoderLayer", "no_dropout", "There is no dropout at all.",
+slip("EncoderLayer", "no_dropout", "Dropout has no effect: there is none, or what it returns is not used.",
      "In evaluation mode your layer is right. In training, the output of each sub-layer goes through "
      "dropout before x is added.",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
+
+slip("EncoderLayer", "dropout_twice", "Dropout is applied twice, one after the other.",
+     "At rate 0 and at rate 1 nobody notices. But at rate 0.1 you drop nearly twice as much as you were told. Dropout "
+     "belongs in one place: after the sub-layer, before x is added.",
+     ("self.dropout = nn.Dropout(dropout_rate)",
+      "self.dropout = nn.Sequential(nn.Dropout(dropout_rate), nn.Dropout(dropout_rate))"))
 
 slip("EncoderLayer", "attention_thrown_away",
      "The feed-forward network reads the layer's input; what the attention found is not used.",
@@ -280,6 +286,12 @@ slip("Encoder", "norm_first_not_handed_on",
      "on to them.",
      ("layernorm_eps, norm_first)", "layernorm_eps)"))
 
+slip("Encoder", "eps_not_handed_on",
+     "The layers are created without layernorm_eps, so they use its default.",
+     "The LayerNorms inside your layers always add 1e-6, whatever layernorm_eps says. Which arguments of the "
+     "encoder do its layers take, too?",
+     ("dropout_rate, layernorm_eps, norm_first)", "dropout_rate, norm_first=norm_first)"))
+
 
 # ---------------------------------------------------------------------------------- DecoderLayer
 
@@ -366,7 +378,7 @@ slip("DecoderLayer", "dropout_always", "Dropout is applied in evaluation mode, t
      ("self.dropout = nn.Dropout(dropout_rate)",
       "self.dropout = lambda given: nn.functional.dropout(given, dropout_rate)"))
 
-slip("DecoderLayer", "dropout_forgotten", "There is no dropout at all.",
+slip("DecoderLayer", "dropout_forgotten", "Dropout has no effect: there is none, or what it returns is not used.",
      "In evaluation mode your layer is right. In training, the output of each of the three sub-layers goes "
      "through dropout before x is added.",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
@@ -525,6 +537,11 @@ slip("Transformer", "softmax_at_the_end", "A softmax is applied: probabilities c
      "gives their logarithms.)",
      ("self.final_linear(output)", "self.final_linear(output).softmax(dim=-1)"))
 
+slip("make_masks", "larger_than_padding", "Words are taken to have higher ids than padding.",
+     "That is true as long as pad_id is 0. With another pad_id there are words below it and above it: ask whether an "
+     "id is *different* from pad_id.",
+     ("source_ids != pad_id", "source_ids > pad_id"), ("target_ids != pad_id", "target_ids > pad_id"))
+
 slip("Transformer", "log_softmax_at_the_end",
      "A log-softmax is applied: log-probabilities come out instead of logits.",
      "The exercise asks for logits: the output of the final linear layer, as it is. A softmax would not "
@@ -620,6 +637,11 @@ slip("shift_right", "changed_in_place", "The labels themselves are modified.",
 slip("shift_right", "begin_is_always_one", "BOS always has the id 1, whatever the caller says.",
      "Your function is right as long as BOS has the id 1. But the caller tells you which id it has.",
      ("torch.full_like(labels[:, :1], bos_id)", "torch.ones_like(labels[:, :1])"))
+
+slip("shift_right", "floats", "The result holds floats instead of whole numbers.",
+     "`torch.ones`, `torch.zeros` and `torch.full` with a float make floats, and joined to ids they turn them into floats, "
+     "too. But an embedding looks rows up by whole numbers. Take the dtype from the labels.",
+     ("torch.full_like(labels[:, :1], bos_id)", "torch.full(labels[:, :1].shape, float(bos_id))"))
 
 
 # ---------------------------------------------------------------------------------- label_smoothed_loss
@@ -797,6 +819,11 @@ slip("train_step", "learning_rate_ignored",
      "`param_groups`.",
      ('        group["lr"] = learning_rate', "        pass"))
 
+slip("train_step", "rate_of_the_first_group_only", "Only the first group gets the learning rate.",
+     "An optimizer may hold several groups of parameters, and each has a rate of its own. In yours the others keep their "
+     "old one.",
+     ("in optimizer.param_groups:", "in optimizer.param_groups[:1]:"))
+
 slip("train_step", "labels_as_input", "The decoder reads the labels themselves: the target is not shifted.",
      "Teacher forcing means that at each position the decoder reads the *right previous* word. Yours reads "
      "the word that it should predict, so the loss gets very low although the model has learned nothing "
@@ -943,6 +970,14 @@ slip("beam_search", "ends_forgotten", "Hypotheses that have ended are dropped fr
      "A hypothesis that has ended is not continued, but it is not lost either: it stays in the beam with "
      "its score, and may turn out to be the answer.",
      ("candidates = ended + [", "candidates = ["))
+
+slip("beam_search", "best_end_wins", "The search stops as soon as the best hypothesis has ended.",
+     "The best hypothesis so far has ended, but the score is a mean: one that is still running can overtake it with words "
+     "that are nearly certain. Stop when *all* hypotheses in the beam have ended.",
+     ("reverse=True)[:beam_size]",
+      "reverse=True)[:beam_size]\n"
+      "        if beam[0][0][-1] == eos_id:\n"
+      "            break"))
 
 slip("beam_search", "ends_continued", "Hypotheses are continued after their end.",
      "After EOS a sentence is over. In your search more words follow, and each of them lowers its sum.",

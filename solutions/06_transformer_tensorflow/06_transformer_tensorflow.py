@@ -15,23 +15,26 @@
 # # Lab 06: the Transformer in TensorFlow
 #
 # *Jane visite l'Afrique en septembre* becomes *Jane visits Africa in September* once more. Lab 05 built the encoder-decoder of
-# Vaswani et al. (2017) in PyTorch. Here you build the same model in **Keras 3 on TensorFlow**: the same parts, the same data, the
-# same numbers. At the end you load the weights of the PyTorch model into yours, and both give the same translations, word by word.
+# Vaswani et al. (2017) in PyTorch. Here you build the same model in **Keras 3 on TensorFlow**, with the same parts and the same data. At the end you
+# load the weights of the PyTorch model into yours, and both give the same translations, word by word.
 #
-# Why twice? Because a model is not its framework. The two labs differ only in conventions: who counts the inputs, who knows that training is on, what
-# a mask is called. The Transformer is the same. And half of the code that you will come across is written in the other framework.
+# Why twice? Because a model is not its framework, and half of the code that you will come across is written in the other one. This lab does not tell
+# you again *why* the Transformer is built as it is: lab 05 does, and links lead there. It shows how Keras people write it, and where Keras surprises
+# you.
 #
 # **After this lab you can**
 #
 # - write a Transformer layer by layer as Keras layers, with the interfaces that many courses use;
 # - say what Keras does for you at a layer's first call, with `training`, and with an argument named `mask`, and where that causes trouble;
 # - mask a loss and an accuracy, and smooth labels, with exact numbers;
-# - write a training step by hand, and compile it with `tf.function`;
+# - write a training step by hand, and run it in four ways: eagerly, as a graph, with XLA, and inside `fit`;
+# - feed a model from `tf.data` in buckets of similar length, and let callbacks watch over the training;
 # - save a model of your own classes, load it again, and notice when a file came back wrong;
 # - move weights between PyTorch and Keras, and prove that nothing was lost.
 #
-# **You need** lab 02 (attention), lab 03 (heads), lab 04 (positions); lab 05 helps, but you can do this one first.
-# **Time:** about 90 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **You need** lab 02 (attention), lab 03 (heads), lab 04 (positions), and [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb)
+# for the reasons behind the architecture.
+# **Time:** about 110 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -52,7 +55,8 @@
 import os
 import warnings
 
-os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
+# Keras 3 also runs on PyTorch and JAX; set this before importing it
+os.environ["KERAS_BACKEND"] = "tensorflow"
 
 from course_utils.quiet import without_startup_messages
 
@@ -65,9 +69,18 @@ from keras import ops
 
 from course_utils.models.keras_translator import positional_encoding  # as in lab 04
 
-warnings.filterwarnings("ignore", message="You are using a softmax over axis")  # a sentence may have one word
+# a sentence may have one word
+warnings.filterwarnings("ignore", message="You are using a softmax over axis")
 np.set_printoptions(precision=3, suppress=True)
 print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
+
+# %% [markdown]
+# Here is all that you build. The drawing fills in whenever a check passes.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.whole import show_transformer
+
+show_transformer("transformer_tensorflow")
 
 # %% [markdown]
 # ## 1. One model, two languages
@@ -96,7 +109,9 @@ print("Keras", keras.__version__, "on", keras.backend.backend(), tf.__version__)
 # | default epsilon of LayerNorm | 1e-5 | 1e-3 |
 # | order of a loss | (logits, labels) | (labels, logits) |
 # | gradients | `loss.backward()`, then `zero_grad()` | `tf.GradientTape`, nothing to clear |
-# | compiled | eager, unless you ask | eager too, until `tf.function` |
+# | compiled | eager, until `torch.compile` | eager too, until `tf.function` |
+# | the training loop | you write it | you write it, or `compile` and `fit` |
+# | batches | `DataLoader` | `tf.data.Dataset` |
 # | a trained model on disk | a state dict, as safetensors | a `.keras` file: configuration and weights |
 #
 # Three of Keras's conventions are worth seeing before you start.
@@ -110,7 +125,8 @@ print("after the first call: ", [tuple(weight.shape) for weight in layer.weights
 
 dropout = keras.layers.Dropout(0.5)
 print("training=False:", dropout(x, training=False)[0, 0].numpy())
-print("training=True: ", dropout(x, training=True)[0, 0].numpy(), "  half of it is 0, the rest is doubled")
+print("training=True: ", dropout(x, training=True)[0, 0].numpy(),
+      "  half of it is 0, the rest is doubled")
 try:
     dropout(x, True)
 except ValueError as error:
@@ -118,7 +134,7 @@ except ValueError as error:
 
 # %% [markdown]
 # 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has no weights
-#    to set or load; this matters again in exercise 12.
+#    to set or load; this matters again in exercise 12. The method that creates them is `build`, as you will see in a moment.
 # 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
 # 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
@@ -130,28 +146,73 @@ except ValueError as error:
 # own way. We keep the name because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to pass nothing on; they
 # are written for you.
 #
+# ### `build`: a layer with variables of its own
+#
+# Your layers below are made of Keras's layers, so they create no variables themselves. If a layer does, the place is `build`: Keras calls it once,
+# before the first `call`, with the shape of the input. Here is RMSNorm (Zhang and Sennrich 2019), which many models now use instead of
+# LayerNormalization. It only divides by the root of the mean square, and learns a scale:
+
+# %%
+class RMSNorm(keras.layers.Layer):
+    """x / sqrt(mean of x²) * scale, over the last axis (Zhang and Sennrich 2019)."""
+
+    def __init__(self, epsilon=1e-6, **kwargs):  # the constructor knows no shapes
+        super().__init__(**kwargs)
+        self.epsilon = epsilon
+
+    def build(self, input_shape):  # the shape of the first input
+        self.scale = self.add_weight(
+            shape=(input_shape[-1],), initializer="ones", name="scale"
+        )
+
+    def call(self, x):
+        mean_square = ops.mean(ops.square(x), axis=-1, keepdims=True)
+        return x * ops.rsqrt(mean_square + self.epsilon) * self.scale
+
+
+norm = RMSNorm()
+print("before the first call:", norm.weights, " built:", norm.built)
+size = ops.sqrt(ops.mean(ops.square(norm(3 * x)), axis=-1))
+print("rms of what comes out:", size[0].numpy())
+print("after the first call: ", [(w.name, tuple(w.shape)) for w in norm.weights])
+in_keras = keras.layers.RMSNormalization()
+print("the same as Keras's:  ", np.allclose(norm(x), in_keras(x)))
+
+# %% [markdown]
+# `add_weight` registers the variable: it now belongs to the layer's `weights`, gets gradients and is saved. A plain `tf.Variable` created inside `call`
+# would be a new one at every call.
+#
 # ## 2. What you are given: positions and masks
 #
 # You wrote them in labs 02 and 04. **True = may attend**, here and everywhere in this lab.
 
 # %%
 def create_padding_mask(token_ids, pad_id=0):
-    """(batch, len) ids -> (batch, 1, 1, len): True where there is a real token; for every head and every query."""
+    """(batch, len) ids -> (batch, 1, 1, len): True where there is a real token.
+
+    It holds for every head and every query.
+    """
     return ops.not_equal(token_ids, pad_id)[:, None, None, :]
 
 
 def create_look_ahead_mask(token_ids):
-    """(batch, len) ids -> (batch, 1, len, len): True where the key (column) is not later than the query (row)."""
-    place = ops.cumsum(ops.ones_like(token_ids), axis=1)  # 1, 2, 3, ... in each row, however long it is
+    """(batch, len) ids -> (batch, 1, len, len): True where a key is not too late.
+
+    That is, where the key (column) is not later than the query (row).
+    """
+    # 1, 2, 3, ... in each row, however long it is
+    place = ops.cumsum(ops.ones_like(token_ids), axis=1)
     return ops.greater_equal(place[:, None, :, None], place[:, None, None, :])
 
 
-tiny = ops.convert_to_tensor([[4, 9, 6, 2], [4, 7, 0, 0]])  # "Jane rit", with two columns of padding
-print("padding:   ", create_padding_mask(tiny).shape, create_padding_mask(tiny)[1, 0].numpy().astype(int))
-print("look ahead:", create_look_ahead_mask(tiny).shape)
-print(create_look_ahead_mask(tiny)[1, 0].numpy().astype(int))
-print("both, for the second sentence:")
-print((create_look_ahead_mask(tiny) & create_padding_mask(tiny))[1, 0].numpy().astype(int))
+# the second sentence is "Jane rit", with two columns of padding
+tiny = ops.convert_to_tensor([[4, 9, 6, 2], [4, 7, 0, 0]])
+padding, look_ahead = create_padding_mask(tiny), create_look_ahead_mask(tiny)
+print("padding:   ", padding.shape, padding[1, 0].numpy().astype(int))
+print("look ahead:", look_ahead.shape)
+print(look_ahead[1, 0].numpy().astype(int))
+print("both, for the second sentence (rows: queries, columns: keys):")
+print((look_ahead & padding)[1, 0].numpy().astype(int))
 print("positions: ", positional_encoding(11, 20).shape)
 
 # %% [markdown]
@@ -170,15 +231,16 @@ print("positions: ", positional_encoding(11, 20).shape)
 
 # %% nbgrader={"grade": false, "grade_id": "FullyConnected", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
-    """The position-wise feed-forward network (Vaswani et al. 2017, equation 2), with ReLU.
+    """The position-wise feed-forward network with ReLU (Vaswani et al. 2017, eq. 2).
 
     Args:
         embedding_dim: width of the input and the output.
         fully_connected_dim: width in between.
 
     Returns:
-        A Keras layer, for example a keras.Sequential, made of two Dense layers: (..., embedding_dim) ->
-        (..., fully_connected_dim) -> (..., embedding_dim). Both have biases. No other weights.
+        A Keras layer, for example a keras.Sequential, made of two Dense layers: (...,
+        embedding_dim) -> (..., fully_connected_dim) -> (..., embedding_dim). Both have
+        biases. No other weights.
     """
     ### BEGIN SOLUTION
     return keras.Sequential([
@@ -202,9 +264,9 @@ check("transformer_tensorflow.FullyConnected")
 # %% [markdown]
 # ### Exercise 2: `EncoderLayer`
 #
-# The layer has two sub-layers, each wrapped in the same way: dropout on the sub-layer's output, a **residual connection** around it, and a
-# **LayerNormalization**. The paper normalises the sum (*post-norm*); nearly everybody today normalises the input (*pre-norm*). `norm_first` chooses
-# between them:
+# The layer has two sub-layers, each wrapped in dropout, a residual connection and a LayerNormalization
+# ([lab 05, section 3](../05_transformer_pytorch/transformer_pytorch.ipynb) measures what they are for). `norm_first` chooses between the paper's form
+# and the one that is usual today:
 #
 # | form | one sub-layer |
 # |---|---|
@@ -215,18 +277,24 @@ check("transformer_tensorflow.FullyConnected")
 # **one** head. In the paper that is embedding_dim / num_heads, and then the number of weights does not depend on the number of
 # heads:
 
-# %%
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 words = np.random.default_rng(0).standard_normal((1, 6, 128)).astype("float32")
+rows = []
 for heads, key_dim in [(1, 128), (4, 32), (8, 16), (8, 128)]:
     attention = keras.layers.MultiHeadAttention(num_heads=heads, key_dim=key_dim)
     attention(words, words)
     kernel = tuple(attention.query_dense.kernel.shape)
-    print(f"{heads} heads of {key_dim:3}: kernel of the queries {kernel!s:14} {attention.count_params():7,} weights")
+    rows.append([f"{heads} of {key_dim}", str(kernel), f"{attention.count_params():,}"])
+show_table(["heads", "kernel of the queries", "weights"], rows)
 
-rows = np.array([[0.01, -0.01, 0.02, -0.02]], dtype="float32")  # a row that hardly varies
+hardly = np.array([[0.01, -0.01, 0.02, -0.02]], dtype="float32")  # hardly varies
+rows = []
 for epsilon in (1e-3, 1e-6):
-    normed = keras.layers.LayerNormalization(epsilon=epsilon)(rows)
-    print(f"LayerNormalization with epsilon {epsilon:g}: standard deviation {float(ops.std(normed)):.3f}")
+    normed = keras.layers.LayerNormalization(epsilon=epsilon)(hardly)
+    rows.append([f"{epsilon:g}", f"{float(ops.std(normed)):.3f}"])
+show_table(["epsilon of the LayerNormalization", "standard deviation"], rows)
 
 # %% [markdown]
 # The last row of the first table is what one well-known assignment does (`key_dim=embedding_dim`): it works, but multiplies the cost by the number of
@@ -234,19 +302,23 @@ for epsilon in (1e-3, 1e-6):
 
 # %% nbgrader={"grade": false, "grade_id": "EncoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class EncoderLayer(keras.layers.Layer):
-    """One layer of the encoder (Vaswani et al. 2017, section 3.1): self-attention, then the feed-forward network.
+    """One layer of the encoder: self-attention, then the feed-forward network.
 
-    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with biases and heads of size
-    embedding_dim // num_heads), `ffn` (your FullyConnected), `layernorm1` and `layernorm2` (the
-    LayerNormalization of the first and of the second sub-layer, with epsilon=layernorm_eps).
+    (Vaswani et al. 2017, section 3.1.)
 
-    Dropout (a `keras.layers.Dropout`) acts on the output of a sub-layer, before it is added, and only if `training` is True;
-    not inside the attention.
+    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with
+    biases and heads of size embedding_dim // num_heads), `ffn` (your FullyConnected),
+    `layernorm1` and `layernorm2` (the LayerNormalization of the first and of the second
+    sub-layer, with epsilon=layernorm_eps).
+
+    Dropout (a `keras.layers.Dropout`) acts on the output of a sub-layer, before it is
+    added, and only if `training` is True; not inside the attention.
 
     Call:
         x: (batch, len, embedding_dim).
         training: whether dropout acts.
-        mask: True = may attend; broadcasts to (batch, heads, len, len). None allows everything.
+        mask: True = may attend; broadcasts to (batch, heads, len, len). None allows
+        everything.
         Returns (batch, len, embedding_dim).
     """
 
@@ -267,7 +339,7 @@ class EncoderLayer(keras.layers.Layer):
         ### END SOLUTION
 
     def compute_mask(self, inputs, previous_mask):
-        return None  # our `mask` is about this layer's attention, not about padding of its output
+        return None  # our `mask` is about attention, not about padding of the output
 
     def call(self, x, training=False, mask=None):
         # 2. Self-attention, wrapped: post-norm, or pre-norm if norm_first.
@@ -321,8 +393,9 @@ other = states.copy()
 other[:, 6:] += 3
 real = np.arange(8)[None, None, None, :] < 6  # (1, 1, 1, 8)
 for name, mask in {"no mask": None, "mask": real}.items():
-    moved = np.abs(layer(other, training=False, mask=mask) - layer(states, training=False, mask=mask)).max(axis=-1)[0]
-    print(f"{name:8} change at each word: {moved}")
+    before = layer(states, training=False, mask=mask)
+    after = layer(other, training=False, mask=mask)
+    print(f"{name:8} change at each word: {np.abs(after - before).max(axis=-1)[0]}")
 
 # %% [markdown]
 # The padding itself still changes: it has a residual connection, too. No word looks at it, so that does not matter.
@@ -337,27 +410,33 @@ for name, mask in {"no mask": None, "mask": real}.items():
 
 # %% nbgrader={"grade": false, "grade_id": "Encoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Encoder(keras.layers.Layer):
-    """The encoder: embedding, positions, and a stack of layers (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5).
+    """The encoder: embedding, positions, and a stack of layers.
 
-    Its parts with weights, by name: `embedding` (a keras.layers.Embedding), `enc_layers` (a list of num_layers
-    EncoderLayers, all different), and, with norm_first=True and only then, `layernorm` (a LayerNormalization
-    with epsilon=layernorm_eps at the end of the stack).
+    (Vaswani et al. 2017, sections 3.1, 3.4 and 3.5.)
+
+    Its parts with weights, by name: `embedding` (a keras.layers.Embedding),
+    `enc_layers` (a list of num_layers EncoderLayers, all different), and, with
+    norm_first=True and only then, `layernorm` (a LayerNormalization with
+    epsilon=layernorm_eps at the end of the stack).
 
     Call:
         x: ids of the source, (batch, src_len), src_len <= max_len.
-        training: whether dropout acts (on the sum of embeddings and positions, and in the layers).
+        training: whether dropout acts (on the sum of embeddings and positions, and in
+        the layers).
         mask: True = may attend, (batch, 1, 1, src_len); None allows everything.
         Returns (batch, src_len, embedding_dim). Results at padding are ignored.
     """
 
     def __init__(
-        self, num_layers, embedding_dim, num_heads, fully_connected_dim, source_vocab_size, max_len,
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim,
+        source_vocab_size, max_len,
         dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
     ):
         super().__init__(**kwargs)
         self.embedding_dim, self.norm_first = embedding_dim, norm_first
         self.embedding = keras.layers.Embedding(source_vocab_size, embedding_dim)
-        self.pos_encoding = positional_encoding(max_len, embedding_dim)  # (max_len, embedding_dim)
+        # (max_len, embedding_dim)
+        self.pos_encoding = positional_encoding(max_len, embedding_dim)
         self.dropout = keras.layers.Dropout(dropout_rate)
         # 1. The layers; and the norm at the end, if norm_first.
         ### BEGIN SOLUTION
@@ -373,7 +452,7 @@ class Encoder(keras.layers.Layer):
         return None
 
     def call(self, x, training=False, mask=None):
-        # 2. Embeddings, scaled; the first len(x) positions added; dropout.
+        # 2. Embeddings, scaled; the first src_len positions added; dropout.
         ### BEGIN SOLUTION
         x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
         x = self.dropout(x, training=training)
@@ -420,20 +499,26 @@ check("transformer_tensorflow.Encoder")
 
 # %% nbgrader={"grade": false, "grade_id": "DecoderLayer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderLayer(keras.layers.Layer):
-    """One layer of the decoder (Vaswani et al. 2017, section 3.1): self-attention, cross-attention, feed-forward.
+    """One layer of the decoder: self-attention, cross-attention, feed-forward.
 
-    Its parts with weights, by name: `mha1` (self-attention) and `mha2` (cross-attention), both as in the
-    EncoderLayer; `ffn`; `layernorm1`, `layernorm2`, `layernorm3`, one per sub-layer. Dropout, residuals and norms wrap each
-    of the three as in the EncoderLayer. `enc_output` is never normalised here.
+    (Vaswani et al. 2017, section 3.1.)
+
+    Its parts with weights, by name: `mha1` (self-attention) and `mha2`
+    (cross-attention), both as in the EncoderLayer; `ffn`; `layernorm1`, `layernorm2`,
+    `layernorm3`, one per sub-layer. Dropout, residuals and norms wrap each of the three
+    as in the EncoderLayer. `enc_output` is never normalised here.
 
     Call:
         x: (batch, tgt_len, embedding_dim).
-        enc_output: what the encoder made of the source, (batch, src_len, embedding_dim).
+        enc_output: what the encoder made of the source, (batch, src_len,
+        embedding_dim).
         training: whether dropout acts.
-        look_ahead_mask: for block 1, True = may attend, (batch, 1, tgt_len, tgt_len), or None.
+        look_ahead_mask: for block 1, True = may attend, (batch, 1, tgt_len, tgt_len),
+        or None.
         padding_mask: for block 2, True = may attend, (batch, 1, 1, src_len), or None.
-        Returns x (batch, tgt_len, embedding_dim), the attention weights of block 1 (batch, heads, tgt_len, tgt_len), and
-        those of block 2 (batch, heads, tgt_len, src_len).
+        Returns x (batch, tgt_len, embedding_dim), the attention weights of block 1
+        (batch, heads, tgt_len, tgt_len), and those of block 2 (batch, heads, tgt_len,
+        src_len).
     """
 
     def __init__(
@@ -455,7 +540,9 @@ class DecoderLayer(keras.layers.Layer):
         self.dropout3 = keras.layers.Dropout(dropout_rate)
         ### END SOLUTION
 
-    def call(self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None):
+    def call(
+        self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None
+    ):
         # 2. Block 1: x asks itself.
         ### BEGIN SOLUTION
         asked = self.layernorm1(x) if self.norm_first else x
@@ -512,7 +599,8 @@ check("transformer_tensorflow.DecoderLayer")
 # %%
 layer = DecoderLayer(16, 4, 24)
 rng = np.random.default_rng(2)
-written, memory = (rng.standard_normal((1, length, 16)).astype("float32") for length in (5, 7))
+written = rng.standard_normal((1, 5, 16)).astype("float32")
+memory = rng.standard_normal((1, 7, 16)).astype("float32")
 changed = written.copy()
 changed[:, 4] += 3
 causal = create_look_ahead_mask(ops.ones((1, 5), dtype="int32"))
@@ -533,28 +621,33 @@ print("attention weights of block 1:", block1.shape, " of block 2:", block2.shap
 
 # %% nbgrader={"grade": false, "grade_id": "Decoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Decoder(keras.layers.Layer):
-    """The decoder: embedding, positions, and a stack of layers that also look at the encoder's output.
+    """The decoder: embedding, positions, and layers that also look at the encoder.
 
-    Its parts with weights, by name: `embedding`, `dec_layers` (a list of num_layers DecoderLayers, all different), and,
-    with norm_first=True and only then, `layernorm`, as in the Encoder.
+    Its parts with weights, by name: `embedding`, `dec_layers` (a list of num_layers
+    DecoderLayers, all different), and, with norm_first=True and only then, `layernorm`,
+    as in the Encoder.
 
     Call:
         x: ids of the target, (batch, tgt_len), tgt_len <= max_len.
         enc_output: (batch, src_len, embedding_dim).
         training, look_ahead_mask, padding_mask: as in the DecoderLayer.
-        Returns x (batch, tgt_len, embedding_dim) and attention_weights, a dict. For layer 1, 2, ... it has the weights of
-        block 1 under "decoder_layer1_block1_self_att", "decoder_layer2_block1_self_att", ..., and those of block 2 under
-        "decoder_layer1_block2_decenc_att", "decoder_layer2_block2_decenc_att", ...
+        Returns x (batch, tgt_len, embedding_dim) and attention_weights, a dict. For
+        layer 1, 2, ... it has the weights of block 1 under
+        "decoder_layer1_block1_self_att", "decoder_layer2_block1_self_att", ..., and
+        those of block 2 under "decoder_layer1_block2_decenc_att",
+        "decoder_layer2_block2_decenc_att", ...
     """
 
     def __init__(
-        self, num_layers, embedding_dim, num_heads, fully_connected_dim, target_vocab_size, max_len,
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim,
+        target_vocab_size, max_len,
         dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
     ):
         super().__init__(**kwargs)
         self.embedding_dim, self.norm_first = embedding_dim, norm_first
         self.embedding = keras.layers.Embedding(target_vocab_size, embedding_dim)
-        self.pos_encoding = positional_encoding(max_len, embedding_dim)  # (max_len, embedding_dim)
+        # (max_len, embedding_dim)
+        self.pos_encoding = positional_encoding(max_len, embedding_dim)
         self.dropout = keras.layers.Dropout(dropout_rate)
         # 1. The layers; and the norm at the end, if norm_first.
         ### BEGIN SOLUTION
@@ -566,14 +659,17 @@ class Decoder(keras.layers.Layer):
             self.layernorm = keras.layers.LayerNormalization(epsilon=layernorm_eps)
         ### END SOLUTION
 
-    def call(self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None):
+    def call(
+        self, x, enc_output, training=False, look_ahead_mask=None, padding_mask=None
+    ):
         attention_weights = {}
         # 2. Embeddings, scaled; positions; dropout. As in the Encoder.
         ### BEGIN SOLUTION
         x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
         x = self.dropout(x, training=training)
         ### END SOLUTION
-        # 3. Through all layers, and their attention weights into the dict; the norm at the end, if norm_first.
+        # 3. Through all layers, and their attention weights into the dict; the norm at
+        #    the end, if norm_first.
         ### BEGIN SOLUTION
         for number, layer in enumerate(self.dec_layers, start=1):
             x, block1, block2 = layer(
@@ -616,7 +712,8 @@ check("transformer_tensorflow.Decoder")
 # probability.
 
 # %%
-sure = ops.convert_to_tensor([[0.0, 200.0, 0.0]])  # sure that it is class 1; the label is 2
+# sure that it is class 1; the label is 2
+sure = ops.convert_to_tensor([[0.0, 200.0, 0.0]])
 probabilities = ops.softmax(sure)
 print("softmax, then logarithm:", float(-ops.log(probabilities)[0, 2]))
 print("straight from logits:   ", float(-ops.log_softmax(sure)[0, 2]))
@@ -625,22 +722,26 @@ print("straight from logits:   ", float(-ops.log_softmax(sure)[0, 2]))
 class Transformer(keras.Model):
     """The encoder-decoder (Vaswani et al. 2017, figure 1).
 
-    Its parts with weights, by name: `encoder`, `decoder`, and `final_layer` (a keras.layers.Dense with a bias
-    and no activation).
+    Its parts with weights, by name: `encoder`, `decoder`, and `final_layer` (a
+    keras.layers.Dense with a bias and no activation).
 
     Call:
         source_ids: (batch, src_len), padded with 0.
-        target_ids: what the decoder reads, beginning with BOS, (batch, tgt_len), padded with 0.
+        target_ids: what the decoder reads, beginning with BOS, (batch, tgt_len), padded
+        with 0.
         training: whether dropout acts.
-        Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of attention weights. Results at the target's padding are ignored.
+        Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of
+        attention weights. Results at the target's padding are ignored.
     """
 
     def __init__(
-        self, num_layers, embedding_dim, num_heads, fully_connected_dim, source_vocab_size, target_vocab_size,
-        max_len, dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
+        self, num_layers, embedding_dim, num_heads, fully_connected_dim,
+        source_vocab_size, target_vocab_size, max_len,
+        dropout_rate=0.1, layernorm_eps=1e-6, norm_first=False, **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes, rest = (num_layers, embedding_dim, num_heads, fully_connected_dim), (dropout_rate, layernorm_eps, norm_first)
+        sizes = num_layers, embedding_dim, num_heads, fully_connected_dim
+        rest = dropout_rate, layernorm_eps, norm_first
         self.encoder = Encoder(*sizes, source_vocab_size, max_len, *rest)
         self.decoder = Decoder(*sizes, target_vocab_size, max_len, *rest)
         # 1. The last layer.
@@ -649,7 +750,7 @@ class Transformer(keras.Model):
         ### END SOLUTION
 
     def call(self, source_ids, target_ids, training=False):
-        # 2. Who may look at whom: in the encoder, in block 1 and in block 2 of the decoder.
+        # 2. Who may look at whom: in the encoder, in block 1 and in block 2.
         ### BEGIN SOLUTION
         enc_padding_mask = create_padding_mask(source_ids)
         look_ahead_mask = create_look_ahead_mask(target_ids) & create_padding_mask(target_ids)
@@ -683,64 +784,55 @@ from course_utils import check
 check("transformer_tensorflow.Transformer")
 
 # %% [markdown]
-# Here are all three masks of a batch of two sentences; bright and dotted = may attend. In the last column the rows are English and the columns
-# French.
-
-# %% tags=["skip-grading"]
-from course_utils.plots import show_figure
-from course_utils.plots.transformer import MaskTable, mask_tables
-
-fr = [["Jane", "visite", "l'", "Afrique"], ["Jane", "rit", "pad", "pad"]]
-en = [["bos", "Jane", "visits", "Africa"], ["bos", "Jane", "laughs", "pad"]]
-fr_ids, en_ids = (ops.convert_to_tensor([[int(word != "pad") for word in row] for row in side]) for side in (fr, en))
-source_mask, look_ahead = create_padding_mask(fr_ids), create_look_ahead_mask(en_ids) & create_padding_mask(en_ids)
-tables = []
-for row in range(2):
-    tables += [
-        MaskTable("encoder", source_mask[row, 0].numpy(), fr[row], fr[row]),
-        MaskTable("decoder, block 1", look_ahead[row, 0].numpy(), en[row], en[row]),
-        MaskTable("decoder, block 2", source_mask[row, 0].numpy(), en[row], fr[row]),
-    ]
-show_figure(
-    mask_tables(tables),
-    alt="Six tables of who may look at whom. In the first sentence everything French is allowed and English forms a "
-    "triangle. In the second one, columns of padding are blocked in all three tables.",
-)
-
-# %% [markdown]
 # ## 6. What is to be learned
 #
 # ### Exercise 7: `masked_loss`
 #
-# At each position the model gives a distribution $p$ over the English words; the label says which one was right. **Label smoothing** (section 5.4) does not ask for
-# all the probability: the label should get $1 - \varepsilon$, and $\varepsilon$ is divided among the others. Padding is not a word: it gets no share, and a position
-# whose label is padding does not count at all. With $V$ classes:
+# This is the label-smoothed loss of [lab 05, exercise 10](../05_transformer_pytorch/transformer_pytorch.ipynb), in Keras's order of arguments: the label gets
+# $1 - \varepsilon$, the other words share $\varepsilon$, padding gets nothing, and a position whose label is padding does not count. With $V$ classes:
 #
 # $$q_k = \begin{cases} 1 - \varepsilon & k = \text{label} \\ 0 & k = \text{pad} \\ \varepsilon / (V - 2) & \text{otherwise} \end{cases} \qquad\qquad
 # \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
 #
-# where $n$ is the number of positions with a real label, in the whole batch. An example with five classes, padding 0, label 3 and $\varepsilon = 0.1$:
+# where $n$ is the number of positions with a real label, in the whole batch. Keras has `label_smoothing`, too, but it means something else by it (as
+# PyTorch does, after Szegedy et al. 2016): it spreads $\varepsilon$ over *all* classes. Here are both, with five classes, padding 0, label 3 and
+# $\varepsilon = 0.1$:
 
-# %%
+# %% tags=["skip-grading"]
 logits_of_a_word = np.array([0.5, 1.0, 0.0, 2.0, -1.0])
 log_p = logits_of_a_word - np.log(np.exp(logits_of_a_word).sum())
-wanted = np.array([0.0, 0.1 / 3, 0.1 / 3, 0.9, 0.1 / 3])  # V - 2 = 3 others share 0.1
-print("p:               ", np.exp(log_p))
-print("wanted, q:       ", wanted, " sum", wanted.sum())
-print(f"loss:             {-sum(q * log for q, log in zip(wanted, log_p, strict=True)):.6f}")
-print(f"without smoothing {-log_p[3]:.6f}")
-print(f"best possible:    {-sum(q * np.log(q) for q in wanted if q > 0):.6f}   a smoothed loss never reaches 0")
+wanted_shares = {
+    "yours": np.array([0.0, 0.1 / 3, 0.1 / 3, 0.9, 0.1 / 3]),  # V - 2 = 3 others
+    # 0.1 / 5 for each
+    "Keras's `label_smoothing`": np.array([0.02, 0.02, 0.02, 0.92, 0.02]),
+}
+show_table(
+    ["wanted by", *["pad, 0", "1", "2", "label, 3", "4"], "loss", "lowest possible"],
+    [
+        [name, *[f"{share:.3f}" for share in q], f"{-(q * log_p).sum():.4f}",
+         f"{-(q[q > 0] * np.log(q[q > 0])).sum():.4f}"]
+        for name, q in wanted_shares.items()
+    ],
+)
+by_keras = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1)
+print(f"Keras itself says {by_keras(np.eye(5)[[3]], logits_of_a_word[None]):.4f}")
 
 # %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def masked_loss(labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pad_id: int = 0) -> tf.Tensor:
-    """Cross-entropy with label smoothing, mean over the real labels of the batch (Vaswani et al. 2017, section 5.4).
+def masked_loss(
+    labels: tf.Tensor, logits: tf.Tensor, smoothing: float = 0.1, pad_id: int = 0
+) -> tf.Tensor:
+    """Cross-entropy with label smoothing, mean over the real labels of the batch.
 
-    The wanted distribution gives 1 - smoothing to the label, 0 to pad_id, and smoothing / (V - 2) to each of the
-    other classes. Example: V = 5, pad_id 0, label 3, smoothing 0.1 -> [0, 0.1/3, 0.1/3, 0.9, 0.1/3]. Positions whose
-    label is pad_id do not count, neither in the sum nor in the number it is divided by. Large logits must not overflow.
+    (Vaswani et al. 2017, section 5.4.)
+
+    The wanted distribution gives 1 - smoothing to the label, 0 to pad_id, and smoothing
+    / (V - 2) to each of the other classes. Example: V = 5, pad_id 0, label 3, smoothing
+    0.1 -> [0, 0.1/3, 0.1/3, 0.9, 0.1/3]. Positions whose label is pad_id do not count,
+    neither in the sum nor in the number it is divided by. Large logits must not
+    overflow.
 
     Args:
-        labels: integers, (batch, len).
+        labels: (batch, len), int32 or int64. At least one is real.
         logits: before the softmax, (batch, len, V).
         smoothing: ε.
         pad_id: the id of padding.
@@ -786,19 +878,22 @@ from course_utils import check
 check("transformer_tensorflow.masked_loss")
 
 # %% [markdown]
-# Here is what happens if you forget the mask. Take a batch of two sentences and a model that is bad at words and good at padding, which is quickly learned. The honest loss
+# Here is what happens if you forget the mask (and in Keras nothing reminds you of it). Take a batch of two sentences and a model that is bad at words and good at padding, which is quickly learned. The honest loss
 # does not change when padding is added. A plain mean gets better and better although nothing was learned:
 
-# %%
-rng = np.random.default_rng(3)
+# %% tags=["skip-grading"]
+rows = []
 for extra in (0, 5, 20):
     labels_padded = np.pad([[4, 2, 3, 1], [3, 1, 0, 0]], ((0, 0), (0, extra)))
-    guesses = np.concatenate([np.random.default_rng(3).normal(size=(2, 4, 6)), np.zeros((2, extra, 6))], axis=1)
+    guesses = np.random.default_rng(3).normal(size=(2, 4, 6))
+    guesses = np.concatenate([guesses, np.zeros((2, extra, 6))], axis=1)
     guesses[labels_padded == 0] = [9.0, 0, 0, 0, 0, 0]  # sure of the padding
     guesses = guesses.astype("float32")
-    plain = keras.losses.SparseCategoricalCrossentropy(from_logits=True)(labels_padded, guesses)
+    cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    plain = cross_entropy(labels_padded, guesses)
     honest = masked_loss(ops.convert_to_tensor(labels_padded), guesses, smoothing=0.0)
-    print(f"{extra:2} more columns of padding: plain mean {float(plain):.3f}, masked {float(honest):.3f}")
+    rows.append([str(extra), f"{float(plain):.3f}", f"{float(honest):.3f}"])
+show_table(["more columns of padding", "plain mean", "masked"], rows)
 
 # %% [markdown]
 # ### Exercise 8: `masked_accuracy`
@@ -807,7 +902,7 @@ for extra in (0, 5, 20):
 
 # %% nbgrader={"grade": false, "grade_id": "masked_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf.Tensor:
-    """How many of the real labels of the batch have the largest logit, as a share from 0 to 1.
+    """The share of the real labels of the batch that have the largest logit, 0 to 1.
 
     Args:
         labels: integers, (batch, len).
@@ -843,28 +938,32 @@ check("transformer_tensorflow.masked_accuracy")
 #
 # ### Exercise 9: `WarmupSchedule`
 #
-# A post-norm Transformer that starts with a large learning rate often does not recover (Xiong et al. 2020 say why). The paper (equation 3) lets the
-# rate grow for a while, and then fall:
+# The paper's learning rate (equation 3) grows for a while and then falls; lab 05 shows the curve, and what happens without it:
 #
 # $$\mathrm{lr} = \mathrm{factor} \cdot d_{model}^{-0.5} \cdot \min\left(n^{-0.5},\; n \cdot \mathrm{warmup\_steps}^{-1.5}\right), \qquad n = 1, 2, 3, \dots$$
 #
-# The two terms are equal at $n$ = warmup_steps: that is the peak. One thing to know: Keras calls a schedule with the number of updates **made so far**, which is 0 before the
-# first one. At that point the paper's $n$ is 1.
+# In PyTorch you set the rate before each step. In Keras a schedule is an object that the optimizer asks. One thing to know: it asks with the number of updates
+# **made so far**, which is 0 before the first one. At that point the paper's $n$ is 1.
 
 # %% nbgrader={"grade": false, "grade_id": "WarmupSchedule", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """The learning rate of Vaswani et al. 2017, equation 3, times a factor.
 
     Call:
-        step: how many updates were made before this one, 0 for the first: an integer tensor, as in Keras's optimizers.
+        step: how many updates were made before this one, 0 for the first: an integer
+        tensor, as in Keras's optimizers.
         Returns the rate for this update, a float.
 
-    `get_config` returns the constructor's arguments by name, as a dict, so that an optimizer can be saved with its schedule.
+    `get_config` returns the constructor's arguments by name, as a dict, so that an
+    optimizer can be saved with its schedule.
     """
 
-    def __init__(self, embedding_dim: int, warmup_steps: int = 4000, factor: float = 1.0):
+    def __init__(
+        self, embedding_dim: int, warmup_steps: int = 4000, factor: float = 1.0
+    ):
         super().__init__()
-        self.embedding_dim, self.warmup_steps, self.factor = embedding_dim, warmup_steps, factor
+        self.embedding_dim, self.factor = embedding_dim, factor
+        self.warmup_steps = warmup_steps
 
     def __call__(self, step):
         ### BEGIN SOLUTION
@@ -899,35 +998,29 @@ from course_utils import check
 
 check("transformer_tensorflow.WarmupSchedule")
 
-# %% tags=["skip-grading"]
-from course_utils.plots.transformer import schedule_curves
+# %% [markdown]
+# What is `get_config` good for? An optimizer goes into a file as a dict, and its schedule with it. Here it is on its way there and back:
 
-schedules = {
-    "this lab": WarmupSchedule(128, warmup_steps=200, factor=0.4),
-    "twice the warm-up": WarmupSchedule(128, warmup_steps=400, factor=0.4),
-    "a wider model: 512": WarmupSchedule(512, warmup_steps=200, factor=0.4),
-}
-curves = {
-    name: np.array([float(schedule(tf.constant(made))) for made in range(1500)]) for name, schedule in schedules.items()
-}
-show_figure(
-    schedule_curves(curves),
-    alt="Three curves of the learning rate: each grows in a straight line to a peak and then falls like one over the square "
-    "root of the step. A longer warm-up gives a later and lower peak; a wider model has lower rates everywhere.",
-)
+# %% tags=["skip-grading"]
+optimizer = keras.optimizers.Adam(WarmupSchedule(128, warmup_steps=200, factor=0.4))
+as_dict = keras.optimizers.serialize(optimizer)
+print(as_dict["config"]["learning_rate"]["config"])
+names = {"WarmupSchedule": WarmupSchedule}
+again = keras.optimizers.deserialize(as_dict, custom_objects=names)
+rows = []
+for made in (0, 99, 199, 399, 1199):  # updates made so far
+    optimizer.iterations.assign(made), again.iterations.assign(made)
+    rates = [float(one.learning_rate) for one in (optimizer, again)]
+    rows.append([str(made), *[f"{rate:.6f}" for rate in rates]])
+show_table(["updates made", "learning rate", "after the way back"], rows)
 
 # %% [markdown]
 # ### Exercise 10: `train_step`
 #
-# **Teacher forcing.** In training the decoder does not write; it reads the right translation and predicts, at each position, the next word. So what
-# it reads is the labels shifted by one place, with BOS in front:
+# As in lab 05 the model learns with **teacher forcing**: the decoder reads the right translation, shifted by one place with BOS in front, and predicts
+# the next word at each position. For the labels *Jane visits Africa* EOS it reads BOS *Jane visits Africa*. Here `train_step` does the shift itself.
 #
-# | position | 0 | 1 | 2 | 3 | 4 | 5 |
-# |---|---|---|---|---|---|---|
-# | it reads | BOS | Jane | visits | Africa | in | September |
-# | label | Jane | visits | Africa | in | September | EOS |
-#
-# If both rows were equal, the model would only have to copy, and the loss would look wonderful.
+# The ids may be int32 or int64 (section 9 trains with int64), and the two cannot be joined: give the column of BOS the labels' type.
 #
 # This is how a step works in TensorFlow: compute the loss **inside** a `tf.GradientTape`, which records the computation; ask the tape for the gradients; pass them to
 # the optimizer.
@@ -937,17 +1030,19 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
     """One step of training with teacher forcing. It must also work inside tf.function.
 
     Args:
-        model: called as model(source_ids, target_ids, training=...); gives (logits, attention_weights).
+        model: called as model(source_ids, target_ids, training=...); gives (logits,
+        attention_weights).
         optimizer: one of Keras's.
         source_ids: (batch, src_len).
-        labels: the translations' words, then EOS, then padding, (batch, tgt_len).
+        labels: the translations' words, then EOS, then padding, (batch, tgt_len). Both
+        are int32 or int64.
         smoothing: for masked_loss.
         bos_id: what the decoder's input begins with.
 
     Returns:
         The loss before the update, a tensor.
     """
-    # 1. What the decoder reads: the labels shifted by one, BOS in front; as long as the labels.
+    # 1. What the decoder reads: the labels shifted by one, BOS in front; equally long.
     ### BEGIN SOLUTION
     begin = ops.full_like(labels[:, :1], bos_id)
     target_ids = ops.concatenate([begin, labels[:, :-1]], axis=1)
@@ -986,11 +1081,14 @@ from course_utils import check
 check("transformer_tensorflow.train_step")
 
 # %% [markdown]
+# ### Four ways to run one step
+#
 # If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a
 # graph, and then runs the graph. The first call is slow (it is *traced*), all others are fast. Watch when Python runs:
 
 # %% tags=["skip-grading"]
-@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])  # any batch, any length: one trace
+# any batch, any length: one trace
+@tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)])
 def count_words(ids):
     print("  Python is here, with", ids)
     return tf.reduce_sum(tf.cast(ids != 0, tf.int32))
@@ -1001,49 +1099,144 @@ for length in (3, 4, 5):
 
 # %% [markdown]
 # Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
-# `print` of values, no list that grows. Compare both ways on your machine, with a small model:
+# `print` of values, no list that grows.
+#
+# **XLA** goes further: `jit_compile=True` turns the graph into machine code, and merges operations that follow each other. It has to know all shapes, so it
+# compiles again for every new length.
+#
+# **`fit`** is the fourth way, and the usual one in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. If you write none,
+# Keras's own calls the model with one input and a loss from its list. Your model takes two inputs and returns two things, so it needs its own, and you
+# have written it already:
+
+# %% tags=["skip-grading"]
+class Fitted(Transformer):
+    """A Transformer that Keras's `fit` can train: each batch goes through your step."""
+
+    def train_step(self, data):  # the method calls your function of the same name
+        source_ids, labels = data
+        loss = train_step(self, self.optimizer, source_ids, labels)
+        (mean,) = self.metrics  # Keras keeps it for us: the mean over the epoch
+        mean.update_state(loss)
+        return {"loss": mean.result(), "batch_loss": loss}  # for `fit` and callbacks
+
+
+# %% [markdown]
+# Do all four do the same? Train the same small model from the same weights on the same five batches, each way, and compare the losses and the time.
+# (No dropout, because each way would draw different random numbers.)
 
 # %% tags=["skip-grading"]
 import time
 
-small = {"num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512}
-model = Transformer(**small, source_vocab_size=100, target_vocab_size=90, max_len=20)
-optimizer = keras.optimizers.Adam(1e-3)
-ids = tf.constant(np.random.default_rng(4).integers(4, 90, (32, 12)), tf.int32)
-ids_signature = [tf.TensorSpec([None, None], tf.int32)] * 2
+small = {
+    "num_layers": 1, "embedding_dim": 64, "num_heads": 4, "fully_connected_dim": 256,
+    "source_vocab_size": 100, "target_vocab_size": 90, "max_len": 20,
+}
+ids = np.random.default_rng(4).integers(4, 90, (5, 64, 12))
+first_weights = None
 
 
-def eager_step(source: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    return train_step(model, optimizer, source, labels)
+def fresh():
+    """The same model with the same weights each time, ready to be trained."""
+    global first_weights
+    keras.utils.set_random_seed(4)
+    model = Fitted(**small, dropout_rate=0.0)
+    model(ids[0], ids[0])
+    first_weights = first_weights or model.get_weights()
+    model.set_weights(first_weights)
+    model.compile(optimizer=keras.optimizers.Adam(1e-3))
+    model.optimizer.build(model.trainable_variables)
+    return model
 
 
-graph_step = tf.function(eager_step, input_signature=ids_signature)
-for name, step in {"eager": eager_step, "graph": graph_step}.items():
-    times = []
-    for _ in range(4):
-        start = time.perf_counter()
-        step(ids, ids)
-        times.append(time.perf_counter() - start)
-    print(f"{name}: first call {times[0]:.2f} s, then {1000 * min(times[1:]):.0f} ms")
+# %% tags=["skip-grading"]
+class Watch(keras.callbacks.Callback):
+    """Keeps the loss and the time of every batch of `fit`."""
+
+    def on_train_begin(self, logs=None):
+        self.losses, self.times = [], [time.perf_counter()]
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.losses.append(logs["batch_loss"])
+        self.times.append(time.perf_counter())
+
+
+def by_hand(decorate):
+    """Losses and times of five batches, then the time for one of another length."""
+    model = fresh()
+    step = decorate(lambda batch: train_step(model, model.optimizer, batch, batch))
+    losses, times = [], [time.perf_counter()]
+    for batch in [*map(tf.constant, ids), tf.constant(ids[0][:, :9])]:
+        losses.append(float(step(batch)))
+        times.append(time.perf_counter())
+    return losses[:-1], np.diff(times)
+
+# %% tags=["skip-grading"]
+def by_fit():
+    """The same by `fit`."""
+    batches_of = tf.data.Dataset.from_tensor_slices((ids, ids))
+    model, watch = fresh(), Watch()
+    model.fit(batches_of, shuffle=False, verbose=0, callbacks=[watch])
+    return watch.losses, np.diff(watch.times)
+
+
+signature = [tf.TensorSpec([None, None], tf.int64)]
+runs = {
+    "eager": by_hand(lambda step: step),
+    "graph: `tf.function`": by_hand(tf.function(input_signature=signature)),
+    "XLA: `jit_compile=True`": by_hand(tf.function(jit_compile=True)),
+    "`fit`, with your step as a method": by_fit(),
+}
+rows = [
+    [name, f"{spent[0]:.1f} s", f"{1000 * np.median(spent[1:5]):.0f} ms",
+     f"{spent[5]:.2f} s" if len(spent) > 5 else "",
+     f"{losses[0]:.5f}", f"{losses[-1]:.5f}"]
+    for name, (losses, spent) in runs.items()
+]
+head = ["first call", "then", "new length", "first loss", "fifth loss"]
+show_table(["the step runs", *head], rows)
+
+# %% tags=["skip-grading"]
+from course_utils.plots import show_figure
+from course_utils.plots.transformer import break_even
+
+costs = {
+    name.replace("`", ""): (spent[0], np.median(spent[1:5]))
+    for name, (losses, spent) in runs.items()
+}
+show_figure(
+    break_even(costs, steps=2000),
+    alt="Seconds in all against the number of steps, both axes logarithmic. The eager "
+    "step is the cheapest for the first steps and by far the dearest after a hundred. "
+    "XLA begins highest, because it compiles; graph and fit begin lower and run side "
+    "by side.",
+)
+
+# %% [markdown]
+# The losses agree, so the choice is about time. The figure draws it: where two lines cross, the dearer start has paid for itself. A graph needs only a
+# few steps for that. `fit` is a graph, too: it saves you the loop, not the computing. XLA costs much more at first, and again at every new length. On a
+# GPU it often brings a good deal; on two CPU cores most of the time goes into matrix products that are fast already, so it brings little or even costs time. Measure
+# before you switch it on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
 
 # %% [markdown]
 # ### Exercise 11: `greedy_decode`
 #
-# After training the right translation is not known: the decoder reads what it has written itself. Begin with BOS, look at the logits of the **last**
-# position, take the largest, append it, and repeat. A sentence that has produced EOS is finished, while the others of the batch continue.
+# After training the decoder reads what it has written itself, as in [lab 05, section 8](../05_transformer_pytorch/transformer_pytorch.ipynb): look at the
+# logits of the **last** position, take the largest, append it, repeat. A sentence that has produced EOS is finished, while the others continue.
 
 # %% nbgrader={"grade": false, "grade_id": "greedy_decode", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
     """Writes the translations of a batch, always taking the most probable next word.
 
     Args:
-        model: called as model(source_ids, ids_so_far, training=False); gives (logits, attention_weights).
+        model: called as model(source_ids, ids_so_far, training=False); gives (logits,
+        attention_weights).
         source_ids: (batch, src_len).
         max_len: the most words to write.
         bos_id, eos_id, pad_id: begin, end, padding.
 
     Returns:
-        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS and after it. The model is not called again once every sentence has ended.
+        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS
+        and after it. The model is not called again once every sentence has ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")
@@ -1053,7 +1246,8 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
         logits, _ = model(source_ids, ids, training=False)
         word = ops.cast(ops.argmax(logits[:, -1], axis=-1), "int32")
         ### END SOLUTION
-        # 2. Which sentences have ended? They get padding. Append the words; stop if all have ended.
+        # 2. Which sentences have ended? They get padding. Append the words; stop if all
+        #    have ended.
         ### BEGIN SOLUTION
         ended = ended | ops.equal(word, eos_id)
         word = ops.where(ended, pad_id, word)
@@ -1083,6 +1277,38 @@ from course_utils import check
 check("transformer_tensorflow.greedy_decode")
 
 # %% [markdown]
+# ### Given: beam search
+#
+# You wrote beam search in lab 05 with lists of hypotheses. Here are the same rules with arrays, one row for each hypothesis: the model sees the whole beam as one
+# batch. A hypothesis that has ended is continued by EOS only, which costs nothing and counts nothing. A test of the course makes sure that both frameworks
+# find the same words with the same scores. Section 9 uses it on your trained model.
+
+# %%
+def beam_search(
+    model, source_ids, beam_size, max_len, length_penalty=1.0, bos_id=1, eos_id=2
+):
+    """The best translation of one sentence (1, src_len): words without EOS, score."""
+    prefixes = np.full((1, 1), bos_id)  # (beam, 1 + words so far), the best one first
+    totals, lengths, ended = np.zeros(1), np.zeros(1), np.zeros(1, dtype=bool)
+    scores = totals
+    for _ in range(max_len):
+        if ended.all():
+            break
+        source = np.repeat(source_ids, len(prefixes), axis=0)
+        logits, _ = model(source, prefixes, training=False)
+        gains = np.array(ops.log_softmax(logits[:, -1]), dtype="float64")  # (beam, V)
+        gains[ended] = np.where(np.arange(gains.shape[1]) == eos_id, 0, -np.inf)
+        grown = lengths + ~ended
+        totals = totals[:, None] + gains
+        ranked = totals / grown[:, None] ** length_penalty
+        best = np.argsort(-ranked, axis=None, kind="stable")[:beam_size]
+        rows, words = np.unravel_index(best, ranked.shape)
+        prefixes = np.concatenate([prefixes[rows], words[:, None]], axis=1)
+        totals, scores = totals[rows, words], ranked[rows, words]
+        lengths, ended = grown[rows], ended[rows] | (words == eos_id)
+    return [int(word) for word in prefixes[0, 1:] if word != eos_id], float(scores[0])
+
+# %% [markdown]
 # ## 8. A model that survives the night
 #
 # A `.keras` file holds two things: how to recreate the model (its *configuration*), and its weights. See what happens to yours:
@@ -1092,8 +1318,12 @@ import tempfile
 from pathlib import Path
 
 folder = Path(tempfile.mkdtemp())
-sizes = {"embedding_dim": 16, "num_heads": 4, "fully_connected_dim": 24, "source_vocab_size": 20, "target_vocab_size": 18}
-one_source, one_target = ops.convert_to_tensor([[5, 7, 9]]), ops.convert_to_tensor([[1, 4]])
+sizes = {
+    "embedding_dim": 16, "num_heads": 4, "fully_connected_dim": 24,
+    "source_vocab_size": 20, "target_vocab_size": 18,
+}
+one_source = ops.convert_to_tensor([[5, 7, 9]])
+one_target = ops.convert_to_tensor([[1, 4]])
 fragile = Transformer(num_layers=1, **sizes, max_len=8)
 fragile(one_source, one_target)
 try:
@@ -1118,7 +1348,8 @@ logits, _ = almost(one_source, one_target)
 almost.save(folder / "almost.keras")
 with warnings.catch_warnings(record=True) as complaints:
     warnings.simplefilter("always")
-    back = keras.saving.load_model(folder / "almost.keras", custom_objects={"AlmostSavable": AlmostSavable})
+    names = {"AlmostSavable": AlmostSavable}
+    back = keras.saving.load_model(folder / "almost.keras", custom_objects=names)
 print("logits before:", logits[0, 0, :4].numpy())
 print("logits after: ", back(one_source, one_target)[0][0, 0, :4].numpy())
 print("a warning, easily overlooked:", str(complaints[0].message).partition(" in `")[0])
@@ -1136,9 +1367,10 @@ print("a warning, easily overlooked:", str(complaints[0].message).partition(" in
 # %% nbgrader={"grade": false, "grade_id": "SavableTransformer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 @keras.saving.register_keras_serializable(package="transformer_labs")
 class SavableTransformer(Transformer):
-    """A Transformer that is restored from a .keras file exactly: configuration and weights.
+    """A Transformer that a .keras file restores exactly: configuration and weights.
 
-    It is constructed with the arguments of Transformer, all by keyword: SavableTransformer(num_layers=2, ...).
+    It is constructed with the arguments of Transformer, all by keyword:
+    SavableTransformer(num_layers=2, ...).
     """
 
     def __init__(self, **config):
@@ -1146,14 +1378,19 @@ class SavableTransformer(Transformer):
         self.config = config  # only the given arguments; the rest have their defaults
 
     def get_config(self) -> dict:
-        """What keras.Model.get_config returns, and the constructor's arguments: SavableTransformer(**config) makes a
-        model of the same sizes."""
+        """What keras.Model.get_config returns, and the constructor's arguments.
+
+        SavableTransformer(**config) makes a model of the same sizes.
+        """
         ### BEGIN SOLUTION
         return {**super().get_config(), **self.config}
         ### END SOLUTION
 
     def build_from_config(self, config: dict) -> None:
-        """Creates all variables of a model that has just been constructed (`config` holds shapes, which are not needed)."""
+        """Creates all variables of a model that has just been constructed.
+
+        `config` holds shapes, which are not needed.
+        """
         ### BEGIN SOLUTION
         two_words = ops.ones((1, 2), dtype="int32")
         self(two_words, two_words)
@@ -1176,210 +1413,234 @@ from course_utils import check
 check("transformer_tensorflow.SavableTransformer")
 
 # %% [markdown]
-# ## 9. Training
+# ## 9. Training, as Keras people do it
 #
-# The data is that of lab 05: a grammar writes French and English together, so every translation is right. Some words never appear together in
-# training; sentences that combine them are the hardest test.
+# ### `tf.data`: buckets
+#
+# The data is that of lab 05, and so are the two test sets: new sentences, and sentences with words that never met in training.
 
 # %% tags=["skip-grading"]
-from course_utils.data.batches import batches, encode_batch
+from course_utils.data.batches import encode_batch
 from course_utils.data.pairs import split_pairs
 from course_utils.data.translation import translation_pairs
 from course_utils.data.vocabulary import Vocabulary
 
-splits = split_pairs(translation_pairs(24_000, seed=5), validation=300, test=500, seed=5)
+everything = translation_pairs(24_000, seed=5)
+splits = split_pairs(everything, validation=300, test=500, seed=5)
 french = Vocabulary.from_texts(pair.source for pair in splits.train)
 english = Vocabulary.from_texts(pair.target for pair in splits.train)
-for pair in (*splits.test[:1], *splits.train[:4]):
-    print(f"{pair.source}\n    {pair.target}")
-print(f"\n{len(splits.train)} pairs for training, {len(french)} French and {len(english)} English words and marks")
-print(f"Jane's sentence is not among them: {splits.test[0] not in splits.train}")
-batch = batches(splits.train, french, english, batch_size=4, seed=0)[0]
-print("\na batch of 4, as ids:", batch.source.shape, batch.target.shape)
-print("labels, first row: ", english.tokens(batch.target[0]))
+print(f"{len(splits.train)} pairs; words: {len(french)} French, {len(english)} English")
+print(splits.test[0].source, " ids:", french.encode(splits.test[0].source))
 
 # %% [markdown]
-# The model has the sizes of lab 05's. Two functions are compiled, each traced once for sentences of any length: the training step, and the model's
-# forward pass, for decoding.
-#
-# If you do not want to wait, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded into *your* model.
+# In TensorFlow a `tf.data.Dataset` prepares the batches: a chain of steps, run in C++ threads beside the training. Ragged tensors hold sentences of different
+# lengths. A batch has to be a rectangle, so short sentences are padded, and padding is computed for nothing. `bucket_by_sequence_length` puts
+# sentences of similar length together. Compare how much of a batch is padding:
 
 # %% tags=["skip-grading"]
-from course_utils.training import corpus_bleu, exact_match, fit
+def as_tensors(source, labels):
+    """From the ragged tensors come sentences; from here on each is a plain tensor."""
+    return source, labels
+
+
+def longer_side(source, labels):
+    """The length that decides about the bucket."""
+    return tf.maximum(tf.size(source), tf.size(labels))
+
+
+def pipeline(pairs, boundaries, batch_size=64):
+    """Batches (source, labels) of padded ids; each bucket ends below its boundary."""
+    source = [french.encode(pair.source) for pair in pairs]
+    labels = [english.encode(pair.target) for pair in pairs]
+    ragged = tuple(tf.ragged.constant(ids, dtype=tf.int64) for ids in (source, labels))
+    return (
+        tf.data.Dataset.from_tensor_slices(ragged)
+        .map(as_tensors)
+        .shuffle(len(pairs), seed=0)  # in a new order each epoch
+        .bucket_by_sequence_length(
+            longer_side,
+            bucket_boundaries=boundaries,
+            bucket_batch_sizes=[batch_size] * (len(boundaries) + 1),
+        )
+        .prefetch(tf.data.AUTOTUNE)  # the next batches are made while one is trained on
+    )
+
+
+BOUNDARIES = [7, 8, 9, 10, 11, 12, 13]
+
+# %% tags=["skip-grading"]
+rows = []
+for name, boundaries in {"one for all": [], "eight buckets": BOUNDARIES}.items():
+    data = pipeline(splits.train, boundaries)
+    found = [part.numpy() for batch in data for part in batch]
+    places = sum(part.size for part in found)
+    padding = sum((part == 0).sum() for part in found) / places
+    rows.append([name, str(len(found) // 2), f"{places:,}", f"{padding:.1%}"])
+show_table(["buckets", "batches", "places computed", "padding"], rows)
+
+# %% [markdown]
+# Nothing is lost by it: the same sentences come, in a new random order each epoch. With `pad_to_bucket_boundary=True` each bucket would have one fixed
+# length, as XLA wants it.
+#
+# ### `compile` and `fit`, with callbacks
+#
+# The model has the sizes of lab 05's, and learns in as many steps. `fit` calls your step; **callbacks** do everything else that belongs to a training run:
+#
+# - `ExactMatch`, our own: at the end of each epoch it translates the validation sentences with your `greedy_decode`, and puts the share that is right to the last
+#   letter into the epoch's `logs`. The callbacks after it find it there.
+# - `ModelCheckpoint` saves the model whenever that share is the best so far.
+# - `EarlyStopping` ends the training if it has not improved for two epochs, and restores the best weights. It only starts to watch after three epochs:
+#   at first no sentence is right, and that is no reason to stop.
+#
+# The learning rate needs no callback: the optimizer asks your `WarmupSchedule`.
+#
+# If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then the weights that come with the course, trained in PyTorch, are loaded
+# into *your* model.
+
+# %% tags=["skip-grading"]
+from course_utils.training import corpus_bleu, exact_match
 
 RUN_TRAINING = True  # False: use the weights that come with the course
 STEPS, WARMUP, FACTOR = 1200, 200, 0.4
 CONFIG = {
-    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512, "max_len": 32,
-    "source_vocab_size": len(french), "target_vocab_size": len(english), "dropout_rate": 0.1,
+    "num_layers": 2, "embedding_dim": 128, "num_heads": 4, "fully_connected_dim": 512,
+    "source_vocab_size": len(french), "target_vocab_size": len(english),
+    "max_len": 32, "dropout_rate": 0.1,
 }
-ids_signature = [tf.TensorSpec([None, None], tf.int64)] * 2
 
 
 def compiled(model):
     """The model's forward pass as a graph; called like the model."""
-    forward = tf.function(lambda source, target: model(source, target), input_signature=ids_signature)
+    signature = [tf.TensorSpec([None, None], tf.int64)] * 2
+    forward = tf.function(lambda *ids: model(*ids), input_signature=signature)
     return lambda source_ids, target_ids, training=False: forward(
         tf.cast(source_ids, tf.int64), tf.cast(target_ids, tf.int64)
     )
 
 
-def translate_all(translator, sentences):
-    """Translates sentences greedily, a batch at a time."""
+def translate_all(translator, pairs):
+    """Translates the pairs' sources greedily, a batch at a time."""
     found = []
-    for start in range(0, len(sentences), 250):
-        ids = tf.constant(encode_batch(sentences[start : start + 250], french))
-        found += [english.decode(row) for row in greedy_decode(translator, ids, max_len=24).numpy()]
+    for start in range(0, len(pairs), 250):
+        texts = [pair.source for pair in pairs[start : start + 250]]
+        source = tf.constant(encode_batch(texts, french))
+        ids = greedy_decode(translator, source, max_len=24)
+        found += [english.decode(row) for row in ids.numpy()]
     return found
+
+# %% tags=["skip-grading"]
+@keras.saving.register_keras_serializable(package="transformer_labs")
+class Translator(Fitted, SavableTransformer):
+    """Both at once: trained by `fit` with your step, and saved whole."""
+
+
+class ExactMatch(keras.callbacks.Callback):
+    """Adds `exact_match` to an epoch's logs: the share without a mistake."""
+
+    def __init__(self, translator, pairs):
+        super().__init__()
+        self.translator, self.pairs = translator, pairs
+
+    def on_epoch_end(self, epoch, logs=None):
+        found = translate_all(self.translator, self.pairs)
+        logs["exact_match"] = exact_match(found, [pair.target for pair in self.pairs])
+        logs["learning_rate"] = float(self.model.optimizer.learning_rate)
+
+
+keras.utils.set_random_seed(0)
+model = Translator(**CONFIG)
+two_words = tf.ones((1, 2), tf.int64)
+model(two_words, two_words)  # creates the variables
+translator = compiled(model)
+print(f"{model.count_params():,} weights")
+print("before training:", translate_all(translator, splits.test[:1])[0][:70])
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import set_weights
 from course_utils.models.translator import load_weights
 
-keras.utils.set_random_seed(0)
-model = SavableTransformer(**CONFIG)
-two_words = tf.ones((1, 2), tf.int64)
-model(two_words, two_words)  # creates the variables
-print(f"{model.count_params():,} weights")
-floor = -0.9 * np.log(0.9) - 0.1 * np.log(0.1 / (len(english) - 2))
-print(f"lowest possible loss with smoothing 0.1 and {len(english)} classes: {floor:.3f}")
-translator = compiled(model)
-print("before training:", translate_all(translator, [splits.test[0].source])[0][:90])
-
-# %% tags=["skip-grading"]
-
-def score(pairs, translator=translator):
-    """The share of sentences that are right to the last letter."""
-    return exact_match(translate_all(translator, [pair.source for pair in pairs]), [pair.target for pair in pairs])
-
-
-def endless_batches():
-    for epoch in range(1_000):
-        yield from batches(splits.train, french, english, batch_size=64, seed=epoch)
-
-
-def train(model, translator, name):
-    """Trains with your train_step, as a graph, on the same batches for every model; returns the history."""
-    optimizer = keras.optimizers.Adam(WarmupSchedule(128, WARMUP, FACTOR), beta_1=0.9, beta_2=0.98, epsilon=1e-9)
-    optimizer.build(model.trainable_variables)
-    graph_step = tf.function(lambda *ids: train_step(model, optimizer, *ids), input_signature=ids_signature)
-    return fit(
-        lambda batch, number: graph_step(tf.constant(batch.source), tf.constant(batch.target)),
-        endless_batches(), steps=STEPS, name=name,
-        evaluate=lambda: score(splits.validation, translator), evaluate_every=300,
-    )
-
-# %% tags=["skip-grading"]
-from course_utils.plots.training import failure_gallery, learning_curves
-
-history = None
+best = folder / "translator.keras"
+epochs = 6
 if RUN_TRAINING:
-    history = train(model, translator, "Transformer, Keras")
+    schedule = WarmupSchedule(CONFIG["embedding_dim"], WARMUP, FACTOR)
+    model.compile(
+        optimizer=keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9)
+    )
+    most = {"monitor": "exact_match", "mode": "max"}
+    history = model.fit(
+        pipeline(splits.train, BOUNDARIES).repeat(),
+        epochs=epochs, steps_per_epoch=STEPS // epochs, verbose=2,
+        shuffle=False,  # the pipeline has done it
+        callbacks=[
+            ExactMatch(translator, splits.validation),
+            keras.callbacks.ModelCheckpoint(best, save_best_only=True, **most),
+            keras.callbacks.EarlyStopping(
+                patience=2, start_from_epoch=3, restore_best_weights=True, **most
+            ),
+        ],
+    )
 else:
     set_weights(model, load_weights(vocabularies=(french, english)).state)
-print("after training:", translate_all(translator, [splits.test[0].source])[0])
-if history:
-    print(f"first step, with its tracing: {history.seconds[0]:.1f} s; all {history.steps} steps: {history.seconds[-1]:.0f} s")
-    show_figure(
-        learning_curves([history]),
-        alt="Left: the loss falls steeply at first, then slowly, and levels off above 0, as a smoothed loss does. Right: the "
-        "share of exact matches on validation rises from zero to nearly all.",
-    )
+    model.save(best)
+print("after training:", translate_all(translator, splits.test[:1])[0])
 
 # %% [markdown]
-# *Jane visits Africa in September*, from a sentence that it has never seen.
+# *Jane visits Africa in September*, from a sentence that it has never seen. (Write your own loop where `fit` has no place for what you want: two models that learn
+# from each other, or gradients that are changed on the way. Your `train_step` is the same in both.)
 #
-# **Exact match** is strict and easy to read: every letter has to be right. **BLEU** (Papineni et al. 2002) is what machine translation usually
-# reports: it counts the groups of one to four words that a translation has in common with the reference, from 0 to 100.
+# Now the two test sets, and the mistakes. Lab 05 says what **BLEU** counts.
 
 # %% tags=["skip-grading"]
-answers = {}
-for name, pairs in {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}.items():
-    answers[name] = translate_all(translator, [pair.source for pair in pairs])
+from course_utils.plots.training import failure_gallery
+
+sets = {
+    "new sentences": splits.test,
+    "words that never met": splits.unseen_pairings[:500],
+}
+answers = {name: translate_all(translator, pairs) for name, pairs in sets.items()}
+for name, pairs in sets.items():
     references = [pair.target for pair in pairs]
-    print(f"{name:22}{len(pairs):4} sentences   exact match {exact_match(answers[name], references):6.1%}   "
+    print(f"{name:22}{len(pairs):4} sentences   "
+          f"exact match {exact_match(answers[name], references):6.1%}   "
           f"BLEU {corpus_bleu(answers[name], references):5.1f}")
-asked = [*splits.test, *splits.unseen_pairings[:500]]
-failure_gallery(
-    [pair.source for pair in asked], [pair.target for pair in asked], [text for texts in answers.values() for text in texts]
-)
+asked = [pair for pairs in sets.values() for pair in pairs]
+given = [text for texts in answers.values() for text in texts]
+failure_gallery([pair.source for pair in asked], [pair.target for pair in asked], given)
 
 # %% [markdown]
-# Its mistakes are worth reading. The gallery marks the wrong words; is it the grammar, or a rare word?
-#
-# ### Against an LSTM of the same size
-#
-# Is all this better than what came before it? Here is a good recurrent translator with about as many weights: an LSTM that reads in both directions,
-# an LSTM that writes, and attention between them (Luong et al. 2015). It is called like your `Transformer`, so your `train_step` and `greedy_decode`
-# work with it unchanged.
+# Would a beam have done better? Ask it about sentences that came out right, and about all that came out wrong.
 
 # %% tags=["skip-grading"]
-class RecurrentTranslator(keras.Model):
-    """Encoder and decoder of LSTMs with Luong's attention (2015, section 3.1, the *general* score)."""
-
-    def __init__(self, source_words, target_words, width, hidden, dropout_rate=0.1):
-        super().__init__()
-        self.words_in = keras.layers.Embedding(source_words, width)
-        self.words_out = keras.layers.Embedding(target_words, width)
-        one_way = keras.layers.LSTM(hidden // 2, return_sequences=True, return_state=True)
-        self.reader = keras.layers.Bidirectional(one_way)
-        self.writer = keras.layers.LSTM(hidden, return_sequences=True)
-        self.general = keras.layers.Dense(hidden, use_bias=False)
-        self.combine = keras.layers.Dense(hidden, activation="tanh")
-        self.scores = keras.layers.Dense(target_words)
-        self.dropout = keras.layers.Dropout(dropout_rate)
-
-    def call(self, source_ids, target_ids, training=False):
-        real = ops.not_equal(source_ids, 0)
-        words = self.dropout(self.words_in(source_ids), training=training)
-        memory, *ends = self.reader(words, mask=real)
-        start = [ops.concatenate(ends[part::2], axis=-1) for part in (0, 1)]  # of the state, and of the cell
-        written = self.dropout(self.words_out(target_ids), training=training)
-        asking = self.writer(written, initial_state=start)
-        fits = ops.matmul(self.general(asking), ops.swapaxes(memory, 1, 2))  # (batch, tgt_len, src_len)
-        shares = ops.softmax(ops.where(real[:, None, :], fits, -1e9))
-        found = self.combine(ops.concatenate([ops.matmul(shares, memory), asking], axis=-1))
-        return self.scores(self.dropout(found, training=training)), {"attention": shares[:, None]}
-
-# %% tags=["skip-grading"]
-if RUN_TRAINING:
-    keras.utils.set_random_seed(0)
-    lstm = RecurrentTranslator(len(french), len(english), width=128, hidden=260)
-    lstm(two_words, two_words)
-    print(f"weights: Transformer {model.count_params():,}, LSTM {lstm.count_params():,}")
-    lstm_translator = compiled(lstm)
-    lstm_history = train(lstm, lstm_translator, "LSTM, Keras")
-    show_figure(
-        learning_curves([history, lstm_history]),
-        alt="Loss and exact match of the Transformer and of the LSTM, over the seconds that the same number of steps took.",
-    )
-    print(f"seconds for {STEPS} steps: Transformer {history.seconds[-1]:.0f}, LSTM {lstm_history.seconds[-1]:.0f}")
-    for name, pairs in {"new sentences": splits.test, "words that never met": splits.unseen_pairings[:500]}.items():
-        exact = [exact_match(answers[name], [pair.target for pair in pairs]), score(pairs, lstm_translator)]
-        print(f"{name:22}exact match: Transformer {exact[0]:.1%}, LSTM {exact[1]:.1%}")
+both = list(zip(asked, given, strict=True))
+groups = {
+    "right": [pair for pair, text in both if text == pair.target][:10],
+    "wrong": [pair for pair, text in both if text != pair.target][:10],
+}
+rows = []
+for name, pairs in groups.items():
+    ids = [encode_batch([pair.source], french) for pair in pairs]
+    found = [beam_search(translator, row, 4, max_len=24)[0] for row in ids]
+    found = [english.decode(words) for words in found]
+    right = sum(text == pair.target for text, pair in zip(found, pairs, strict=True))
+    rows.append([name, str(len(pairs)), str(right)])
+show_table(["by greedy search", "sentences", "right with a beam of 4"], rows)
 
 # %% [markdown]
-# Both learn this small grammar almost perfectly, and that is worth knowing: with attention, an LSTM is a strong rival on sentences of ten words. Look
-# at the second line rather than the first, at the words that never met; and at the seconds. An LSTM goes word by word. On two cores that costs
-# little; on a GPU, and for long texts, it is the waiting for the previous word that costs, and the Transformer, which learns from all positions at
-# once, does not wait. That, and not a small grammar, is why it replaced the LSTM.
-#
 # ### Keep it
 #
-# Configuration and weights go into one file. After loading it, compare, as you have learned above: `load_translator` reads the file with
-# `keras.saving.load_model` and makes sure that the model has the sizes you expect and all of its weights.
+# `ModelCheckpoint` has written configuration, weights and the state of the optimizer into one file. After loading it, compare, as you have learned above:
+# `load_translator` reads the file with `keras.saving.load_model` and makes sure that the model has the sizes you expect and all of its weights.
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_translator import WrongWeights, load_translator
 
-model.save(folder / "translator.keras")
-back = load_translator(folder / "translator.keras", CONFIG)
+back = load_translator(best, CONFIG)
 sample = tf.constant(encode_batch([splits.test[0].source], french))
 before, after = model(sample, two_words)[0], back(sample, two_words)[0]
-print(f"translator.keras: {(folder / 'translator.keras').stat().st_size / 2**20:.1f} MB")
+print(f"{best.name}: {best.stat().st_size / 2**20:.1f} MB")
 print("largest difference after loading:", float(ops.max(ops.abs(before - after))))
-try:
-    load_translator(folder / "translator.keras", CONFIG | {"target_vocab_size": len(english) + 1})  # one word more
+try:  # one word more
+    load_translator(best, CONFIG | {"target_vocab_size": len(english) + 1})
 except WrongWeights as error:
     print("with a different vocabulary:", error)
 
@@ -1402,7 +1663,8 @@ theirs = checkpoint.state["encoder.layers.0.self_attention.w_query.weight"]
 ours = twin.encoder.enc_layers[0].mha.query_dense.kernel
 heads = checkpoint.config["num_heads"]
 by_hand = theirs.T.reshape(theirs.shape[1], heads, -1)
-print("PyTorch (out, in):", theirs.shape, "  Keras (in, heads, head size):", tuple(ours.shape))
+print("PyTorch (out, in):", theirs.shape)
+print("Keras (in, heads, head size):", tuple(ours.shape))
 print("transposed and cut by hand, equal to yours:", np.allclose(by_hand, ours))
 
 # %% [markdown]
@@ -1417,19 +1679,24 @@ words = checkpoint.source_vocabulary, checkpoint.target_vocabulary
 some = splits.test[:60]
 source = encode_batch([pair.source for pair in some], words[0])
 target = encode_batch([pair.target for pair in some], words[1])
-target = np.concatenate([np.ones((len(some), 1), dtype=np.int64), target[:, :-1]], axis=1)  # teacher forcing
+begin = np.ones((len(some), 1), dtype=np.int64)
+target = np.concatenate([begin, target[:, :-1]], axis=1)  # teacher forcing
 with torch.no_grad():
-    their_logits, _ = in_pytorch.model(torch.from_numpy(source), torch.from_numpy(target))
+    their_logits, _ = in_pytorch.model(*map(torch.from_numpy, (source, target)))
 our_logits, _ = twin(source, target)
 apart = np.abs(our_logits.numpy() - their_logits.numpy())[target != 0]
-print(f"logits of {apart.shape[0]} words, {apart.shape[1]} each, between {their_logits.min():.0f} and {their_logits.max():.0f}")
+print(f"logits of {apart.shape[0]} words, {apart.shape[1]} each, "
+      f"between {their_logits.min():.0f} and {their_logits.max():.0f}")
 print(f"largest difference: {apart.max():.1e}")
-our_words = [words[1].decode(row) for row in greedy_decode(compiled(twin), tf.constant(source), max_len=24).numpy()]
+written = greedy_decode(compiled(twin), tf.constant(source), max_len=24).numpy()
+our_words = [words[1].decode(row) for row in written]
 their_words = [in_pytorch(pair.source)[0] for pair in some]
-print(f"equal translations: {sum(map(str.__eq__, our_words, their_words))} of {len(some)}")
+equal = sum(map(str.__eq__, our_words, their_words))
+print(f"equal translations: {equal} of {len(some)}")
 
-yours = Checkpoint(get_weights(model), CONFIG, french, english)  # and back: what you trained, in PyTorch's layers
-print("your weights, PyTorch's layers:", LibraryTranslator(yours)(splits.test[0].source)[0])
+# and back: what you trained, in PyTorch's layers
+yours = LibraryTranslator(Checkpoint(get_weights(model), CONFIG, french, english))
+print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 
 # %% [markdown]
 # The difference is float32 rounding and nothing else. So the architecture does not belong to either framework. It is in the paper, and now you know
@@ -1439,45 +1706,39 @@ print("your weights, PyTorch's layers:", LibraryTranslator(yours)(splits.test[0]
 # LayerNormalization's epsilon, or to the other form of GELU. Anything larger points to a mask, a missing factor, or a matrix that was not transposed,
 # which goes unnoticed if it is square.
 #
-# ## 11. Where it looks
+# ## 11. Your own sentence
 #
-# For each English word, just before it is written: which French words does the decoder look at? These are the weights of block 2 in the last layer,
-# with one picture for each head. The rows are the words about to be written.
+# Type French; the grammar is small, so stay close to the examples. Each row is one word about to be written: where block 2 of the last layer looks (the mean
+# of its heads; lab 05 shows each head), and on the right the words it finds most probable, with the share that each of them gets. Where does it hesitate?
 
 # %% tags=["skip-grading"]
-from course_utils.plots.alignment import Alignment, alignment_heads
+from course_utils.plots.alignment import Alignment
+from course_utils.plots.translate import translate_box
 
 
 def translate(text):
-    """(translation, alignment) of one sentence, by your model."""
+    """(translation, where it looked and what else it considered) by your model."""
     source = encode_batch([text], french)
-    said = [int(word) for word in greedy_decode(translator, source, max_len=24)[0] if word != 0]
-    _, looked = translator(source, tf.constant([[english.bos_id, *said]]))
-    blocks = [looked[f"decoder_layer{i}_block2_decenc_att"][0] for i in range(1, CONFIG["num_layers"] + 1)]
+    ids = greedy_decode(translator, source, max_len=24)[0].numpy()
+    said = [int(word) for word in ids if word != 0]
+    logits, looked = translator(source, tf.constant([[english.bos_id, *said]]))
+    layers = range(1, CONFIG["num_layers"] + 1)
+    blocks = [looked[f"decoder_layer{i}_block2_decenc_att"][0] for i in layers]
+    shares, choices = tf.math.top_k(ops.softmax(logits[0]), k=3)  # (words, 3)
+    words = [english.tokens(row) for row in choices.numpy()]
+    pairs = zip(words, shares.numpy(), strict=True)
+    choices = [list(zip(*pair, strict=True)) for pair in pairs]
     tokens = english.tokens([*said, english.eos_id])
-    return english.decode(said), Alignment(french.tokens(source[0]), tokens, np.stack(blocks))
+    alignment = Alignment(french.tokens(source[0]), tokens, np.stack(blocks), choices)
+    return english.decode(said), alignment
 
-
-said, jane = translate(splits.test[0].source)
-print(splits.test[0].source, "->", said)
-show_figure(
-    alignment_heads(jane),
-    alt="Heat maps of the cross-attention for Jane's sentence, one for each of the four heads and their mean. In several of "
-    "them the bright cells lie along a diagonal: each English word looks at its French partner.",
-)
-
-# %% [markdown]
-# Nobody told the model which word belongs to which. Some heads have found an alignment; others look elsewhere, for example at the end of the
-# sentence. (They show where a layer looked, not why the model decided as it did: lab 02 mentions the debate.)
-#
-# Your turn. Type French; the grammar is small, so stay close to the examples. Below the translation you see where it looked.
-
-# %% tags=["skip-grading"]
-from course_utils.plots.translate import translate_box
 
 translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=french)
 
 # %% [markdown]
+# Even where it is sure, the first choice gets about 90 %: that is label smoothing, which asked it to keep a tenth back. (The table shows where a layer looked, not why
+# the model decided as it did: lab 02 mentions the debate.)
+#
 # ## Common mistakes, by their symptom
 #
 # | what you see | likely cause |
@@ -1491,7 +1752,9 @@ translate_box(translate, [pair.source for pair in splits.test[:6]], vocabulary=f
 # | NaN at the first confident prediction | the logarithm of a softmax |
 # | different answers for the same sentence | `training=True` somewhere inside |
 # | translations change with what else is in the batch | a padding mask is missing |
-# | each step takes as long as the first one | no `input_signature`: it is traced again for every length |
+# | each step takes as long as the first one | no `input_signature`: it is traced again for every length; or XLA, which compiles for every length |
+# | `fit` says that the loss is 0 | your `train_step` method returns only `"loss"`, but does not update the metric of that name |
+# | `fit` asks you to build the model first | it cannot guess a model's second input: call the model once before |
 # | a loaded model writes nonsense | it was never built before its weights were read |
 # | nearly PyTorch's numbers, but off by a percent | epsilon of the LayerNormalization |
 
@@ -1506,11 +1769,11 @@ quiz("transformer_tensorflow")
 # %% [markdown]
 # ## Going further
 #
-# - **`fit` instead of a step.** Keras can do the loop: `model.compile(optimizer, loss)` and `model.fit(dataset)`. Your model returns two things, so
-#   write a `train_step` *method*, or a model that returns the logits only. When is it worth writing your own loop?
-# - **Pre-norm.** Train with `norm_first=True`, and then with a warm-up of 10 steps, both forms. Which one suffers? (Xiong et al. 2020, *On layer
-#   normalization in the Transformer architecture*.)
-# - **XLA.** `tf.function(jit_compile=True)` compiles for one fixed length. Pad all batches to the same length and measure: is it worth the padding?
+# - **Pre-norm.** Train with `norm_first=True`. Lab 05 compares both forms with a warm-up of 10 steps; does your Keras model behave in the same way?
+# - **XLA in `fit`.** Set `pad_to_bucket_boundary=True` and `jit_compile=True` in `compile`. How many times does it compile, and after how many epochs has it
+#   paid off on your computer?
+# - **Steps in one go.** `compile(steps_per_execution=20)` runs 20 batches before Python sees one of them again. What becomes faster, and what do
+#   callbacks no longer see?
 # - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder separately? Lab 08 continues from there and keeps keys and
 #   values.
 # - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only the parts that use `tf`.

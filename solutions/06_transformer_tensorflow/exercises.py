@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
 from course_utils.cases.translation import (
     BATCH,
     BOS,
@@ -76,83 +73,6 @@ def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
         return call_function(learner, tensors(inputs))
 
 
-@dataclass
-class _Kept:
-    """A layer that serves all cases of its configuration."""
-
-    learner: Any
-    around: dict[str, Any]
-    layer: Any
-    called: bool = False
-
-
-_kept: dict[tuple, _Kept] = {}
-
-
-def built(learner: Callable, config: Mapping[str, Any], first_call: Callable[[Any], Any]) -> Any:
-    """A learner's layer of this configuration, with its variables made by a first call.
-
-    Making variables takes Keras longer than all else here, and the check sets every one of them for each case. So
-    a layer serves all cases of its configuration, until anything that is defined around it is defined anew.
-    """
-    key = (id(learner), *sorted(config.items()))
-    around = _definitions_around(learner)
-    kept = _kept.get(key)
-    if kept is None or kept.learner is not learner or kept.around != around:
-        layer = learner(**config)
-        if len(_kept) >= 500:
-            _kept.clear()
-            _filled.clear()
-        kept = _kept[key] = _Kept(learner, around, layer)
-        _filled.pop(id(layer), None)
-    if not kept.called:
-        with _built_as_it_goes():
-            first_call(kept.layer)
-        kept.called = True
-    return kept.layer
-
-
-_filled: dict[int, Mapping[str, np.ndarray]] = {}
-
-
-def fill(layer: Any, weights: Mapping[str, np.ndarray], kind: Callable) -> None:
-    """Sets the weights of a layer that ``built`` gave, unless it has them from the run before."""
-    from course_utils.models import keras_translator
-
-    has = _filled.pop(id(layer), {})
-    if has.keys() != weights.keys() or any(not np.array_equal(has[name], weights[name]) for name in has):
-        keras_translator.set_weights(layer, weights, kind)
-    _filled[id(layer)] = weights
-
-
-@contextlib.contextmanager
-def _built_as_it_goes() -> Iterator[None]:
-    """Lets a layer's first call make its variables on the way.
-
-    Keras would trace a layer without a ``build`` of its own first, and each such layer inside of it once more: that
-    takes several times as long and ends in the same variables.
-    """
-    import keras
-
-    inside = sys.modules.get(keras.Layer.__module__)  # Keras has no public switch for it
-    asks = getattr(inside, "might_have_unbuilt_state", None)
-    if asks is None:
-        yield
-        return
-    inside.might_have_unbuilt_state = lambda layer: False
-    try:
-        yield
-    finally:
-        inside.might_have_unbuilt_state = asks
-
-
-def _definitions_around(learner: Callable) -> dict[str, Any]:
-    """The functions and classes of the notebook (or module) that a learner's class or function stands in."""
-    code = [learner, *(vars(learner).values() if isinstance(learner, type) else ())]
-    names = next((part.__globals__ for part in code if isinstance(part, FunctionType)), {})
-    return {name: value for name, value in names.items() if isinstance(value, FunctionType | type)}
-
-
 ARRAYS = ("x", "enc_output")  # handed over in order; Keras takes everything else by keyword only
 OPTIONS = ("training", "mask", "look_ahead_mask", "padding_mask")
 
@@ -197,6 +117,7 @@ def _layer(rng: np.random.Generator, prefix: str, attentions: Sequence[str]) -> 
 
 
 ENCODER, DECODER = ("self_attention",), ("self_attention", "cross_attention")
+ENCODER_PARTS, DECODER_PARTS = (*ENCODER, "feed_forward"), (*DECODER, "feed_forward")
 
 
 def _stack(
@@ -234,6 +155,52 @@ def _ids(rng: np.random.Generator, lengths: np.ndarray, longest: int, words: int
 def _states(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """What comes out of a layer: rows of WIDTH numbers."""
     return f32(normal(rng, *shape, WIDTH))
+
+
+COPIES, RATE = 100, 0.4
+LAST = {  # sub-layer: what makes its output
+    "self_attention": "self_attention.w_output",
+    "cross_attention": "cross_attention.w_output",
+    "feed_forward": "feed_forward.linear2",
+}
+
+
+def _copies(make: Callable[[np.random.Generator], Inputs], alone: str):
+    """Copies of one sentence, in training with a rate below 1, where all sub-layers but one give zeros."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        # what dropout has changed would ask in the cross-attention, and its weights would be chance
+        silent = ("cross_attention.w_query", *(last for name, last in LAST.items() if name != alone))
+        return {
+            **made,
+            **{name: np.repeat(made[name][:1], COPIES, axis=0) for name in ARRAYS if name in made},
+            "config": {**made["config"], "dropout_rate": RATE},
+            "weights": {
+                name: np.zeros_like(array) if name.startswith(silent) else array
+                for name, array in made["weights"].items()
+            },
+            "copies": True,
+        }
+
+    return inputs
+
+
+def _with_and_without(output: Any) -> np.ndarray:
+    """For each number of a sentence, the least and the greatest that it is in any copy.
+
+    Raises:
+        ValueError: it has other values, too, so dropout acts on something else than a sub-layer's output.
+    """
+    output = np.asarray(output)
+    least, greatest = output.min(axis=0), output.max(axis=0)
+    close = np.minimum(abs(output - least), abs(output - greatest)) < 1e-3
+    if not close.all():
+        raise ValueError(
+            "in training, copies of a sentence gave more than two values for one number of the output. A number that a "
+            "sub-layer gives is either dropped or scaled up, so there are only two."
+        )
+    return np.stack([least, greatest])
 
 
 # ---------------------------------------------------------------------------------- FullyConnected
@@ -305,10 +272,15 @@ def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": more, "mask": source_mask(LENGTHS, SOURCE_LEN + 2)}]
 
 
+def _call_encoder_layer(learner: Callable, inputs: Inputs) -> Any:
+    output = _call_layer("encoder_layer")(learner, inputs)
+    return _with_and_without(output) if "copies" in inputs else output
+
+
 encoder_layer = Exercise(
     name="EncoderLayer",
     returns=("output",),
-    call=_call_layer("encoder_layer"),
+    call=_call_encoder_layer,
     uses=("FullyConnected",),
     bypasses=READY_MADE,
     seconds=SECONDS,
@@ -328,6 +300,15 @@ encoder_layer = Exercise(
             "the same, pre-norm: in training the layer gives x itself, otherwise it does not",
             together(
                 _encoder_layer_inputs(training=True, norm_first=True), _encoder_layer_inputs(norm_first=True)
+            ),
+        ),
+        Case(
+            f"pre-norm, in training with dropout_rate={RATE}: dropout acts on what each sub-layer gives, and nowhere else",
+            together(
+                *(
+                    _copies(_encoder_layer_inputs(training=True, norm_first=True), name)
+                    for name in ENCODER_PARTS
+                )
             ),
         ),
     ),
@@ -446,10 +427,17 @@ def both_weights_are_shares(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return np.array(fine)
 
 
+def _call_decoder_layer(learner: Callable, inputs: Inputs) -> Any:
+    found = _call_layer("decoder_layer")(learner, inputs)
+    if "copies" not in inputs or not isinstance(found, tuple | list) or len(found) != 3:
+        return found
+    return _with_and_without(found[0]), *(np.asarray(weights)[:1] for weights in found[1:])
+
+
 decoder_layer = Exercise(
     name="DecoderLayer",
     returns=("output", "attn_weights_block1", "attn_weights_block2"),
-    call=_call_layer("decoder_layer"),
+    call=_call_decoder_layer,
     uses=("FullyConnected",),
     bypasses=READY_MADE,
     seconds=SECONDS,
@@ -472,6 +460,15 @@ decoder_layer = Exercise(
         Case(
             "the same, pre-norm: the layer gives x itself",
             _decoder_layer_inputs(training=True, norm_first=True),
+        ),
+        Case(
+            f"pre-norm, in training with dropout_rate={RATE}: dropout acts on what each sub-layer gives, and nowhere else",
+            together(
+                *(
+                    _copies(_decoder_layer_inputs(training=True, norm_first=True), name)
+                    for name in DECODER_PARTS
+                )
+            ),
         ),
     ),
     properties=(both_weights_are_shares,),
@@ -628,7 +625,13 @@ transformer = Exercise(
 
 
 def _labelled(
-    lengths: Sequence[int], longest: int, words: int, pad_id: int = PAD, scale: float = 1.5, **more: Any
+    lengths: Sequence[int],
+    longest: int,
+    words: int,
+    pad_id: int = PAD,
+    scale: float = 1.5,
+    dtype: str = "int32",
+    **more: Any,
 ):
     """Labels, and logits of a model that has learned a little: large ones for the labels, small ones for padding.
 
@@ -643,7 +646,7 @@ def _labelled(
         np.put_along_axis(logits, ids[..., None], best, axis=-1)
         logits[..., pad_id] = -4 - rng.random((len(lengths), longest))
         made = {
-            "labels": np.where(real_words(np.array(lengths), longest), ids, np.int32(pad_id)),
+            "labels": np.where(real_words(np.array(lengths), longest), ids, np.int32(pad_id)).astype(dtype),
             "logits": f32(scale * logits),
             **more,
         }
@@ -678,7 +681,10 @@ masked_loss = Exercise(
         Case("no padding, no smoothing: plain cross-entropy", _labelled((4, 4, 4), 4, 9, smoothing=0.0)),
         Case("no padding, smoothing 0.1", _labelled((4, 4, 4), 4, 9, smoothing=0.1)),
         Case("sentences of 2, 6 and 5 words, no smoothing", _labelled((2, 6, 5), 6, 11, smoothing=0.0)),
-        Case("sentences of 7 and 1 words, smoothing 0.3", _labelled((7, 1), 7, 10, smoothing=0.3)),
+        Case(
+            "sentences of 7 and 1 words, int64 labels, smoothing 0.3",
+            _labelled((7, 1), 7, 10, dtype="int64", smoothing=0.3),
+        ),
         Case("padded with another id: pad_id=6", _labelled((5, 2, 4), 5, 8, pad_id=6, smoothing=0.2)),
         Case("logits of several hundred", _labelled((3, 5), 5, 8, scale=150.0, smoothing=0.1)),
         Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
@@ -689,7 +695,9 @@ masked_loss = Exercise(
 # ---------------------------------------------------------------------------------- masked_accuracy
 
 
-def _guessed(words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD):
+def _guessed(
+    words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD, dtype: str = "int32"
+):
     """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding.
 
     They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
@@ -700,7 +708,7 @@ def _guessed(words: int, padded: bool = True, some_right: bool = True, pad_id: i
         longest = int(rng.integers(16, 60))
         lengths = [int(rng.integers(3, 7)), longest, int(rng.integers(7, 16))] if padded else [longest] * 3
         right = [1, longest, int(rng.integers((lengths[2] + 1) // 2, lengths[2]))] if some_right else [0] * 3
-        made = dict(_labelled(lengths, longest, words, pad_id)(rng))
+        made = dict(_labelled(lengths, longest, words, pad_id, dtype=dtype)(rng))
         guesses = made["labels"].copy()
         for row, (length, hits) in enumerate(zip(lengths, right, strict=True)):
             misses = rng.permutation(length)[hits:]
@@ -733,7 +741,7 @@ masked_accuracy = Exercise(
     seconds=SECONDS,
     cases=(
         Case("three sentences without padding", _guessed(61, padded=False)),
-        Case("a short, a long and a middle sentence, padded", _guessed(62)),
+        Case("a short, a long and a middle sentence, padded; int64 labels", _guessed(62, dtype="int64")),
         Case(
             "all wrong but the padding, then some words right",
             together(_guessed(63, some_right=False), _guessed(63)),
@@ -867,7 +875,14 @@ def _tiny_model(weights: Weights) -> keras.Model:
     return TinyModel()
 
 
-def _steps(count: int, padded: bool = False, smoothing: float = 0.1, compiled: bool = False):
+def _steps(
+    count: int,
+    padded: bool = False,
+    smoothing: float = 0.1,
+    compiled: bool = False,
+    bos_id: int = BOS,
+    dtype: str = "int32",
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         width = 5
         lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
@@ -880,9 +895,10 @@ def _steps(count: int, padded: bool = False, smoothing: float = 0.1, compiled: b
                 "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
                 "output_weight": f32(normal(rng, width, TARGET_WORDS)),
             },
-            "source_ids": [_ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS) for _ in range(count)],
-            "labels": labels,
+            "source_ids": [_ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS).astype(dtype) for _ in range(count)],
+            "labels": [batch.astype(dtype) for batch in labels],
             "smoothing": smoothing,
+            "bos_id": bos_id,
             "compiled": compiled,
         }
 
@@ -895,10 +911,11 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     import tensorflow as tf
 
     model, optimizer = _tiny_model(inputs["weights"]), keras.optimizers.SGD(0.5)
-    optimizer.build(model.trainable_variables)
+    if inputs["compiled"]:  # as the lab does: a graph should not have to make the optimizer's variables
+        optimizer.build(model.trainable_variables)
 
     def step(source_ids: tf.Tensor, labels: tf.Tensor) -> Any:
-        return learner(model, optimizer, source_ids, labels, inputs["smoothing"])
+        return learner(model, optimizer, source_ids, labels, inputs["smoothing"], inputs["bos_id"])
 
     step = tf.function(step) if inputs["compiled"] else step
     losses = []
@@ -935,7 +952,10 @@ train_step = Exercise(
     seconds=SECONDS,
     cases=(
         Case("one step with padded targets, smoothing 0.2", _steps(1, padded=True, smoothing=0.2)),
-        Case("two steps, compiled by tf.function", _steps(2, compiled=True)),
+        Case(
+            "two steps, compiled by tf.function, with int64 ids and bos_id=3",
+            _steps(2, compiled=True, bos_id=3, dtype="int64"),
+        ),
     ),
     properties=(weights_have_moved,),
 )
@@ -946,7 +966,8 @@ train_step = Exercise(
 class ScriptedModel:
     """Called like a Transformer; says, word by word, the sentence that belongs to the first id of each source.
 
-    It does so only if the prefix is what it said so far, with BOS in front; to any other it answers with ``lost``.
+    It does so only if the prefix is what it said so far, with BOS in front, and only outside of training; otherwise it
+    answers with ``lost``.
     What it predicts at earlier positions is right, too, so that reading another row than the last is noticed.
     """
 
@@ -972,7 +993,7 @@ class ScriptedModel:
             script = self.scripts[int(sources[row, 0])]
             said = [self.bos_id, *script]
             for place in range(len(prefix)):
-                known = prefix[: place + 1] == said[: place + 1] and place < len(script)
+                known = prefix[: place + 1] == said[: place + 1] and place < len(script) and not training
                 # Not all positive, and the best is not the largest in absolute value.
                 logits[row, place] = -1 - np.arange(self.words) / self.words
                 logits[row, place, script[place] if known else self.lost] = 0.5
@@ -1055,7 +1076,7 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
     names = {name: learner for name in (learner.__name__, keras.saving.get_registered_name(learner))}
     with (
         plain_errors(),
-        _built_as_it_goes(),
+        built_as_it_goes(),
         keras.saving.custom_object_scope(names),
         tempfile.TemporaryDirectory() as folder,
     ):

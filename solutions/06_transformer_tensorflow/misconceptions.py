@@ -83,8 +83,14 @@ def attended(attention, num_heads, query, memory, mask):
     return linear(attention.output_dense, mixed.swapaxes(1, 2).reshape(query.shape)), weights
 
 
+DRAWS = np.random.default_rng(0)  # which numbers are dropped does not matter: the checks see what is left of them
+
+
 def dropped(x, rate, training):
-    return x * np.float32(not (training and rate == 1))  # the checks know the rates 0 and 1
+    if not training or rate == 0:
+        return x
+    kept = DRAWS.random(x.shape, np.float32) >= rate
+    return x * (kept / np.float32(1 - rate) if rate < 1 else 0)
 
 
 @stand_in
@@ -308,7 +314,7 @@ slip("EncoderLayer", "dropout_always_on",
      ("training=training", "training=True", 2))
 
 slip("EncoderLayer", "dropout_never_on",
-     "Dropout never acts: it is missing, or it is called with training=False.",
+     "Dropout never acts: it is missing, told training=False, or what it returns is not used.",
      "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer, and you "
      "have to tell that Dropout when it is training.",
      ("training=training", "training=False", 2))
@@ -326,6 +332,12 @@ slip("EncoderLayer", "dropout_inside_the_attention",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
      ("attention_mask=mask", "attention_mask=mask, training=training"),
      ("self.dropout1(attended, training=training)", "attended"))
+
+slip("EncoderLayer", "dropout_inside_the_attention_too",
+     "Dropout acts on the attention weights as well, inside Keras's attention.",
+     "Your layer drops the output of each sub-layer, which is right, but Keras's attention drops weights as well: "
+     "`MultiHeadAttention(dropout=...)`. In this model there is no dropout inside the attention.",
+     ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"))
 
 slip("EncoderLayer", "heads_of_full_width",
      "Each head is as wide as the whole model: key_dim is embedding_dim.",
@@ -349,6 +361,19 @@ slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in ev
       "        self.dropout2",
       "self.dropout"),
      ("self.dropout1(attended", "self.dropout(attended"), ("self.dropout2(widened", "self.dropout(widened"))
+
+slip("EncoderLayer", "dropout_inside_the_attention_only",
+     "The attention drops weights inside, and nothing else is dropped.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, and both "
+     "sub-layers need that, the feed-forward network too.",
+     ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
+     ("attention_mask=mask", "attention_mask=mask, training=training"),
+     ("self.dropout1(attended, training=training)", "attended"),
+     ("self.dropout2(widened, training=training)", "widened"))
+
+slip("EncoderLayer", "training_by_position", "training is handed to the dropout by position: `dropout(x, training)`.",
+     "Keras takes only tensors by position; options such as `training` are passed by name.",
+     ("attended, training=training", "attended, training"), ("widened, training=training", "widened, training"))
 
 
 # ---------------------------------------------------------------------------------- Encoder
@@ -514,6 +539,22 @@ slip("DecoderLayer", "decoder_dropout_always_on",
      "Your translation changes each time you ask for it. Who knows whether this is training? The caller "
      "does, and says so with an argument.",
      ("training=training", "training=True", 3))
+
+slip("DecoderLayer", "decoder_dropout_inside_the_attentions_only",
+     "The two attentions drop weights inside, and their outputs are not dropped.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, before it is "
+     "added. (With dropped weights, the weights that you return are not those that a reader would want to see, either.)",
+     ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate", 2),
+     ("attention_mask=look_ahead_mask", "attention_mask=look_ahead_mask, training=training"),
+     ("attention_mask=padding_mask", "attention_mask=padding_mask, training=training"),
+     ("self.dropout1(attended, training=training)", "attended"),
+     ("self.dropout2(attended, training=training)", "attended"))
+
+slip("DecoderLayer", "decoder_dropout_never_on",
+     "Dropout never acts: it is missing, told training=False, or what it returns is not used.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each of the three sub-layers, and you "
+     "have to tell that Dropout when it is training.",
+     ("training=training", "training=False", 3))
 
 
 # ---------------------------------------------------------------------------------- Decoder
@@ -789,6 +830,12 @@ slip("masked_accuracy", "accuracy_with_padding_0", "pad_id is ignored: padding i
 slip("masked_accuracy", "share_of_the_wrong", "The share of wrong words is returned.",
      "That is the error rate. The accuracy is the share of words that are right.",
      ("return ops.sum(", "return 1 - ops.sum("))
+
+slip("masked_accuracy", "int64_against_int32",
+     "The predictions are int64 and the labels int32, and TensorFlow does not compare the two.",
+     "`argmax` gives int64. Give both sides the same kind of number before you compare them.",
+     ("ops.equal(ops.cast(labels, \"int32\"), ops.cast(ops.argmax(logits, axis=-1), \"int32\"))",
+      "tf.equal(tf.cast(labels, \"int32\"), tf.argmax(logits, axis=-1))"))
 
 
 # ---------------------------------------------------------------------------------- WarmupSchedule

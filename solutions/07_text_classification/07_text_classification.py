@@ -118,7 +118,7 @@ def samples_per_length(texts: list[str], threshold: float = 1_500) -> tuple[floa
 
     Args:
         texts: the samples; words are separated by single spaces.
-        threshold: from which ratio on the rule says sequence model.
+        threshold: above this ratio the rule says sequence model.
 
     Returns:
         ratio: the number of samples divided by their mean number of words.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
 from course_utils.cases.properties import at_words, f32, normal, together
 from course_utils.cases.translation import feed_forward_weights, linear, norm
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
@@ -103,6 +103,19 @@ def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
     return inputs
 
 
+def _exactly_the_share(rng: np.random.Generator) -> Inputs:
+    """After some groups the test set has exactly its share: a quarter, or a half, of all samples."""
+    wanted = float(rng.choice([0.25, 0.5]))
+    first = rng.integers(3, 8, int(rng.integers(2, 5)))
+    rest = int(first.sum() * (1 / wanted - 1))
+    cuts = np.sort(rng.choice(np.arange(1, rest), 3, replace=False))
+    sizes = [*first.tolist(), *np.diff([0, *cuts, rest]).tolist()]
+    order = new_words(rng, len(sizes))
+    groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
+    rng.shuffle(groups)
+    return {"groups": groups, "order": order, "share": wanted}
+
+
 def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No group is on both sides."""
     groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
@@ -123,7 +136,10 @@ split_by_group = Exercise(
             "12 groups of very different sizes, about a fifth for the test",
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
-        Case("9 groups, about a half", _groups(9, (0.4, 0.6), (2, 9))),
+        Case(
+            "9 groups, about a half; then a share that is reached exactly",
+            together(_groups(9, (0.4, 0.6), (2, 9)), _exactly_the_share),
+        ),
         Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),
     ),
     properties=(no_group_on_both_sides,),
@@ -208,6 +224,10 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         if ids.ndim != 2 or labels.shape != ids.shape[:1]:
             raise TypeError(
                 f"a batch has ids of shape {ids.shape} and labels of shape {labels.shape}; expected (batch, longest) and (batch,)."
+            )
+        if ids.dtype != np.int32 or labels.dtype != np.int32:
+            raise TypeError(
+                f"a batch has ids of {ids.dtype} and labels of {labels.dtype}; expected int32 for both."
             )
     batches.sort(
         key=lambda batch: batch[0][0].tolist() if len(batch[0]) else []
@@ -301,9 +321,12 @@ def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
 def _copy_of(layer: Any) -> Any:
     """A new layer from the configuration of another, as loading a model makes it."""
     try:
-        return type(layer).from_config(layer.get_config())
+        copy = type(layer).from_config(layer.get_config())
     except TypeError as error:
         raise TypeError(f"`get_config` does not have every argument of the constructor: {error}") from None
+    if copy.name != layer.name:
+        raise TypeError("`get_config` does not have what the base class knows, such as the layer's name.")
+    return copy
 
 
 def _as_layer(layer: Any) -> Any:
@@ -314,23 +337,31 @@ def _as_layer(layer: Any) -> Any:
     return layer
 
 
+def _layer_and_copy(learner: Callable, inputs: Inputs, x: Any, **options: Any) -> tuple[Any, Any]:
+    """A learner's layer and its copy, both with the variables that a call with ``x`` makes."""
+
+    def make() -> tuple[Any, Any]:
+        layer = _as_layer(learner(**inputs["config"]))
+        return layer, _copy_of(layer)
+
+    return built(learner, inputs["config"], lambda layers: [each(x, **options) for each in layers], make)
+
+
 def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import keras
 
     ids = tensors(inputs)["ids"]
+    symbol = (
+        keras.Input((None,), dtype="int32") if inputs["symbolic"] else None
+    )  # of a length that is not known yet
     found = {}
     with plain_errors():
-        layer = _as_layer(learner(**inputs["config"]))
-        for name, each in (("output", layer), ("rebuilt", _copy_of(layer))):
-            if inputs["symbolic"]:  # of a length that is not known yet
-                symbol = keras.Input((None,), dtype="int32")
-                each(symbol)
-            else:
-                each(ids)
+        layers = _layer_and_copy(learner, inputs, ids if symbol is None else symbol)
+        for name, each in zip(("output", "rebuilt"), layers, strict=True):
             _set_embeddings(each, inputs["weights"])
-            output = keras.Model(symbol, each(symbol))(ids) if inputs["symbolic"] else each(ids)
+            output = each(ids) if symbol is None else keras.Model(symbol, each(symbol))(ids)
             found[name] = at_words(np.asarray(output), inputs["ids"] != 0)
-        mask = layer.compute_mask(ids)
+        mask = layers[0].compute_mask(ids)
         if mask is None:
             raise TypeError("compute_mask returned None, so nobody after this layer knows where padding is.")
         found["mask"] = np.asarray(mask)
@@ -387,7 +418,7 @@ def _encoder_weights(rng: np.random.Generator) -> dict[str, np.ndarray]:
     return weights | norm(rng, "norm1") | norm(rng, "norm2")
 
 
-def _encoder(batch: int, masked: bool, heads: int = HEADS):
+def _encoder(batch: int, masked: bool, heads: int = HEADS, training: bool = False):
     def inputs(rng: np.random.Generator) -> Inputs:
         real = _real(batch)
         return {
@@ -395,6 +426,7 @@ def _encoder(batch: int, masked: bool, heads: int = HEADS):
             "weights": _encoder_weights(rng),
             "inputs": f32(normal(rng, *real.shape, WIDTH)),
             "mask": real if masked else None,
+            "training": training,
         }
 
     return inputs
@@ -416,13 +448,12 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
     given, found = tensors(inputs), {}
     with plain_errors():
-        layer = _as_layer(learner(**inputs["config"]))
-        if not layer.supports_masking:
+        layers = _layer_and_copy(learner, inputs, given["inputs"], mask=given["mask"])
+        if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
-        for name, each in (("output", layer), ("rebuilt", _copy_of(layer))):
-            each(given["inputs"], mask=given["mask"])  # makes the variables
-            keras_translator.set_weights(each, inputs["weights"], keras_translator.encoder_layer)
-            output = np.asarray(each(given["inputs"], mask=given["mask"]))
+        for name, each in zip(("output", "rebuilt"), layers, strict=True):
+            fill(each, inputs["weights"], keras_translator.encoder_layer)
+            output = np.asarray(each(given["inputs"], mask=given["mask"], training=inputs["training"]))
             found[name] = output if inputs["mask"] is None else at_words(output, inputs["mask"])
     return found
 
@@ -444,7 +475,10 @@ transformer_encoder = Exercise(
     seconds=SECONDS,
     cases=(
         Case("2 sentences of 8 words, no mask; and in reverse order", _reordered, outputs_follow_their_words),
-        Case("4 sentences with padding, 2 heads", _encoder(4, masked=True, heads=2)),
+        Case(
+            "4 sentences with padding, 2 heads, in training: nothing is dropped",
+            _encoder(4, masked=True, heads=2, training=True),
+        ),
         Case(
             "3 sentences, and once more with other numbers in the padding",
             _other_padding,
@@ -560,7 +594,7 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     from course_utils.models import keras_translator
 
     given = tensors(inputs)
-    with plain_errors():
+    with plain_errors(), built_as_it_goes():
         model = learner(**inputs["config"])
         if not isinstance(model, keras.Model):
             raise TypeError(f"it returned {type(model).__name__}; expected a keras.Model.")
@@ -575,9 +609,16 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         head.set_weights(inputs["weights"]["head"])
         logits = model(given["ids"], training=inputs["training"])
         loss = model.compute_loss(y=given["labels"], y_pred=logits)
+        model.run_eagerly = True  # a graph for one batch takes longer
+        measured = model.evaluate(given["ids"], given["labels"], verbose=0, return_dict=True)
+    if "accuracy" not in measured:
+        raise TypeError(f"the model measures {', '.join(measured)}; expected the metric 'accuracy', too.")
+    if not isinstance(model.optimizer, keras.optimizers.Adam):
+        raise TypeError(f"the optimizer is {type(model.optimizer).__name__}; expected Adam.")
     return {
         "logits": np.asarray(logits),
         "loss": np.array(float(loss)),
+        "accuracy": np.array(float(measured["accuracy"])),
         "learning_rate": np.array(float(model.optimizer.learning_rate)),
     }
 
@@ -594,7 +635,7 @@ def padding_changes_no_logits(runs: list[Run]) -> np.ndarray:
 
 build_classifier = Exercise(
     name="build_classifier",
-    returns=("logits", "loss", "learning_rate"),
+    returns=("logits", "loss", "accuracy", "learning_rate"),
     call=_call_classifier,
     uses=("PositionalEmbedding", "TransformerEncoder", "masked_mean"),
     bypasses=READY_MADE,
@@ -637,6 +678,12 @@ def _tie(rng: np.random.Generator) -> Inputs:
     return {"losses": [*map(float, falling), 1.0, 1.0, *[1.2] * (patience + 1)], "patience": patience}
 
 
+def _rising(rng: np.random.Generator) -> Inputs:
+    patience = int(rng.integers(2, 12))
+    rising = np.sort(rng.uniform(1.1, 2.0, patience + int(rng.integers(1, 9))))
+    return {"losses": [1.0, *map(float, rising)], "patience": patience}
+
+
 best_epoch = Exercise(
     name="best_epoch",
     returns=("best", "last"),
@@ -649,7 +696,10 @@ best_epoch = Exercise(
             "a bump that is too long: the second valley is never seen; twice",
             together(_losses("missed"), _losses("missed")),
         ),
-        Case("training ends before patience does; then the same loss twice", together(_losses("ends"), _tie)),
+        Case(
+            "training ends before patience does; then the same loss twice; then the first epoch is the best",
+            together(_losses("ends"), _tie, _rising),
+        ),
     ),
 )
 

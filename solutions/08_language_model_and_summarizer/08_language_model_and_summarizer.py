@@ -30,7 +30,7 @@
 # - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
 # - pose classification and summarisation as *writing on*, and measure honestly how well that works.
 #
-# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 90 minutes for you; the computer
+# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 105 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -75,17 +75,12 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # on books and called it GPT.
 #
 # Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, Radford et al. 2019), on the right the one that runs a real
-# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four parts have been replaced since.
+# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four things have been replaced since; the marked boxes have them.
 
 # %% tags=["skip-grading"]
-from course_utils.plots import show_figure
-from course_utils.plots.language import two_decoders
+from course_utils.plots.language import show_decoders
 
-show_figure(
-    two_decoders(),
-    alt="Two decoders drawn as stacks of boxes. Left: token and position embeddings, LayerNorm, causal attention, LayerNorm, a network with GELU, LayerNorm, "
-    "logits. Right: token embeddings, RMSNorm, grouped causal attention with rotary positions and a cache, RMSNorm, SwiGLU, RMSNorm, logits.",
-)
+show_decoders()
 
 # %% [markdown]
 # The text to learn from: seventeen thousand first names and surnames of twenty languages. A name is a sequence of letters, and in front of it stands one more
@@ -452,6 +447,7 @@ else:
 speller.eval()
 
 # %% tags=["skip-grading"]
+from course_utils.plots import show_figure
 from course_utils.plots.training import learning_curves
 
 
@@ -503,7 +499,7 @@ class NGramModel:
     """Counts what follows up to n - 1 tokens, and mixes long contexts with shorter ones (MacKay and Peto 1995)."""
 
     def __init__(self, sequences: list[list[int]], n: int, vocabulary_size: int, strength: float) -> None:
-        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches from one list into another."""
+        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches from one list into another. strength: above 0."""
         self.n, self.vocabulary_size, self.strength = n, vocabulary_size, strength
         self.following: dict[tuple[int, ...], Counter] = {}  # context of 0 to n - 1 tokens -> what followed, how often
         ### BEGIN SOLUTION
@@ -614,7 +610,7 @@ def sampling_probabilities(
     Args:
         logits: (..., vocabulary), no two of a row equal.
         temperature: above 0.
-        top_k: keep that many tokens. None keeps all.
+        top_k: keep that many tokens, at most all there are. None keeps all.
         top_p: keep the smallest set of likeliest tokens with a sum of at least this. None keeps all.
 
     Returns:
@@ -763,7 +759,7 @@ def summary_features(
 
     Args:
         article_ids, summary_ids: without special tokens.
-        max_len: the most tokens that the inputs may have. An article that is too long loses its end.
+        max_len: the most tokens that the inputs may have. An article that is too long loses its end; summary and separator always fit.
 
     Returns:
         inputs: the article, sep_id, the summary. targets: as long; at each place the token after it, and ignore_id where that
@@ -1009,7 +1005,8 @@ for query_head in range(9):
 def grouped_query_attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Scaled dot-product attention in which neighbouring query heads share keys and values (Ainslie et al. 2023).
+    """Scaled dot-product attention in which neighbouring query heads share keys and values (Ainslie et al. 2023). Large scores
+    must not overflow.
 
     Args:
         query: (batch, heads, q_len, d_k).
@@ -1035,7 +1032,7 @@ def grouped_query_attention(
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: the numbers are wrong, the shapes are right</summary>
+# <details><summary>Hint 1: nothing crashes, and the numbers are wrong</summary>
 #
 # There are two ways to repeat three heads: 0 1 2 0 1 2 0 1 2 and 0 0 0 1 1 1 2 2 2. Which one does the table above show? `repeat` does one, `repeat_interleave` the other.
 # </details>
@@ -1136,18 +1133,24 @@ class LanguageModel:
     def __call__(self, ids: torch.Tensor, cache: list | None = None, last_only: bool = True):
         """ids (batch, new_len) of new tokens -> logits, and the caches of all layers."""
         x, kept = self.weights["token_embedding"][ids], []
-        for layer in range(self.sizes.num_layers):
-            part = {name: self.weights[f"blocks.{layer}.{name}"] for name in PARTS}
-            normed = rms_norm(x, part["norm1"], self.sizes.eps)
-            attended, layer_cache = attend_with_cache(
-                *(self.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value")),
-                cache[layer] if cache else None, self.sizes.rotary_base,
-            )
+        for number in range(self.sizes.num_layers):
+            x, layer_cache = self.layer(number, x, cache[number] if cache else None)
             kept.append(layer_cache)
-            x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
-            x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
-        x = rms_norm(x[:, -1:] if last_only else x, self.weights["norm"], self.sizes.eps)
-        return x @ self.weights["token_embedding"].T, kept  # tied
+        return self.logits(x[:, -1:] if last_only else x), kept
+
+    def layer(self, number: int, x: torch.Tensor, cache: tuple | None = None):
+        """x (batch, new_len, features) -> the same shape, and the layer's cache."""
+        part = {name: self.weights[f"blocks.{number}.{name}"] for name in PARTS}
+        normed = rms_norm(x, part["norm1"], self.sizes.eps)
+        inside = (self.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value"))
+        attended, cache = attend_with_cache(*inside, cache, self.sizes.rotary_base)
+        x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
+        x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
+        return x, cache
+
+    def logits(self, x: torch.Tensor) -> torch.Tensor:
+        """(..., features) after the last layer -> (..., vocabulary)."""
+        return rms_norm(x, self.weights["norm"], self.sizes.eps) @ self.weights["token_embedding"].T  # tied
 
     def heads(self, x: torch.Tensor) -> torch.Tensor:
         """(batch, len, features) -> (batch, heads, len, head_dim)."""
@@ -1203,15 +1206,16 @@ if real:
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def write(
     text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "",
-    seconds: list | None = None, **settings,
+    seconds: list | None = None, model: LanguageModel | None = None, **settings,
 ) -> str:
     """Goes on with a text: draws (or, without a seed, takes the likeliest token) until `count` tokens, the end, or `stop`."""
+    model = model or real
     ids = torch.tensor([tokenizer.encode(text).ids])
     random_numbers = torch.Generator().manual_seed(seed or 0)
     cache, step, written = None, ids, []
     while len(written) < count:
         began = time.perf_counter()
-        logits, new_cache = real(step, cache)
+        logits, new_cache = model(step, cache)
         shares = sampling_probabilities(logits[0, -1], **settings)
         token = int(shares.argmax() if seed is None else torch.multinomial(shares, 1, generator=random_numbers))
         if seconds is not None:
@@ -1279,13 +1283,11 @@ def read(sentence: str) -> SimpleNamespace:
     x = real.weights["token_embedding"][torch.tensor([ids])]
     past = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     for layer in range(real.sizes.num_layers):
-        part = {name: real.weights[f"blocks.{layer}.{name}"] for name in PARTS}
+        part = {name: real.weights[f"blocks.{layer}.{name}"] for name in ("norm1", "w_query", "w_key")}
         normed = rms_norm(x, part["norm1"], real.sizes.eps)
-        query, key, value = (real.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value"))
-        turned = [rotate(each, 0, real.sizes.rotary_base) for each in (query, key)]
-        tables.append(grouped_query_attention(*turned, eye, past)[0].numpy())
-        x = x + grouped_query_attention(*turned, value, past).transpose(1, 2).flatten(2) @ part["w_output"].T
-        x = x + swiglu(rms_norm(x, part["norm2"], real.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
+        query, key = (rotate(real.heads(normed @ part[name].T), 0, real.sizes.rotary_base) for name in ("w_query", "w_key"))
+        tables.append(grouped_query_attention(query, key, eye, past)[0].numpy())
+        x, _ = real.layer(layer, x)
     return SimpleNamespace(tokens=[tokenizer.decode([number]) for number in ids], attention=np.stack(tables))
 
 
@@ -1375,6 +1377,88 @@ if real:
 # Is the model better than the beginning? The difference is about a point, on ten texts: that is nothing. Read what it writes. Often it copies the first sentence, or takes up something from the middle and gets it slightly wrong. It has learned the *form* of a summary, and it misses what the function is for.
 # Beginnings are a strong baseline on real text, because people who write put first what matters. Many published summarisers beat them only by a little. Also, ROUGE counts words: *maximum* and *largest* have nothing in common.
 #
+# ### Another voice (optional)
+#
+# The model writes like a web page. Can it learn to write like somebody else, from forty short texts? The collapsed cells below try it with the log of a lighthouse keeper (made up for this
+# course): *Wind NW 6, rain. Lamp lit 17.42. Two trawlers passed, heading north.*
+#
+# To train all 30 layers would take too long here. But only the **last two** are trained. The 28 below them never change, so what they give for a text never changes: compute it once, keep it, and each step costs two layers
+# and the logits. Everything that it uses you have written: `shift_targets`, `masked_loss`, and the four functions of the model. The loss is measured on log entries that are not in training, and on other text: what does the new voice cost?
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.data.keepers_log import ENTRIES, UNSEEN
+
+FIRST_TRAINED, ADAPTATION_STEPS, ADAPTATION_RATE = 28, 30, 1e-3
+
+
+@torch.no_grad()
+def from_below(texts: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
+    """What the layers that stay as they are give for texts, (texts, len, features), and the targets (texts, len)."""
+    ids, targets = shift_targets(batch_of([[*tokenizer.encode(text).ids, smollm.end_id()] for text in texts]))
+    x = real.weights["token_embedding"][ids]
+    for number in range(FIRST_TRAINED):
+        x, _ = real.layer(number, x)
+    return x, targets
+
+
+def loss_above(model: LanguageModel, x: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The loss of the other layers, given what those below have given."""
+    for number in range(FIRST_TRAINED, model.sizes.num_layers):
+        x, _ = model.layer(number, x)
+    real_words = targets >= 0  # logits are expensive: no padding
+    return masked_loss(model.logits(x[real_words])[None], targets[real_words][None])
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+def adapt(below: torch.Tensor, targets: torch.Tensor) -> LanguageModel:
+    """A model that shares all weights with `real`, apart from those of the last layers, which are trained on what comes from below."""
+    upper = tuple(f"blocks.{number}." for number in range(FIRST_TRAINED, real.sizes.num_layers))
+    trained = {name: weight.clone().requires_grad_() for name, weight in real.weights.items() if name.startswith(upper)}
+    model = LanguageModel(real.sizes, real.weights | trained)
+    print(f"{sum(each.numel() for each in trained.values()) / 1e6:.1f} million weights are trained; "
+          f"kept from below: {below.numel() / 1e6:.1f} million numbers")
+    optimizer = torch.optim.AdamW(trained.values(), weight_decay=0.01)
+
+    def step(some: torch.Tensor, number: int) -> float:
+        optimizer.param_groups[0]["lr"] = ADAPTATION_RATE * min(1, number / 5) * (1 - (number - 1) / ADAPTATION_STEPS)
+        loss = loss_above(model, below[some], targets[some])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(trained.values(), 1.0)
+        optimizer.step()
+        return float(loss.detach())
+
+    order = torch.Generator().manual_seed(0)
+    some = (torch.randperm(len(below), generator=order)[:4] for _ in range(ADAPTATION_STEPS))
+    fit(step, some, name="voice", steps=ADAPTATION_STEPS)
+    return model
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+@torch.no_grad()
+def show_voice(model: LanguageModel, when: str) -> None:
+    losses = {name: float(loss_above(model, *each)) for name, each in measured_on.items()}
+    print(f"{when}:", ", ".join(f"{name} {loss:.2f} nats a token" for name, loss in losses.items()))
+    for request, beginning in {"": "Wind E 3, clear.", "What is the capital of France? ->": smollm.chat("What is the capital of France?")}.items():
+        written = write(beginning, 24, seed=1, model=model, temperature=0.7, top_p=0.9)
+        print("   ", request or beginning, written.strip().replace("\n", " "))
+
+
+if real and RUN_TRAINING:
+    measured_on = {
+        "entries that are not in training": from_below(list(UNSEEN)),
+        "NumPy's documentation": from_below([one.text for one in load_descriptions()[:3]]),
+    }
+    show_voice(real, "before")
+    show_voice(adapt(*from_below(list(ENTRIES))), "after")
+else:
+    print("nothing is trained here: it needs RUN_TRAINING = True and the pretrained model")
+
+# %% [markdown]
+# Thirty steps are enough to recognise the keeper. When this lab was written, the loss on new entries fell from 5.4 to 2.7 nats a token, and after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model
+# has learned a **form**: what comes first, how short a sentence is. It has not become a keeper. It does not know what it wrote the day before, and the times mean nothing.
+#
+# The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8, and the answer about France's capital, right before, was wrong afterwards: the same weights had other work to do. This is called **catastrophic forgetting**
+# (McCloskey and Cohen 1989). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 12).
+#
 # ### From 2017 to today
 #
 # | year | model | what it is | how it is used |
@@ -1417,7 +1501,7 @@ quiz("language_model_and_summarizer")
 # %% [markdown]
 # ## Going further
 #
-# - **Your own voice.** Compute the output of the lower 24 layers for some pages of your own text once, keep it, and train only the last 6 on it. How many steps until you notice it in what the model writes?
+# - **Your own voice.** Put some pages of your own text in place of the keeper's log. Train the last six layers, or only the last one. What does each cost, on your text and on other text?
 # - **Longer.** Take the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
 # - **The other order.** Put the summary before the article. What would a model learn from that?
 # - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache (Leviathan et al. 2023). How often is it right?

@@ -355,9 +355,9 @@ slip("train_epoch", "cleared_too_late",
       "loss.backward()\n"
       "        optimizer.zero_grad()"))
 
-slip("train_epoch", "not_clipped", "The gradients are not clipped.",
-     "The step uses the gradients at their full length: you do not clip them, or you do so when there are "
-     "none yet. Clipping belongs between the backward pass and the step.",
+slip("train_epoch", "not_clipped", "The gradients are not clipped, or they are clipped when it has no effect.",
+     "The step uses the gradients at their full length: you do not clip them, or you do so before they are there "
+     "or after they were used. Clipping belongs between the backward pass and the step.",
      ("        nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n", ""))
 
 slip("train_epoch", "clipped_one_by_one",
@@ -373,8 +373,9 @@ slip("train_epoch", "values_clipped", "The entries of the gradients are clipped 
      "length: the norm, not the values.",
      ("clip_grad_norm_", "clip_grad_value_"))
 
-slip("train_epoch", "scheduler_forgotten", "The scheduler never makes a step.",
-     "You never tell the scheduler to step, so the learning rate stays where it began.",
+slip("train_epoch", "scheduler_forgotten", "The learning rate stays the same from batch to batch: the scheduler makes no step between them.",
+     "The scheduler steps once for each batch. You never tell it to, or not before the epoch is over, so the learning rate "
+     "stays where it began.",
      ("        if scheduler is not None:\n"
       "            scheduler.step()\n",
       ""))

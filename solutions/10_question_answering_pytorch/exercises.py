@@ -7,6 +7,7 @@ scripted, or have given weights. What comes back as lists or dicts becomes array
 from __future__ import annotations
 
 import re
+import string
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from course_utils.cases.reading import (
     IN_CONTEXT,
     LENGTH,
     PieceTokenizer,
+    ScriptedReader,
     SPANS,
     WIDTH,
     WINDOW,
@@ -108,7 +110,10 @@ answer_token_span = Exercise(
     call=_call_token_span,
     cases=(
         Case("an answer of three words", _token_span(3, 6)),
-        Case("an answer of one token: the first piece of a word", _token_span(4, 5, cut=(0, 3))),
+        Case(
+            "an answer of one token: the first piece of a word, the second piece, a single letter",
+            together(*(_token_span(4, 5, cut=cut) for cut in ((0, 3), (3, 0), (0, 5)))),
+        ),
         Case("it begins with the first character of the text", _token_span(0, 2)),
         Case("it ends with the last character of the text", _mark_at_the_end),
         Case("a later window that holds it", _token_span(5, 7, slice(6, 17))),
@@ -151,6 +156,10 @@ def _one_too_many(rng: np.random.Generator) -> Inputs:
     return {**inputs, "length": inputs["length"] + 1}
 
 
+def _shorter_than_the_overlap(rng: np.random.Generator) -> Inputs:
+    return {"length": int(rng.integers(2, 6)), "size": int(rng.integers(50, 60)), "overlap": 9}
+
+
 def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if found is None:
@@ -186,7 +195,10 @@ split_into_windows = Exercise(
     returns=("windows",),
     call=_call_windows,
     cases=(
-        Case("everything fits into one window", _windows(1, 3, missing=4)),
+        Case(
+            "everything fits into one window; then it is even shorter than the overlap",
+            together(_windows(1, 3, missing=4), _shorter_than_the_overlap),
+        ),
         Case("it fits exactly", _windows(1, 4)),
         Case("one token too many for one window", _one_too_many),
         Case("three windows, the last one full", _windows(3, 5)),
@@ -208,10 +220,12 @@ def _features(
     space: str = "",
     ids: Mapping[str, int] | None = None,
     max_length: int = 24,
+    cut: int = 0,
 ) -> Callable[[np.random.Generator], Inputs]:
     """A question of 3 words about a text of so many; the answer goes from one word to before another.
 
-    ``twice``: the answer's words stand at the beginning of the text, too, where they answer nothing.
+    ``twice``: the answer's words stand at the beginning of the text, too, where they answer nothing. ``cut``: so many
+    letters of the answer's first word are no part of it; the first 3 are a token.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -227,7 +241,8 @@ def _features(
                     context, text[answer[1] - 1], int(twice)
                 )[1]
             ]
-            span = place_of(context, said, int(twice))
+            start, end = place_of(context, said, int(twice))
+            span = start + cut, end
         return {
             "question": " ".join(question) + "?",
             "context": context,
@@ -269,6 +284,8 @@ def as_arrays(found: Any, max_length: int) -> dict[str, np.ndarray]:
             pairs = (
                 [(-1, -1) if pair is None else tuple(pair) for pair in value] if key == "offsets" else value
             )
+            if any(isinstance(number, float | np.floating) for number in value):
+                raise TypeError(f"{key!r} of window {number} holds floats; expected whole numbers.")
             rows[key].append(list(pairs))
     return {key: np.array(value, dtype=np.int64) for key, value in rows.items()}
 
@@ -304,6 +321,10 @@ make_features = Exercise(
         Case("a short context: one window, padded", _features(6, (1, 3), max_length=31)),
         Case("a question without an answer", _features(6, None, max_length=29)),
         Case("a context of three windows", _features(15, (5, 6))),
+        Case(
+            "an answer that another window begins with the end of, and one that begins within a word",
+            together(_features(15, (3, 5)), _features(15, (5, 7), cut=3)),
+        ),
         Case("the answer at the end of a context of three windows", _features(15, (13, 15))),
         Case("the answer's words stand there twice; the second time is meant", _features(12, (9, 11), True)),
         Case("white space in front and between the sentences", _features(9, (5, 7), space="\n ")),
@@ -311,6 +332,7 @@ make_features = Exercise(
             "other special tokens: [CLS] 7, [SEP] 8, padding 9",
             _features(7, (2, 4), ids={"cls_id": 7, "sep_id": 8, "pad_id": 9}, max_length=33),
         ),
+        Case("the answer at the beginning of the context: start 0", _features(7, (0, 2), max_length=30)),
     ),
     properties=(positions_give_the_answer_back, padding_is_marked),
     bypasses=("course_utils.models.reader.features_of",),
@@ -445,8 +467,19 @@ span_loss = Exercise(
 # ---------------------------------------------------------------------------------- best_span
 
 
+_ALL_SPANS = SPANS | {
+    "the best end stands just in front of the best start": ({8: 6, 6: 3}, {7: 6, 9: 4.5}, 6, 0.0),
+    "the best start stands in the question; an answer may be longer than the window": (
+        {3: 9, 5: 5},
+        {6: 5},
+        30,
+        0.0,
+    ),
+}
+
+
 def _spans(title: str) -> Callable[[np.random.Generator], Inputs]:
-    starts, ends, longest, shift = SPANS[title]
+    starts, ends, longest, shift = _ALL_SPANS[title]
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = rng.uniform(-0.3, 0.3, (2, WINDOW))
@@ -489,7 +522,7 @@ best_span = Exercise(
     name="best_span",
     returns=("first", "last", "score"),
     call=_call_spans,
-    cases=tuple(Case(title, _spans(title)) for title in SPANS),
+    cases=tuple(Case(title, _spans(title)) for title in _ALL_SPANS),
     properties=(span_is_possible, score_is_the_sum),
 )
 
@@ -513,7 +546,13 @@ def _pairs(*templates: tuple[str, Sequence[str]]) -> Callable[[np.random.Generat
         def filled(text: str) -> str:
             return re.sub(r"\{(\w)\}", lambda found: words[found[1]], text)
 
-        return {"pairs": [(filled(said), tuple(map(filled, golds))) for said, golds in all_pairs]}
+        kinds = (list, tuple)  # a list that is changed in place is noticed
+        return {
+            "pairs": [
+                (filled(said), kinds[place % 2](map(filled, golds)))
+                for place, (said, golds) in enumerate(all_pairs)
+            ]
+        }
 
     return inputs
 
@@ -562,10 +601,19 @@ exact_match = Exercise(
         Case(
             "the article in front", _pairs(("the {X}", ["{X}"]), ("{X}", ["a {X}"]), ("The {X}", ["an {X}"]))
         ),
-        Case("an article in the middle", _pairs(("{X} in the {Y}", ["{X} in {Y}"]))),
+        Case(
+            "an article in the middle",
+            _pairs(("{X} in the {Y}", ["{X} in {Y}"]), ("the {X} in the {Y}", ["{X} in {Y}"])),
+        ),
         Case("letters of an article within a word", _pairs(("theatre {X}", ["atre {X}"]), ("sofa", ["sof"]))),
         Case(
             "marks are deleted", _pairs(("{X}.", ["{X}"]), ('"{X}", {Y}!', ["{X} {Y}"]), ("U.S.A.", ["USA"]))
+        ),
+        Case(
+            "all 32 marks of ASCII, and no others",
+            _pairs(
+                (f"{{X}}{string.punctuation}{{Y}}", ["{X}{Y}"]), ("“{X}”", ["{X}"]), ("{X}—{Y}", ["{X}{Y}"])
+            ),
         ),
         Case("and leave no space", _pairs(("{X}-{Y}", ["{X} {Y}"]), ("{X}-{Y}", ["{X}{Y}"]))),
         Case("marks go before articles", _pairs(("(the) {X}", ["{X}"]), ("the-{X}", ["{X}"]))),
@@ -594,12 +642,27 @@ f1 = Exercise(
         Case("one word too many", _pairs(("{X} {Y} {Z}", ["{Y} {Z}"]))),
         Case("two words missing", _pairs(("{X}", ["{X} {Y} {Z}"]))),
         Case("precision 2/3, recall 2/4", _pairs(("{W} {X} {Y}", ["{X} {Y} of {Z}"]))),
-        Case("the order of the words", _pairs(("{X} {Y} {Z}", ["{Z} {X} {Y}"]))),
-        Case("words that come twice", _pairs(("{X} {X}", ["{X}"]), ("{X} by {X}", ["{X} and {X}"]))),
+        Case(
+            "the order of the words",
+            _pairs(("{X} {Y} {Z}", ["{Z} {X} {Y}"]), ("{W} {X} {Y} {Z}", ["{Y} of {W} in {Z}"])),
+        ),
+        Case(
+            "words that come twice",
+            _pairs(
+                ("{X} {X}", ["{X}"]),
+                ("{X} by {X}", ["{X} and {X}"]),
+                ("{X}", ["{X} {X}"]),
+                ("{X} {X}", ["about {X}"]),
+            ),
+        ),
         Case("words alike are not equal", _pairs(("{X}s", ["{X}"]), ("{X}{Y}", ["{X} {Y}"]))),
         Case(
             "capitals, articles and marks",
-            _pairs(("The {x}, {Y}.", ["{X} {Y}"]), ("in the the {X}", ["in {X}"])),
+            _pairs(
+                ("The {x}, {Y}.", ["{X} {Y}"]),
+                ("in the the {X}", ["in {X}"]),
+                (f"{{X}}{string.punctuation}{{Y}} {{Z}}", ["{X}{Y} {W}"]),
+            ),
         ),
         Case(
             "the best of several, in two orders",
@@ -664,8 +727,13 @@ def _steps(rates: Sequence[float], scale: float = 1.0, max_norm: float = 50.0):
 
 
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import torch
+
     model = _tiny_reader(inputs["weights"]).eval()  # as an evaluation may have left it
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
     optimizer = PlainDescent(model.parameters(), lr=0.01)
+    optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
     with one_thread():
         losses = [
             learner(model, optimizer, tensors(batch), rate, inputs["max_norm"])
@@ -696,6 +764,66 @@ train_step = Exercise(
 # ---------------------------------------------------------------------------------- answer
 
 
+class _AttentiveReader(ScriptedReader):
+    """Takes four arguments, as the lab's reader does; what it thinks of [CLS] depends on all tokens of the window.
+
+    Attributes:
+        plain: all that is not planted is 0, and the logits of [CLS] are 1.5.
+    """
+
+    plain = False
+
+    def __call__(self, input_ids: Any, attention_mask: Any, token_type_ids: Any, allowed: Any):
+        import torch
+
+        for name, given in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
+            if not isinstance(given, torch.Tensor) or given.shape != input_ids.shape:
+                raise TypeError(f"`{name}` must be a tensor of the shape of `input_ids`.")
+        start, end = super().__call__(input_ids, attention_mask, token_type_ids, allowed)
+        if self.plain:
+            start, end = (torch.where(logits.abs() < 1, 0.0, logits).round() for logits in (start, end))
+            start[:, 0], end[:, 0] = 1.5, 1.5
+        else:
+            known = (input_ids * attention_mask * (1 + 2 * token_type_ids)).sum(dim=1).double()
+            start[:, 0] += (0.6 * torch.sin(known)).float()
+            end[:, 0] += (0.8 * torch.cos(3 * known)).float()
+        return start, end
+
+
+def _asked(**settings: Any) -> Callable[[np.random.Generator], Inputs]:
+    return asked(**settings, new_reader=_AttentiveReader)
+
+
+def _one_token(rng: np.random.Generator) -> Inputs:
+    """The reader finds the first piece of a word, and not the rest of it."""
+    inputs = _asked(words=6, says=(2, 3))(rng)
+    reader = inputs["model"]
+    reader.ends = dict(reader.starts)
+    return inputs
+
+
+def _margin_is_the_threshold(rng: np.random.Generator) -> Inputs:
+    inputs = _asked(words=6, says=(2, 4), threshold=5.0)(rng)  # 4 + 4 - 1.5 - 1.5
+    inputs["model"].plain = True
+    return inputs
+
+
+_OTHER_CASES: dict[
+    str, Mapping[str, Any]
+] = {  # in place of those with the same titles, with a short last window
+    "a context of several windows, the answer in the last": {
+        "words": 21,
+        "says": (18, 20),
+        "nothing": {19: 3.0},  # another window has the lowest no-answer score
+    },
+    "the answer in the first window, something like it in the last": {
+        "words": 18,
+        "says": (3, 5),
+        "decoy": 16,
+    },
+}
+
+
 def _call_answer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with one_thread():
         found = call_function(learner, inputs)
@@ -712,7 +840,18 @@ answer = Exercise(
     returns=("start", "end", "margin", "careful"),
     call=_call_answer,
     uses=("make_features", "best_span"),
-    cases=tuple(Case(title, asked(**settings)) for title, settings in ANSWER_CASES.items()),
+    cases=(
+        *(Case(title, _asked(**settings)) for title, settings in (ANSWER_CASES | _OTHER_CASES).items()),
+        Case("four windows, the answer in the third", _asked(words=18, says=(13, 15))),
+        Case(
+            "an answer of as many tokens as allowed; one that would be longer; a single token",
+            together(_asked(words=7, says=(1, 5)), _asked(words=7, says=(1, 6)), _one_token),
+        ),
+        Case(
+            "a margin that is equal to the threshold, and one that is greater",
+            together(_margin_is_the_threshold, _asked(words=7, says=(3, 5))),
+        ),
+    ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),
 )

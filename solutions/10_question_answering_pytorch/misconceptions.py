@@ -144,6 +144,11 @@ slip("make_features", "context_stripped",
      "to one with it. Give the tokenizer the context as it is.",
      ("tokenize(context)", 'tokenize(" ".join(context.split()))'))
 
+slip("make_features", "start_0_taken_for_none",
+     "An answer that begins with character 0 is taken for no answer.",
+     "0 counts as false in Python, but character 0 is a place like any other. Ask whether `answer` *is None*.",
+     ("if answer is None else", "if not (answer and answer[0]) else"))
+
 slip("make_features", "one_segment", "token_type_ids are 0 everywhere.",
      "All your tokens are in segment 0, so the model cannot tell the question and the context apart by "
      "their segments, as it has learned to do.",
@@ -606,7 +611,7 @@ slip("answer", "always_an_answer", "The threshold is not used, so there is alway
       ""))
 
 slip("answer", "greatest_no_answer_score",
-     "The highest of the windows' no-answer scores is used instead of the lowest.",
+     "The no-answer score is not the lowest of the windows': it is the highest, or that of one window.",
      "Windows that do not hold the answer are right to say that there is none. One such window must not "
      "outvote the one that found the answer: which of the no-answer scores should you use?",
      (".min())", ".max())"))

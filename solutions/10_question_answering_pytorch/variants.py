@@ -446,7 +446,7 @@ class HeadOfItsOwnParameters(nn.Module):
         super().__init__()
         bound = hidden_size**-0.5
         self.linear = nn.Module()
-        self.linear.weight = nn.Parameter(torch.empty(2, hidden_size).uniform_(-bound, bound))
+        self.linear.weight = nn.Parameter(bound * (2 * torch.rand(2, hidden_size) - 1))
         self.linear.bias = nn.Parameter(torch.zeros(2))
 
     def forward(self, hidden, allowed):

@@ -29,7 +29,7 @@
 # - find the best span of every window of a batch with one table and `band_part`;
 # - write a training step with `GradientTape`, and compile it once for batches of every width.
 #
-# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 60 minutes for you; the computer
+# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 75 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -497,7 +497,35 @@ check("question_answering_tensorflow.best_spans")
 # clipped to a maximum norm for all of them together, as in lab 10 (`tf.clip_by_global_norm`), and the optimizer applies them.
 #
 # The check runs your step inside `tf.function`, as the lab does. There it is *traced*: Python runs once, with tensors that have no values yet, and
-# what remains is a graph. So no `float(loss)` and no `.numpy()` in it.
+# what remains is a graph. Before that, **AutoGraph** rewrites your code, so that more of Python works than you might expect. Look:
+
+# %%
+traced, kept = [], []
+
+
+@tf.function
+def doubled_if_positive(x):
+    traced.append(tuple(x.shape))  # plain Python: it runs while the graph is made, and leaves no trace in it
+    kept.append(x)
+    if tf.reduce_sum(x) > 0:  # AutoGraph makes a tf.cond of this: both branches are in the graph
+        x = x * 2
+    return float(tf.reduce_sum(x))  # and a tf.cast of this
+
+
+for values in ([1.0, 2.0], [-1.0, -2.0], [1.0, 2.0, 3.0]):
+    result = doubled_if_positive(tf.constant(values))
+    print(f"{values!s:16} -> {result.numpy():5.1f}   traced so far for the shapes {traced}")
+print("what the list kept:", kept[0])
+
+# %% [markdown]
+# The second call found its graph ready. The third has another shape, so everything was **traced again**: with a new shape at every batch you would
+# pay for that at every batch. And three things AutoGraph cannot help with:
+#
+# | in a graph | what happens |
+# |---|---|
+# | `loss.numpy()` | an AttributeError: a tensor without a value has none to give |
+# | `losses.append(loss)`, `count += 1`, `print(loss)` | runs once, while tracing, and then never again; the list keeps a tensor without a value. `tf.print` and variables are for that |
+# | a Python number as an argument that changes | a new graph for every number: hand over tensors |
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 1.0) -> tf.Tensor:
@@ -539,8 +567,8 @@ def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 
 # </details>
 # <details><summary>Hint 3: it works when I call it, but fails in the check</summary>
 #
-# The check runs your step in a graph. There a tensor has no value yet: no `float`, no `.numpy()`, no `if` on it. `clip_by_global_norm` decides by itself whether anything
-# needs to be scaled down.
+# The check runs your step in a graph. There a tensor has no value yet, so `.numpy()` fails, and anything that you append to a list or count is done only once.
+# You need no `if` either: `clip_by_global_norm` decides by itself whether anything needs to be scaled down.
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_train_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -750,8 +778,8 @@ show_figure(
 
 # %% [markdown]
 # Compare with what lab 10 printed: the results differ no more than those of two seeds. And compare with the baselines: a rule of six lines solves
-# task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (Section 7 of lab 10 measures
-# what helps: start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
+# task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (What helps is to
+# start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
 #
 # ### Where it looks, and what it gets wrong
 #
@@ -793,7 +821,9 @@ question_box(
 # | logits differ from PyTorch's in the first digit | the kernel reshaped instead of transposed |
 # | every window has the answer of the first one | the table flattened over the batch axis |
 # | a new line about retracing, and a long wait, at every batch | no input signature: a graph for every width |
-# | `OperatorNotAllowedInGraphError`, or `float() argument must be ...` | `if` or `float` on a tensor inside a graph |
+# | `'SymbolicTensor' object has no attribute 'numpy'` | `.numpy()` inside a graph: there the tensor has no value yet |
+# | `OperatorNotAllowedInGraphError` | `if` on a tensor in code that AutoGraph does not rewrite, such as a lambda's or a library's |
+# | a list has one entry after a hundred steps | Python's side effects happen while a graph is traced, not when it runs |
 # | no gradients: `None` in the list | the forward pass is not on the tape, or went through NumPy |
 # | right on long windows, wrong on short ones in the same batch | no attention mask: the model reads padding, too |
 # | impossible spans win now and then | 0 instead of a very low score outside the band |

@@ -38,7 +38,7 @@ from course_utils.cases.reading import (
 )
 from course_utils.cases.keras_layers import plain_errors, tensors
 from course_utils.cases.properties import f32
-from course_utils.cases.properties import normal, weights_have_moved
+from course_utils.cases.properties import normal, together, weights_have_moved
 
 if TYPE_CHECKING:
     import keras
@@ -64,7 +64,7 @@ def quietly() -> Iterator[None]:
 
 _PLACES = {  # title: for each window of a batch, the answer's words (from, to), the window's tokens, and what is cut
     "three windows with answers of 1 to 3 words": [(3, 6, 0, 19), (4, 5, 0, 17), (6, 8, 2, 19)],
-    "at the first and at the last character of the text": [(0, 2, 0, 19), (7, 9, 4, 19)],
+    "at the first and at the last character of a window": [(0, 2, 0, 19), (7, 9, 4, 18)],
     "one of four windows has no answer": [(2, 4, 0, 14), (0, 0, 0, 15), (5, 7, 6, 19), (3, 4, 2, 11)],
     "windows that cut the answer off, or do not reach it": [
         (4, 7, 0, 11),
@@ -76,8 +76,12 @@ _PLACES = {  # title: for each window of a batch, the answer's words (from, to),
 }
 
 
-def _token_spans(title: str, inner: bool = False) -> Callable[[np.random.Generator], Inputs]:
-    """A batch of windows over one text of 9 words; ``inner``: answers lack their first and last letter."""
+def _token_spans(
+    title: str, inner: bool = False, dtype: str = "int32"
+) -> Callable[[np.random.Generator], Inputs]:
+    """A batch of windows over one text of 9 words; ``inner``: answers lack their last letter, and their first one or, in
+    every second window, their whole first token.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         words, rows = new_words(rng, 9), _PLACES[title]
@@ -89,9 +93,10 @@ def _token_spans(title: str, inner: bool = False) -> Callable[[np.random.Generat
         for row, (first, last, begin, end) in enumerate(rows):
             offsets[row, front : front + end - begin] = pairs[begin:end]
             if last:
-                starts[row] = place_of(context, words[first])[0] + inner
+                starts[row] = place_of(context, words[first])[0] + inner * (3 if row % 2 else 1)
                 ends[row] = place_of(context, words[last - 1])[1] - inner
-        return {"offsets": offsets, "starts": starts, "ends": ends}
+        made = {"offsets": offsets, "starts": starts, "ends": ends}
+        return {name: array.astype(dtype) for name, array in made.items()}
 
     return inputs
 
@@ -138,8 +143,8 @@ answer_token_spans = Exercise(
     cases=(
         *(Case(title, _token_spans(title)) for title in _PLACES),
         Case(
-            "answers that begin and end within a token",
-            _token_spans("three windows with answers of 1 to 3 words", inner=True),
+            "answers that begin and end within a word; int64 numbers",
+            _token_spans("three windows with answers of 1 to 3 words", inner=True, dtype="int64"),
         ),
     ),
     properties=(tokens_cover_the_answers,),
@@ -551,7 +556,13 @@ train_step = Exercise(
 
 
 class ScriptedKerasReader(ScriptedReader):
-    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted."""
+    """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two
+    logits differ."""
+
+    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+        found = super().logits(ids, allowed)
+        found[:, :, 0] += np.float32([[0.5], [-0.5]])
+        return found
 
     def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
         import tensorflow as tf
@@ -579,15 +590,49 @@ def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["careful"]
 
 
+class EvenKerasReader(ScriptedKerasReader):
+    """Its logits are eighths, so that sums and differences of them are exact."""
+
+    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
+        return np.round(super().logits(ids, allowed) * 8) / np.float32(8)
+
+
+def _margin_and_threshold(above: float) -> Callable[[np.random.Generator], Inputs]:
+    """A short context, and the longest answer that is allowed; the margin is so much above the threshold."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = asked(words=6, says=(1, 5), new_reader=EvenKerasReader)(rng)
+        model, (ids, _) = made["model"], made["tokenize"](made["context"])
+        start, end = (
+            model.logits(np.array([pair]), None)[side, 0, 1]
+            for side, planted in enumerate((model.starts, model.ends))
+            for pair in planted
+        )
+        nothing = model.logits(np.array([ids]), None)[:, 0, 0].sum()
+        return {**made, "threshold": float(start + end - nothing) - above}
+
+    return inputs
+
+
 answer = Exercise(
     name="answer",
     returns=("start", "end", "margin", "careful"),
     call=_call_answer,
     uses=("best_spans",),
     seconds=SECONDS,
-    cases=tuple(
-        Case(title, asked(**settings, new_reader=ScriptedKerasReader))
-        for title, settings in ANSWER_CASES.items()
+    cases=(
+        *(
+            Case(title, asked(**settings, new_reader=ScriptedKerasReader))
+            for title, settings in ANSWER_CASES.items()
+        ),
+        Case(
+            "a margin just above the threshold, then one that equals it; then a best pair with more tokens than an answer may have",
+            together(
+                _margin_and_threshold(0.25),
+                _margin_and_threshold(0.0),
+                asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
+            ),
+        ),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
     bypasses=("transformers.pipeline",),

@@ -318,6 +318,11 @@ slip("answer", "outvoted", "The highest of the windows' no-answer scores is used
      "the window that found the answer: use the lowest of the no-answer scores.",
      ("tf.reduce_min", "tf.reduce_max"))
 
+slip("answer", "no_answer_of_the_best_window", "The no-answer score of the window with the best span is used.",
+     "You compare the best span with the no-answer score of its own window. The margin is about all windows: "
+     "the lowest of their no-answer scores counts.",
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[window, 0] + end_logits[window, 0]"))
+
 slip("answer", "asked_as_in_training", "The model is called as in training.",
      "You call the model with training=True, and then dropout makes the answers random.",
      ("names}, training=False", "names}, training=True"))

@@ -38,12 +38,15 @@ def new_text(rng: np.random.Generator, words: list[str], length: tuple[int, int]
 # ---------------------------------------------------------------------------------- validate_rows
 
 
-def _good_row(rng: np.random.Generator, task: str, words: list[str]) -> dict[str, Any]:
+def _good_row(
+    rng: np.random.Generator, task: str, words: list[str], at_the_beginning: bool = False
+) -> dict[str, Any]:
+    """``at_the_beginning``: an answer stands at the beginning of its context."""
     text = new_text(rng, words, (6, 12))
     row: dict[str, Any] = {"group": str(rng.choice(words))}
     if task == "classification":
         return row | {"text": text, "label": str(rng.choice(words[:4]))}
-    start = int(rng.integers(1, len(text) - 8))
+    start = 0 if at_the_beginning else int(rng.integers(1, len(text) - 8))
     end = start + int(rng.integers(2, 7))
     if "spans" in COLUMNS[task]:
         last = len(text) - int(rng.integers(2, 6))
@@ -51,7 +54,7 @@ def _good_row(rng: np.random.Generator, task: str, words: list[str]) -> dict[str
         return row | {"text": text, "spans": spans if rng.random() < 0.7 else []}
     answer = text[start:end]
     if not answer.strip() or text.find(answer) != start:
-        return _good_row(rng, task, words)
+        return _good_row(rng, task, words, at_the_beginning)
     return row | {"context": text, "question": new_text(rng, words), "answer": answer, "start": start}
 
 
@@ -72,15 +75,26 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
     elif kind == "two":
         del row["group"]
         row[first_text] = ""
+    if kind in _OF_ONE_COLUMN:  # whether its columns fit each other is not asked
+        if isinstance(row.get("start"), int):
+            row["start"] = -1
+        if isinstance(row.get("spans"), list):
+            row["spans"] = [*row["spans"], [2, len(row.get("text", "")) + 1, "A"]]
     elif "spans" in COLUMNS[task]:
         length = len(row["text"])
         spans = {
             "beyond": [length - 4, length + 1, "A"],
             "nothing": [length - 4, length - 4, "A"],
             "reversed": [9, 5, "B"],
-            "negative": [-4, 3, "B"],
+            "negative": [-1, 3, "B"],
         }
-        row["spans"] = [[0, 2, "A"], spans[kind]] if kind in spans else "[[0, 2]]"
+        if kind == "both":  # the place is one, though two of its spans are wrong
+            row["spans"] = [spans["beyond"], spans["reversed"]]
+            return row
+        if kind in ("beyond", "reversed"):
+            row["spans"] = [spans[kind], [0, 2, "A"]]
+        else:
+            row["spans"] = [[0, 2, "A"], spans[kind]] if kind in spans else "[[0, 2]]"
     elif kind == "elsewhere":  # the answer is there, but not at the place that is given
         row["start"] += int(rng.choice([-1, 1]))
     elif kind == "negative":  # from the end: a slice does not mind
@@ -92,21 +106,22 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
     return row
 
 
+_OF_ONE_COLUMN = ("gone", "none", "empty", "blank", "number", "two")
 _KINDS = {
     "classification": ("gone", "none", "empty", "blank", "number", "two"),
-    "entities": ("gone", "blank", "two", "beyond", "nothing", "reversed", "negative", "other"),
-    "questions": ("gone", "number", "two", "elsewhere", "negative", "beyond", "other"),
+    "entities": ("gone", "blank", "two", "beyond", "nothing", "reversed", "negative", "both", "other"),
+    "questions": ("gone", "number", "two", *["elsewhere"] * 4, "negative", "beyond", "other"),
 }
 
 
 def _table(task: str):
     def inputs(rng: np.random.Generator) -> Inputs:
         words = new_words(rng, 25)
-        kinds = [*_KINDS[task], *[""] * int(rng.integers(6, 14))]
+        first, *others = rng.permutation(_KINDS[task]).tolist()
+        kinds = [*others, *[""] * int(rng.integers(6, 14))]
         rng.shuffle(kinds)
-        rows = [
-            _spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in ["", *kinds]
-        ]
+        rows = [_spoilt(rng, task, first, words), _good_row(rng, task, words, at_the_beginning=True)]
+        rows += [_spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in kinds]
         return {"rows": rows, "task": task}
 
     return inputs
@@ -154,17 +169,26 @@ def _copied(singles: int, three_times: bool = False):
         rows: list[tuple[str, str, bool]] = []
         for _ in range(singles + int(rng.integers(0, 6))):
             rows.append((new_text(rng, words), str(rng.choice(labels)), bool(rng.random() < 0.5)))
-        kind = 0
+        apart, other_label = new_text(rng, words, (4, 8)), str(rng.choice(labels))
+        joined = apart.replace(" ", "", 1)  # another text: there is no white space where there was some
+        rows += [(apart, str(rng.choice(labels)), True), (joined, other_label, False)]
+        kind, at_the_ends = 0, []
         for sides in ((False, False), (True, True), (False, True), (True, False)):
             for agree in (True, False, True):
                 kind = (kind + 1) % 3
                 text, label = new_text(rng, words, (5, 9)), str(rng.choice(labels))
+                if sides[0] != sides[1] and not agree:  # in the alphabet, it is first or last, too
+                    text = f"{'z' if sides[0] else 'a'} {text}"
                 other = label if agree else next(each for each in labels if each != label)
                 group = [(text, label, sides[0]), (_retyped(rng, text, kind), other, sides[1])]
                 if three_times:
                     group.insert(1, (text, label, sides[0]))
+                if sides[0] != sides[1] and not agree:
+                    at_the_ends.append(range(len(rows), len(rows) + len(group)))
                 rows += group
-        order = rng.permutation(len(rows))
+        (first, *_), last = at_the_ends  # rows that matter stand first and last
+        between = [place for place in range(len(rows)) if place != first and place not in last]
+        order = [first, *rng.permutation(between).tolist(), *last]
         return {
             "texts": [rows[place][0] for place in order],
             "labels": [rows[place][1] for place in order],
@@ -230,6 +254,33 @@ def _grouped(groups: int, classes: int, share: tuple[float, float], mixed: float
     return inputs
 
 
+def _reached_exactly(classes: int, groups: int):
+    """Groups of two rows of one class each, of which a quarter is exactly the share. The last one has a class of its own.
+
+    The first row and the last one belong to groups of the test set.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        last, *names = new_words(rng, 1 + classes * groups)
+        rare, *labels = new_words(rng, 1 + classes)
+        rows = [(name, labels[place % classes]) for place, name in enumerate(names) for _ in range(2)]
+        rows += [(last, rare), (last, rare)]
+        order = [*(str(name) for name in rng.permutation(names)), last]
+        at_the_ends = [next(row for row in rows if row[0] == name) for name in order[:2]]
+        for row in at_the_ends:
+            rows.remove(row)
+        rng.shuffle(rows)
+        rows = [at_the_ends[0], *rows, at_the_ends[1]]
+        return {
+            "groups": [str(row[0]) for row in rows],
+            "labels": [str(row[1]) for row in rows],
+            "order": order,
+            "share": 0.25,
+        }
+
+    return inputs
+
+
 def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No group is on both sides."""
     groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
@@ -263,8 +314,9 @@ split_by_group = Exercise(
             ),
         ),
         Case(
-            "5 classes, some of them rare",
+            "5 classes, some of them rare; then shares that are reached exactly",
             together(
+                _reached_exactly(3, 8),
                 _grouped(35, 5, (0.2, 0.3), 0.7),
                 _grouped(40, 5, (0.15, 0.25), 0.7),
                 _grouped(38, 5, (0.2, 0.3), 0.8),
@@ -456,6 +508,16 @@ def _adapted(batch: tuple[int, ...], inside: int, outside: int, rank: int):
     return inputs
 
 
+def _like_normal_numbers(down: np.ndarray) -> bool:
+    """Whether these may be normal numbers, divided by the root of in_features. Of fewer than a thousand nobody can say."""
+    numbers = down.ravel().astype(float) * down.shape[1] ** 0.5
+    far = (np.abs(numbers) > 2).mean()  # 4.6 % of normal numbers; none of uniform ones
+    return bool(
+        numbers.size < 1000
+        or (abs(numbers.mean()) < 0.15 and 0.85 < numbers.std() < 1.15 and 0.02 < far < 0.08)
+    )
+
+
 def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     import torch
 
@@ -476,6 +538,7 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
                 f"`{name}` has the shape {tuple(parts[name].shape)}; expected {tuple(tensor[name].shape)}."
             )
     starts = [bool(parts[name].detach().any()) for name in ("down", "up")]
+    starts.append(_like_normal_numbers(parts["down"].detach().numpy()))
     at_start = layer(tensor["x"]).detach().clone()
     with torch.no_grad():
         parts["down"].copy_(tensor["down"])
@@ -484,10 +547,14 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     merged = layer.merged()
     if not isinstance(merged, torch.nn.Linear):
         raise TypeError(f"merged() returned {type(merged).__name__}; expected a torch.nn.Linear.")
+    merged_output = merged(tensor["x"]).detach().clone()
+    with torch.no_grad():  # it is a layer of its own: whatever happens to it, the base stays as it is
+        merged.weight.zero_()
+        merged.bias.zero_()
     return {
         "at_start": at_start,
         "output": output.detach(),
-        "merged_output": merged(tensor["x"]).detach(),
+        "merged_output": merged_output,
         "starts": np.array(starts),
         "trained": np.array(
             [
@@ -497,7 +564,7 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
                 parts["up"].requires_grad,
             ]
         ),
-        "base_after": base.weight.detach(),
+        "base_after": torch.cat([base.weight.detach(), base.bias.detach()[:, None]], dim=1),
     }
 
 
@@ -518,7 +585,10 @@ lora_linear = Exercise(
     cases=(
         Case("from 7 features to 5, rank 3", _adapted((4,), 7, 5, 3)),
         Case("a batch of sentences, from 4 features to 9, rank 2", _adapted((3, 6), 4, 9, 2)),
-        Case("rank 1", _adapted((5,), 6, 8, 1)),
+        Case(
+            "rank 1, then 12, from 150 features to 3",
+            together(_adapted((5,), 6, 8, 1), _adapted((2,), 150, 3, 12)),
+        ),
     ),
     properties=(at_the_start_nothing_changes, merged_is_the_same),
     bypasses=("peft.LoraConfig", "peft.get_peft_model"),
@@ -553,6 +623,7 @@ bootstrap_interval = Exercise(
         Case("about 80 texts, 400 resamples, 95 %", _two_models(80, 400, 0.95)),
         Case("about 130 texts, 300 resamples, another level", _two_models(130, 300, None)),
         Case("about 57 texts, 500 resamples, another level", _two_models(57, 500, None)),
+        Case("about 40 texts and 9 resamples: each of them counts", _two_models(40, 9, None)),
     ),
     bypasses=("scipy.stats.bootstrap",),
 )
@@ -599,17 +670,45 @@ calibration_error = Exercise(
 # ---------------------------------------------------------------------------------- best_temperature
 
 
-def _too_sure(texts: int, classes: int, factor: tuple[float, float], added: float = 0.0):
-    """Logits of a model that would be calibrated, if they were not that many times too large."""
+def _too_sure(texts: int, classes: int, factor: tuple[float, float], apart: float = 0.0):
+    """Logits of a model that would be calibrated, if they were not that many times too large.
+
+    apart: how far the rows are from each other, and one more class, which is never right, from all others.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = normal(rng, texts, classes, scale=1.8)
         shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
         labels = np.array([rng.choice(classes, p=row) for row in shares])
+        logits = logits * rng.uniform(*factor)
+        if apart:
+            never = logits.min(axis=1, keepdims=True) - rng.uniform(0.9, 1.1, (texts, 1)) * apart
+            logits = np.concatenate([logits, never], axis=1) + rng.uniform(-apart, apart, (texts, 1))
         return {
-            "logits": logits * rng.uniform(*factor) + added,
+            "logits": logits,
             "labels": labels,
             "candidates": np.exp(rng.uniform(np.log(0.15), np.log(9), 250)),  # in no order
+        }
+
+    return inputs
+
+
+def _torn(texts: int, classes: int):
+    """Logits of a model that hesitates between two classes and mostly prefers the wrong one.
+
+    Whoever maximises the probability of the true class, or of the most probable one, finds other temperatures here.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rows, labels = np.arange(texts), rng.integers(0, classes, texts)
+        rivals = (labels + rng.integers(1, classes, texts)) % classes
+        logits = normal(rng, texts, classes) - 6
+        logits[rows, labels] = normal(rng, texts)
+        logits[rows, rivals] = logits[rows, labels] + rng.uniform(-1, 2.5, texts)
+        return {
+            "logits": logits,
+            "labels": labels,
+            "candidates": np.exp(rng.uniform(np.log(0.15), np.log(9), 250)),
         }
 
     return inputs
@@ -620,16 +719,18 @@ best_temperature = Exercise(
     returns=("temperature",),
     cases=(
         Case(
-            "a model that is too sure, then one that is not sure enough",
-            together(_too_sure(90, 5, (2.0, 3.0)), _too_sure(80, 4, (0.3, 0.5))),
+            "a model that is too sure, one that is not sure enough, one that is torn between two classes",
+            together(_too_sure(90, 5, (2.0, 3.0)), _too_sure(80, 4, (0.2, 0.3)), _torn(75, 5)),
         ),
         Case(
             "once more, the other way round",
-            together(_too_sure(110, 3, (0.35, 0.55)), _too_sure(70, 6, (2.2, 3.2))),
+            together(_torn(65, 4), _too_sure(110, 3, (0.2, 0.3)), _too_sure(70, 6, (2.2, 3.2))),
         ),
         Case(
-            "logits that are all very large",
-            together(_too_sure(95, 4, (2.0, 3.0), 50_000.0), _too_sure(85, 5, (0.4, 0.6), 50_000.0)),
+            "logits that are very large, or far apart; then once more between two classes",
+            together(
+                _too_sure(95, 4, (2.0, 3.0), 50_000.0), _too_sure(85, 5, (0.2, 0.3), 50_000.0), _torn(85, 6)
+            ),
         ),
     ),
 )
@@ -645,6 +746,12 @@ MEASURES = (
     "majority baseline",
     "calibration error",
 )
+_FORMS = {
+    "training texts": r"\d+",
+    "test texts": r"\d+",
+    "95 % interval": r"\d+\.\d{3} (?:to|–|-) \d+\.\d{3}",
+}
+"""How the numbers are written; all others have three decimals."""
 _LINE = 64
 
 
@@ -719,6 +826,8 @@ def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         [cell.strip() for cell in line.strip().strip("|").split("|")]
         for line in _section(card, "Results").splitlines()
     ]
+    if not any(len(row) == 2 and all(re.fullmatch(":?-+:?", cell) for cell in row) for row in cells):
+        raise ValueError("the table of results has no line of dashes under its heading, so it is no table.")
     results = {row[0]: row[1] for row in cells if len(row) == 2}
     numbers = []
     for measure in MEASURES:
@@ -727,6 +836,10 @@ def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         found = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", results[measure])]
         if len(found) != 1 + (measure == "95 % interval"):
             raise ValueError(f"the row `{measure}` does not have the numbers that it should.")
+        if not re.fullmatch(_FORMS.get(measure, r"\d+\.\d{3}"), results[measure]):
+            raise ValueError(
+                f"the row `{measure}` is not in the form that is shown: it has {results[measure]!r}."
+            )
         numbers += found
     limits = re.findall(r"^[-*] (.+)$", _section(card, "Limits"), re.MULTILINE)
     return {

@@ -513,7 +513,7 @@ base_model: {facts["base_model"]}
 
 | measure | value |
 |:---|---:|
-| accuracy | {facts["accuracy"]:.4f} |
+| accuracy | {facts["accuracy"]:.3f} |
 | 95 % interval | {low:.3f} – {high:.3f} |
 | majority baseline | {facts["baseline"]:.3f} |
 | calibration error | {facts["calibration_error"]:.3f} |

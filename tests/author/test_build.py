@@ -181,7 +181,7 @@ def test_a_faulty_lab_is_refused_with_the_reason(tiny, file, old, new, reason):
 def test_two_misconceptions_that_cannot_be_told_apart_are_refused(tiny):
     slip = (tiny / "misconceptions.py").read_text().partition("import slip\n")[2]
     reason = refusal(tiny, "misconceptions.py", slip, slip + slip.replace("added_two", "another"))
-    assert "the misconception another is taken for ['added_two']" in reason
+    assert "the misconception another is taken for ['added_two', 'another']" in reason
 
 
 def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny, monkeypatch):
@@ -320,6 +320,7 @@ NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py
         ("lab.toml", "_seconds = 5", "_seconds = 300", "lab.toml:6", "the notebook runs for 300 seconds; a lab has 240"),
         (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
         (NB, "about 20 minutes", "20 minutes", f"{NB}:24", "must say 'about 20 minutes'"),
+        ("lab.toml", "minutes = 20", "minutes = 2", "lab.toml:5", "2 minutes are promised. The exercises' own take"),
         (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
         (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
         (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),
@@ -344,6 +345,8 @@ NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py
         ("quiz.md", "- [x]", "- [ ]", "quiz.md:3", "Exactly one option of a question is right"),
         ("quiz.md", "  Every number counts twice as much, and so does their sum.\n", "", "quiz.md:3", "does not say why"),
         ("quiz.md", "It leaves the mean as it was.", "It doubles the mean.", "quiz.md:3", "two answers are the same"),
+        ("quiz.md", "## What does", "## [odd] What does", "quiz.md:3", 'the notebook must call predict("tiny.odd") once'),
+        (NB, 'quiz("tiny")', 'predict("tiny.odd")\nquiz("tiny")', f"{NB}:", "has no heading '## [...]' of this name"),
         (VA, '@variant("double")\ndef less', "def less", f"{VA}:1", "needs 3 correct variants in other styles; it has 2"),
         (MI, '"Two is added."', '"Two is added"', f"{MI}:", "must be a sentence that ends in a full stop"),
         (MI, "Adding two is not the same as taking a number twice. Try both with 5.", "No.", f"{MI}:", "is too short"),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from functools import cache
 from pathlib import Path
 
 import pytest
 from project import LABS, ROOT, turn_of
 
+from course_utils.checking.outcome import try_case
 from grader.author import mutate as trying
 from grader.author.mutants import mutants
 from grader.author.mutate import EQUIVALENT, FILE_NAME, complaints, keep_record, mutate, recorded_survivors
@@ -33,7 +36,28 @@ def clipped(x, low=0, *, strict=True):
 '''
 
 
-def changes(code: str, lines: set[int] | None = None) -> set[tuple[str, str]]:
+MODULE = """
+class Layer:
+    def forward(self, x, training=False, mask=None):
+        if mask is None:
+            return self.norm(self.inner(x))
+        scores = (x @ x.T).max(dim=-1, keepdim=True)
+        attended, weights = self.attend(x, x, attention_mask=mask)
+        kept = list(mask)
+        kept.append(np.zeros(3, dtype=np.int64))
+        for at in range(3):
+            scores += x - 0.5
+            if 0 < at <= len(kept):
+                break
+        best = sorted(mask, key=lambda pair: (pair[1], pair[0]))
+        found = [np.asarray(each, int)[:at] for each in best if len(each)]
+        rows = np.concatenate([attended, weights, scores])[:, 0]
+        return self.dropout(self.norm(rows), training=training), "-".join(found), f"a{at}b", dict(name="here")
+"""
+
+
+@cache
+def changes(code: str, lines: frozenset[int] | None = None) -> set[tuple[str, str]]:
     return {(mutant.kind, mutant.new) for mutant in mutants(code, lines)}
 
 
@@ -60,10 +84,64 @@ def changes(code: str, lines: set[int] | None = None) -> set[tuple[str, str]]:
         ("truth instead of None", "if number and number > low"),
         ("another variable", "return (kept, sum(number))"),
         ("a statement left out", "pass"),
+        ("a loop that begins late", "in list(x[1:])[1:]"),
+        ("a condition left out", "in x[1:] if True]"),
+        ("another sign", "number - -1.5"),
+        ("an input changed in place", "x.__isub__(0.5)"),
+        ("an input changed in place", "best = (mask.sort(key=lambda pair: (pair[1], pair[0])), mask)[1]"),
+        ("a copy left out", "kept = mask"),
+        ("the first instead of the largest", "scores = (x @ x.T)[..., :1]"),
+        ("a transpose left out", "(x @ x).max"),
+        ("another operation", "(x * x.T).max"),
+        ("another comparison", "if 0 < at < len(kept)"),
+        ("another comparison", "if 0 <= at <= len(kept)"),
+        ("another text", "''.join(found)"),
+        ("another dtype", "dtype=np.float32"),
+        ("another dtype", "np.asarray(each, float)"),
+        ("an argument left out", "np.zeros(3)"),
+        ("an argument by position", "self.attend(x, x, mask)"),
+        ("a training flag fixed", "training=True"),
+        ("dropout once more", "self.dropout(self.dropout(self.norm(rows))"),
+        ("dropout once more", "self.norm(self.dropout(self.inner(x)))"),
+        ("a layer used twice", "self.norm(self.inner(self.inner(x)))"),
+        ("replaced instead of added to", "scores = x - 0.5"),
+        ("another sort key", "(pair[0], pair[1])"),
+        ("a part of a sort key left out", "lambda pair: (pair[1],)"),
+        ("returned values swapped", "weights, attended"),
+        ("an element left out", "np.concatenate([attended, weights])"),
+        ("elements swapped", "np.concatenate([weights, attended, scores])"),
+        ("elements swapped", "[0, :]"),
+        ("off by one", "[:at + 1]"),
+        ("off by one", "[:at - 1]"),
+        ("a loop ended after its first round", "break"),
+        ("a related function", "np.stack([attended"),
     ],
 )
 def test_mistakes_of_every_kind_are_made(kind, part):
-    assert [new for found, new in changes(CODE) if found == kind and part in new]
+    assert [new for code in (CODE, MODULE) for found, new in changes(code) if found == kind and part in new]
+
+
+def test_indices_that_mean_the_same_in_either_order_are_not_swapped():
+    found = {(mutant.kind, mutant.new) for mutant in mutants("f = lambda x: x[..., :, None]")}
+    assert ("elements swapped", "f = lambda x: x[..., None, :]") in found
+    assert ("elements swapped", "f = lambda x: x[:, ..., None]") not in found
+
+
+def test_names_of_layers_keys_and_parts_of_messages_are_no_mistakes():
+    text = "f = lambda x: (Layer(x, name='here'), x['key'], {'key': x}, f'a {x}', zip(x, x, strict=True))"
+    kept = ("name='here'", "['key']", "{'key': ", "f'a ", "strict=True")
+    for mutant in mutants(text):
+        if mutant.kind in ("an argument left out", "another text", "the other truth value"):
+            assert all(part in mutant.new for part in kept)
+
+
+def test_a_copy_that_nothing_changes_and_a_name_with_another_value_are_not_confused_with_the_input():
+    text = "def f(x, y):\n    y = list(y)\n    z = list(x)\n    return y + z, x + z"
+    kinds = {(mutant.kind, mutant.new) for mutant in mutants(text)}
+    assert not [kind for kind, _ in kinds if kind == "a copy left out"]
+    assert [new for kind, new in kinds if kind == "an input changed in place"] == [
+        "return (y + z, x.__iadd__(z))"
+    ]
 
 
 def test_what_a_solution_says_is_left_alone_and_every_mutant_compiles_and_differs():
@@ -145,6 +223,61 @@ def test_mutants_that_never_end_or_kill_their_process_lose_points(lab, monkeypat
     ]
 
 
+def test_a_mutant_that_never_ends_is_stopped_by_what_its_original_took(lab, monkeypatch):
+    limits = []
+
+    def noting(exercise, *rest):
+        limits.append(exercise.seconds)
+        return try_case(exercise, *rest)
+
+    monkeypatch.setattr(trying, "try_case", noting)
+    judge = trying._Judge(lab, "double")
+    endless = "def double(x):\n    while True:\n        pass"
+    begin = time.process_time()
+    assert judge.seed_of_full_marks(endless, {}) is None
+    took = time.process_time() - begin
+    assert len({*limits}) > 1 and max(limits) == judge.exercise.seconds  # of the original
+    assert limits[-1] < 2 and took < judge.exercise.seconds
+
+    slow = "import time\ndef double(x):\n    end = time.process_time() + 0.3\n"
+    slow += "    while time.process_time() < end:\n        pass\n    return x * 2"
+    assert judge.seed_of_full_marks(slow, {}) is not None  # slower than the original, but it ends
+
+
+def test_the_case_that_was_wrong_at_one_seed_comes_first_at_the_next(lab, monkeypatch):
+    tried = []
+
+    def noting(exercise, case, key, learner, seed):
+        tried.append((seed, exercise.cases.index(case)))
+        return try_case(exercise, case, key, learner, seed)
+
+    judge = trying._Judge(lab, "double")
+    judge._limited_as("reference")
+    monkeypatch.setattr(trying, "try_case", noting)
+    wrong_in_the_second = "def double(x):\n    return x * (2 if x.ndim == 1 else 3)"
+    assert judge.seed_of_full_marks(wrong_in_the_second, {}) is None
+    first, *others = trying.SEEDS
+    assert tried == [(first, 0), (first, 1), *((seed, 1) for seed in others)]
+
+
+def test_a_smaller_sample_of_the_variants_mutants_is_a_part_of_a_larger_one(lab):
+    few, more, every = (
+        [(of, mutant.source) for of, mutant, _ in trying._mutants_of(lab, "double", sample)]
+        for sample in (1, 2, 0)
+    )
+    assert set(few) < set(more) < set(every)
+    of_the_reference = [each for each in every if each[0] == "reference"]
+    assert of_the_reference and few[: len(of_the_reference)] == of_the_reference
+
+
+def test_a_record_says_how_many_mutants_of_each_variant_were_tried_and_so_many_are_tried_again(lab):
+    keep_record(lab, mutate(lab, jobs=1, sample=1))
+    recorded = json.loads((lab.folder / FILE_NAME).read_text())
+    assert recorded["of_each_variant"] == 1
+    report = mutate(again(lab), jobs=1)
+    assert report.sample == 1 and report.tried == recorded["mutants"]
+
+
 def test_an_unknown_exercise_and_a_broken_list_of_equivalents_are_named(lab):
     with pytest.raises(CourseError, match="no exercise 'half'. It has double"):
         mutate(lab, jobs=1, only="half")
@@ -160,11 +293,13 @@ def test_the_record_is_stale_as_soon_as_a_solution_a_case_or_a_variant_changes(l
     for name, old, new in (
         ("00_tiny.py", "np.multiply(x, 2)", "np.multiply(2, x)"),
         ("exercises.py", "a row of 3", "one row of 3"),
-        ("variants.py", "@variant", "# a comment\n@variant"),
+        ("variants.py", "return", "return 1 *"),
     ):
         edit(lab.folder / name, old, new)
         assert "is stale" in complaints(again(lab))[0]
         edit(lab.folder / name, new, old)
+    edit(lab.folder / "variants.py", "@variant", "# a comment\n@variant")
+    assert complaints(again(lab)) == []
     (lab.folder / FILE_NAME).write_text("{}")
     assert "cannot be read" in complaints(lab)[0]
 
@@ -180,6 +315,5 @@ def test_what_the_checks_of_a_lab_let_pass_is_recorded_as_they_are_now(labs, nam
 @pytest.mark.slow
 def test_no_more_mistakes_pass_than_are_recorded(labs):
     lab = labs[RECORDED[turn_of(len(RECORDED))]]
-    report = mutate(lab, jobs=1)
+    report = mutate(lab, jobs=1, sample=10)
     assert {each.change for each in report.survivors} <= recorded_survivors(lab)
-    assert report.unused == []

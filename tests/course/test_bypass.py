@@ -21,9 +21,9 @@ from traitlets.config import Config
 from course_utils import check, report_on
 from course_utils.checking.bypass import MAX_PARSED, MAX_TOTAL, Use, find_bypass, uses_of
 from course_utils.checking.check import CheckFailed
-from course_utils.checking.comparison import Expected, Misconception, compare
+from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, find_exercise
-from course_utils.checking.expected import FILE_NAME, save_expected
+from course_utils.checking.expected import FILE_NAME, Expected, Misconception, save_expected
 from course_utils.checking.outcome import Outcome, Problem, encode, try_exercise
 from course_utils.checking.report import Report
 from grader.demo import solved
@@ -409,7 +409,7 @@ def test_a_bypassed_exercise_earns_nothing_and_is_told_so_kindly():
         "double: everything else is right, but `torch.double` does the work. Build it from its parts here; "
         "compare with the ready-made one in an extra cell."
     )
-    report = Report(bypassed, (0, 5))
+    report = Report(bypassed, points=(0, 5))
     for shown in (repr(report), report._repr_html_()):
         assert "(0 of 5 points)" in shown and "line 3 of its cell" in shown and "is right, but" in shown
     assert "<code>return torch.double( x ) &lt;b&gt;</code>" in report._repr_html_()

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from course_utils.checking.comparison import Expected, Misconception, compare, not_run
+from course_utils.checking.comparison import Verdict, compare, not_run
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.outcome import Outcome, Problem, decode, encode, try_exercise
 from course_utils.checking.report import Report
 
@@ -231,7 +232,7 @@ def test_an_output_beside_a_problem_is_refused_and_stops_no_comparison():
     both = Outcome(({"result": np.ones(2)},), Problem("exception", "ValueError"))
     with pytest.raises(ValueError, match="both a problem and an output"):
         decode(encode([both]), 1)
-    assert recognised([both], [[1.0]], [misconception("known", raises("ValueError"))]) == ["known"]
+    assert possible([both], [[1.0]], [misconception("known", raises("ValueError"))]) == ["known"]
 
 
 def test_no_output_is_not_right_even_where_the_reference_has_none():
@@ -252,10 +253,69 @@ def misconception(name: str, *arrays) -> tuple[Misconception, tuple[Outcome, ...
     return Misconception(name, f"{name} title.", f"{name} hint."), outcomes
 
 
-def recognised(got: list, references: list, known: list) -> list[str]:
+def verdict_on(got: list, references: list, known: list) -> Verdict:
     outcomes = [array if isinstance(array, Outcome) else outcome(array) for array in got]
-    verdict = compare(exercise_of(len(got)), outcomes, expected(*references, known=known))
-    return [each.name for each in verdict.recognised]
+    return compare(exercise_of(len(got)), outcomes, expected(*references, known=known))
+
+
+def recognised(got: list, references: list, known: list) -> list[str]:
+    return [each.name for each in verdict_on(got, references, known).recognised]
+
+
+def possible(got: list, references: list, known: list) -> list[str]:
+    """The possible causes; no misconception may be certain."""
+    verdict = verdict_on(got, references, known)
+    assert verdict.recognised == ()
+    return [each.name for each in verdict.possible]
+
+
+def test_where_only_one_of_two_mistakes_can_be_seen_alone_none_is_certain():
+    known = [misconception("everywhere", [2.0], [3.0]), misconception("second", [1.0], [9.0])]
+    assert recognised([[2.0], [4.0]], [[1.0], [1.0]], known) == []
+    contradicted = [misconception("first", [2.0], [1.0]), misconception("second", [1.0], [9.0])]
+    assert recognised([[2.0], [4.0]], [[1.0], [1.0]], contradicted) == []
+
+
+def test_two_pairs_that_explain_the_same_are_not_certain():
+    known = [
+        misconception("first", [2.0], [1.0]),
+        misconception("second", [1.0], [2.0]),
+        misconception("other", [1.0], [2.0 + 1e-7]),
+    ]
+    assert set(possible([[2.0], [2.0]], [[1.0], [1.0]], known)) <= {"first", "second", "other"}
+
+
+def test_a_cause_of_most_failing_cases_is_possible_unless_it_breaks_a_right_one():
+    wanted, got = [[1.0]] * 4, [[2.0], [3.0], [7.0], [1.0]]
+    assert possible(got, wanted, [misconception("most", [2.0], [3.0], [4.0], [1.0])]) == ["most"]
+    assert possible(got, wanted, [misconception("breaks", [2.0], [3.0], [4.0], [5.0])]) == []
+    assert possible(got, wanted, [misconception("one", [2.0], [8.0], [4.0], [1.0])]) == []
+
+
+def test_misconceptions_that_give_the_same_cannot_be_told_apart():
+    known = [misconception("one", [2.0]), misconception("another", [2.0])]
+    assert possible([[2.0]], [[1.0]], known) == ["one", "another"]
+
+
+VALUES = st.lists(st.integers(0, 2), min_size=3, max_size=3)
+
+
+@given(got=VALUES, reference=VALUES, known=st.lists(VALUES, max_size=4))
+def test_a_certain_name_explains_every_case(got, reference, known):
+    """One misconception gives the same everywhere; of two, each gives the same wherever it is wrong alone."""
+    catalogue = [
+        misconception(f"m{at}", *([float(value)] for value in values)) for at, values in enumerate(known)
+    ]
+    found = recognised([[float(v)] for v in got], [[float(v)] for v in reference], catalogue)
+    named = [known[int(name[1:])] for name in found]
+    if len(named) == 1:
+        assert named[0] == got != reference
+    for case in range(3) if named else ():
+        wrongly = {values[case] for values in named if values[case] != reference[case]}
+        if not wrongly:
+            assert got[case] == reference[case]
+        elif len(named) == 1 or sum(values[case] != reference[case] for values in named) == 1:
+            assert got[case] in wrongly
 
 
 RAISES = Outcome(problem=Problem("exception", "ValueError: not enough values (got 2)"))
@@ -340,12 +400,12 @@ def test_an_exception_about_other_shapes_is_another_mistake(message, other):
 def test_of_two_operands_either_may_come_first_in_an_exception():
     known = [misconception("known", raises("ValueError: shapes (2,1,7) (2,3,5,7) ()"), [1.0])]
     other = raises("ValueError: operands could not be broadcast together with shapes (2,3,5,7) (2,1,7) ")
-    assert recognised([other, [1.0]], [[1.0], [1.0]], known) == ["known"]
+    assert possible([other, [1.0]], [[1.0], [1.0]], known) == ["known"]
 
 
-def test_another_exception_in_just_the_same_cases_is_recognised():
+def test_another_exception_in_just_the_same_cases_is_a_possible_cause():
     other = Outcome(problem=Problem("exception", "TypeError: only 0-dimensional arrays"))
-    assert recognised([[1.0], other], [[1.0], [1.0]], [misconception("one_dimensional", [1.0], RAISES)]) == [
+    assert possible([[1.0], other], [[1.0], [1.0]], [misconception("one_dimensional", [1.0], RAISES)]) == [
         "one_dimensional"
     ]
 
@@ -389,10 +449,10 @@ def test_the_report_says_why_checks_that_hold_may_earn_nothing():
     wrong = verdict_of([0.5, 0.5], [0.1, 0.9], properties=(sums_to_one,))
     assert (
         "2 of 3 checks passed. (0 of 4 points: properties earn points only if at least one case is right)"
-        in repr(Report(wrong, (0, 4)))
+        in repr(Report(wrong, points=(0, 4)))
     )
     right = verdict_of([0.1, 0.9], [0.1, 0.9], properties=(sums_to_one,))
-    assert "all 3 checks passed. (4 of 4 points)" in repr(Report(right, (4, 4)))
+    assert "all 3 checks passed. (4 of 4 points)" in repr(Report(right, points=(4, 4)))
 
 
 # ---------------------------------------------------------------------------------- inputs left unchanged

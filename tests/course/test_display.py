@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from course_utils import plots
-from course_utils.display import inline, publish, table
+from course_utils import display, plots
+from course_utils.display import inline, publish, show_table, table
 from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 
 SCORES = np.array([2.0, 1.0, 0.0, -1.0])
@@ -104,3 +104,19 @@ def test_importing_the_package_loads_nothing_heavy():
     code = f"import sys, course_utils; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(monkeypatch):
+    published: list[dict] = []
+    monkeypatch.setattr(display, "publish", published.append)
+    show_table(["set", "F1"], [["`train` & more", "0.99"], ["unseen", "0.9"]], "Scores <of all>")
+    bundle = published[-1]
+    assert bundle["text/plain"].splitlines() == [
+        "Scores <of all>",
+        "set             F1",
+        "train & more  0.99",
+        "unseen         0.9",
+    ]
+    html = bundle["text/html"]
+    assert "<th" in html and "<code>train</code> &amp; more" in html and "&lt;of all&gt;" in html
+    assert html.count("text-align:right") == 3

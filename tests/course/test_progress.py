@@ -34,6 +34,14 @@ def test_an_attempt_keeps_the_best_score():
     assert (entry["best"], entry["attempts"], entry["solved"]) == (0.75, 2, None)
 
 
+def test_what_shows_progress_cannot_make_a_check_fail(monkeypatch):
+    told = []
+    monkeypatch.setitem(progress.watchers, "a drawing that fails", lambda: 1 / 0)
+    monkeypatch.setitem(progress.watchers, "the next one", lambda: told.append(progress.best_scores()))
+    progress.record("lab.exercise", 1.0)
+    assert told == [{"lab.exercise": 1.0}]
+
+
 def test_once_solved_further_runs_are_no_attempts_and_lose_nothing():
     for score in (0.5, 1.0, 0.0, 1.0):
         progress.record("lab.exercise", score)

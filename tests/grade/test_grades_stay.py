@@ -21,7 +21,7 @@ from nbformat.v4 import new_code_cell
 from test_cluster import Dask
 from test_pool import until
 
-from course_utils.checking.comparison import Expected
+from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
 from grader.course import Course
 from grader.demo import hand_in, solved

@@ -177,7 +177,7 @@ def test_graded_notebooks_hold_one_report_a_check_and_no_markup_of_learners(atte
 @pytest.mark.slow
 def test_feedback_shows_state_reports_and_hints_and_runs_no_script_of_learners(attention_class):
     lab, records = attention_class
-    assert generate_feedback(lab) == len(records)
+    assert generate_feedback(lab).pages == len(records)
 
     def page(student: str) -> str:
         return (lab.course.feedback / student / lab.name / f"{lab.slug}.html").read_text()

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from project import LABS, ROOT
 
-from course_utils.checking.comparison import Expected, Verdict, compare
+from course_utils.checking.comparison import Verdict, compare
 from course_utils.checking.exercise import Case, Exercise, exercises_of
-from course_utils.checking.expected import FILE_NAME, load_expected
+from course_utils.checking.expected import FILE_NAME, Expected, load_expected
 from course_utils.checking.outcome import Outcome, Problem, decode, encode, try_exercise
 from course_utils.checking.report import Report
 from grader.grade.judge import read_outcomes

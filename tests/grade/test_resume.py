@@ -244,7 +244,7 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
         (
             ATTENTION,
             [
-                *("course_utils/checking/comparison.py", "course_utils/checking/bypass.py"),
+                *(f"course_utils/checking/{name}.py" for name in ("checks", "comparison", "bypass")),
                 *("course_utils/cases/attention.py", "course_utils/cases/properties.py"),
                 "course_utils/checking/report.py",  # what it says stands in the graded notebook
                 *("grader/grade/points.py", "grader/grade/judge.py", "grader/grade/results.py"),

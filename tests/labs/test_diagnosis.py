@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_utils.checking.comparison import compare
+from course_utils.checking.comparison import Verdict, compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import Outcome
@@ -85,14 +85,30 @@ OTHERS = {
 }
 
 
-def diagnosed(labs, key: str, source: str) -> list[str]:
+POSSIBLE = {"one_dimensional_only"}
+"""Of these, another style raises other exceptions: they are possible causes, and no more."""
+UNNAMED = {"output_from_raw_scores"}
+"""Another style of these blocks with another number, which shows in what comes out: nothing is named."""
+
+
+def verdict_on(labs, key: str, source: str) -> Verdict:
     lab = next(lab for lab in labs.values() if key in lab.exercises)
     name = key.partition(".")[2]
-    namespace = {"np": np, "softmax": softmax}
+    namespace = {**lab.reference, "softmax": softmax}
     exec(source, namespace)
     outcomes = lab.outcomes(key, namespace[name], PUBLIC_SEED)
-    verdict = compare(lab.exercises[key], outcomes, lab.expected(PUBLIC_SEED)[key])
-    return [each.name for each in verdict.recognised]
+    exercise = lab.exercises[key]
+    return compare(exercise, outcomes, load_expected(lab.release_folder / FILE_NAME, key, exercise))
+
+
+def diagnosed(labs, key: str, source: str) -> list[str]:
+    """The misconceptions that are certain, and, with a question mark, those that are possible."""
+    verdict = verdict_on(labs, key, source)
+    return [each.name for each in verdict.recognised] + [f"{each.name}?" for each in verdict.possible]
+
+
+def expected_of(name: str) -> list[str]:
+    return [] if name in UNNAMED else [f"{name}?" if name in POSSIBLE else name]
 
 
 def test_the_code_that_is_mutated_here_is_right_to_begin_with(labs):
@@ -106,17 +122,77 @@ def test_the_code_that_is_mutated_here_is_right_to_begin_with(labs):
 @pytest.mark.parametrize("name", WRITTEN_DIFFERENTLY)
 def test_a_mistake_in_another_style_of_attention_is_recognised(labs, name):
     source = ATTENTION.format(**{**RIGHT, **WRITTEN_DIFFERENTLY[name]})
-    assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == [name]
+    assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == expected_of(name)
 
 
 @pytest.mark.parametrize("key, name", OTHERS)
 def test_a_mistake_in_another_style_is_recognised(labs, key, name):
-    assert diagnosed(labs, key, OTHERS[key, name]) == [name]
+    assert diagnosed(labs, key, OTHERS[key, name]) == expected_of(name)
 
 
-def test_two_mistakes_at_once_are_named_where_cases_tell_them_apart(labs):
+def test_of_two_mistakes_at_once_the_one_that_is_seen_alone_is_possible(labs):
     source = ATTENTION.format(**{**RIGHT, "mask": "pass", "after": "pass", "scale": ""})
-    assert "no_scaling" in diagnosed(labs, "self_attention.scaled_dot_product_attention", source)
+    found = diagnosed(labs, "self_attention.scaled_dot_product_attention", source)
+    assert set(found) <= {"no_scaling?", "mask_ignored?"}
+
+
+WEIGHTS_AVERAGED = """
+def multi_head_attention(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
+    query, key, value = (split_heads(a @ w, num_heads) for a, w in ((x, w_query), (memory, w_key), (memory, w_value)))
+    mask = mask if mask is None else mask[..., None, :, :]
+    attended, weights = scaled_dot_product_attention(query, key, value, mask)
+    return merge_heads(attended) @ w_output, weights.mean(axis=-3)
+"""
+DROPOUT_IN_FORWARD = """
+class EncoderLayer(EncoderLayer):
+    def forward(self, x, mask=None):
+        dropout = nn.Dropout(0.1)
+        if self.norm_first:
+            normed = self.norm1(x)
+            x = x + dropout(self.self_attention(normed, normed, normed, mask)[0])
+            return x + dropout(self.feed_forward(self.norm2(x)))
+        x = self.norm1(x + dropout(self.self_attention(x, x, x, mask)[0]))
+        return self.norm2(x + dropout(self.feed_forward(x)))
+"""
+SURE_OF_WHATEVER_IT_SAYS = """
+def best_temperature(logits, labels, candidates):
+    def loss(temperature):
+        return -torch.log_softmax(torch.tensor(logits / temperature), dim=1).amax(dim=1).mean().item()
+    return float(min(candidates, key=loss))
+"""
+ZERO_IS_MISSING = """
+def validate_rows(rows, task):
+    faults = []
+    for number, row in enumerate(rows, start=1):
+        known = {column: value for column, value in row.items() if value}
+        wrong = [
+            column for column, kind in COLUMNS[task].items()
+            if not isinstance(known.get(column), kind) or not str(known[column]).strip()
+        ]
+        if not wrong and task == "entities":
+            size = len(row["text"])
+            wrong += ["spans"] * any(not 0 <= first < end <= size for first, end, _ in row["spans"])
+        if not wrong and task == "questions":
+            start, answer = row["start"], row["answer"]
+            wrong += ["start"] * (start < 0 or not row["context"][start:].startswith(answer))
+        faults += [(number, column) for column in wrong]
+    return faults
+"""
+
+
+@pytest.mark.parametrize(
+    "key, source",
+    [
+        ("multi_head_attention.multi_head_attention", WEIGHTS_AVERAGED),
+        ("transformer_pytorch.EncoderLayer", DROPOUT_IN_FORWARD),
+        ("your_own_dataset.best_temperature", SURE_OF_WHATEVER_IT_SAYS),
+        ("your_own_dataset.validate_rows", ZERO_IS_MISSING),
+    ],
+)
+def test_mistakes_that_resemble_known_ones_in_some_cases_get_no_name_but_a_sentence(labs, key, source):
+    verdict = verdict_on(labs, key, source)
+    assert not verdict.correct and verdict.recognised == () and verdict.possible == ()
+    assert verdict.symptoms
 
 
 def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):
@@ -148,8 +224,10 @@ def test_a_mistake_that_raises_in_every_case_is_recognised_at_its_own_shapes_onl
                 if all(
                     problem and re.search(r"shapes? .*\d|size \d", problem.message) for problem in problems
                 ):
-                    found = compare(exercise, wrongly, expected).recognised
-                    assert [each.name for each in found] == [misconception.name]
-                    assert compare(exercise, at_other_shapes(wrongly), expected).recognised == ()
+                    verdict = compare(exercise, wrongly, expected)
+                    found = (*verdict.recognised, *verdict.possible)
+                    assert misconception.name in [each.name for each in found]
+                    elsewhere = compare(exercise, at_other_shapes(wrongly), expected)
+                    assert elsewhere.recognised == elsewhere.possible == ()
                     tried.append(misconception.name)
     assert len(tried) > 5

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from project import LABS
+from project import LABS, ROOT
 
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
@@ -13,8 +15,6 @@ from grader.lab import Lab, is_solution, nbgrader_of
 
 
 def exercises_of_all_labs(course_labs: list[str]) -> list:
-    from project import ROOT
-
     from grader.course import Course
 
     return [
@@ -60,3 +60,17 @@ def test_no_case_hides_a_mistake_behind_equal_sizes(labs):
                         )
                         seen += 1
     assert seen
+
+
+def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
+    text = (ROOT / "docs" / "topics.md").read_text("utf-8")
+    for number, part in re.findall(r"## Lab (\d\d): [^\n]*\n(.*?)(?=\n## |\Z)", text, re.DOTALL):
+        (lab,) = (lab for name, lab in labs.items() if name.startswith(number))
+        cells = (cell.source for cell in lab.release().cells if cell.cell_type == "markdown")
+        headings = {heading for source in cells for heading in re.findall(r"^#+ (.*)$", source, re.MULTILINE)}
+        named = [
+            name
+            for row in re.findall(r"^\| .* \| (.*) \|$", part, re.MULTILINE)[1:]
+            for name in row.split("; ")
+        ]
+        assert named and not set(named) - headings, lab.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 
@@ -90,6 +91,61 @@ def test_a_description_does_not_begin_with_its_summary():
     for one in found:
         assert 40 <= len(one.text.split()) <= MOST_WORDS
         assert one.summary.endswith(".") and one.summary not in one.text and "Parameters" not in one.text
+
+
+# ---------------------------------------------------------------------------------- ROUGE-L
+
+
+class _Words:
+    """The library's tokenizer, for texts that are words already."""
+
+    @staticmethod
+    def tokenize(text: str) -> list[str]:
+        return text.split()
+
+
+CRAFTED = {
+    "the same": ("a b c d", "a b c d"),
+    "nothing in common": ("a b c", "d e"),
+    "in reverse": ("d c b a", "a b c d"),
+    "one word of many": ("c", "a b c d e f g"),
+    "many words for one": ("a b c d e f g", "c"),
+    "gaps on both sides": ("a x b y c", "z a b w c"),
+    "a word many times": ("a a a a", "a b a"),
+    "two ways, one of them longer": ("a b c d e", "d e a b c"),
+    "the greedy way is not the longest": ("x a b c", "a b c x"),
+    "the example of the notebook": ("the mayor opened the new bridge", "mayor opens bridge in the town"),
+    "nothing was written": ("", "a b"),
+}
+
+
+def agrees_with_the_library(rouge_l, candidate: str, reference: str) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    theirs = RougeScorer(["rougeL"], tokenizer=_Words()).score(target=reference, prediction=candidate)
+    ours = rouge_l(candidate.split(), reference.split())
+    assert ours == pytest.approx(tuple(theirs["rougeL"]), abs=1e-12), (candidate, reference)
+
+
+@pytest.mark.parametrize("texts", CRAFTED.values(), ids=CRAFTED)
+def test_rouge_l_of_crafted_texts_is_what_the_library_gives(labs, texts):
+    agrees_with_the_library(labs[NAME].reference["rouge_l"], *texts)
+
+
+def test_rouge_l_of_random_texts_is_what_the_library_gives(labs):
+    rng = np.random.default_rng(0)
+    for _ in range(200):  # of few different words, so that much is in common, and often more than once
+        candidate, reference = (" ".join(rng.choice(list("abcde"), rng.integers(1, 25))) for _ in range(2))
+        agrees_with_the_library(labs[NAME].reference["rouge_l"], candidate, reference)
+
+
+def test_rouge_l_of_real_summaries_is_what_the_library_gives(labs):
+    from rouge_score.rouge_scorer import RougeScorer
+
+    for one in load_descriptions():  # the library's own rule for words is the one that the notebook uses
+        theirs = RougeScorer(["rougeL"]).score(target=one.summary, prediction=one.text)["rougeL"]
+        said, wanted = (re.findall(r"[a-z0-9]+", text.lower()) for text in (one.text, one.summary))
+        assert labs[NAME].reference["rouge_l"](said, wanted) == pytest.approx(tuple(theirs), abs=1e-12)
 
 
 # ---------------------------------------------------------------------------------- rotary positions

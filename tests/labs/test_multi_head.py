@@ -6,10 +6,14 @@ convention (NaN, or equal weights, in the libraries). Lab 03's own checks fix th
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
+from xml.etree import ElementTree
 
-import ipywidgets
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,8 +22,10 @@ from hypothesis import strategies as st
 from course_utils import plots
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.data.meanings import PARAPHRASES, SENSES, Judged, judge
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import heads as head_plots
+from course_utils.widgets.heads import LONGEST, HeadBrowser
 from grader.lab import Lab
 
 LAB = "03_multi_head_attention"
@@ -458,7 +464,7 @@ def test_a_module_written_in_quite_another_style_earns_everything(verdict):
 @pytest.mark.parametrize("mistake", WRITTEN_DIFFERENTLY)
 def test_a_mistake_in_another_style_is_recognised(verdict, mistake):
     found = verdict(CLASS.format(**RIGHT | WRITTEN_DIFFERENTLY[mistake]))
-    assert [each.name for each in found.recognised] == [mistake]
+    assert [each.name for each in (*found.recognised, *found.possible)] == [mistake]
 
 
 @pytest.mark.parametrize(
@@ -538,29 +544,8 @@ def made_up(sentence: str) -> SimpleNamespace:
     return SimpleNamespace(tokens=tokens, attention=attention)
 
 
-def live(bundle: dict) -> ipywidgets.Widget:
-    """The widget behind a published output."""
-    return ipywidgets.widgets.widget._instances[
-        bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
-    ]
-
-
-@pytest.fixture
-def browser(published) -> SimpleNamespace:
-    """The controls of a head browser over made-up attention, by name, and what was published."""
-    head_plots.head_browser(made_up, "the cat <b> the mat", layer=1, head=2)
-    (bundle,) = published
-    _, sentence, layer, head, going, who, said, picture = live(bundle).children
-    return SimpleNamespace(
-        sentence=sentence,
-        layer=layer,
-        head=head,
-        jumps={button.description: button for button in going.children[1:]},
-        who=who,
-        said=said,
-        picture=picture,
-        bundle=bundle,
-    )
+def browser(sentence: str = "the cat <b> the mat", **options) -> HeadBrowser:
+    return HeadBrowser(made_up, sentence, ((1, 2), (2, 3)), **options)
 
 
 def test_the_figures_of_the_lab_can_be_drawn(published):
@@ -571,69 +556,147 @@ def test_the_figures_of_the_lab_can_be_drawn(published):
     assert len(published) == 2
 
 
-def test_without_a_kernel_the_browser_shows_its_first_head_in_html_and_in_text(browser):
-    html, text = browser.bundle["text/html"], browser.bundle["text/plain"]
-    assert "<svg" in html and "aria-label=" in html and "&lt;b&gt;" in html and "<b> the" not in html
-    assert "Layer 1, head 2" in html and "Layer 1, head 2" in text and "same word" in text
-    assert text.count("\n") == 2 + 7  # the sentence, the summary, and a table with a line a token
+def test_without_a_kernel_the_browser_shows_its_two_heads_in_a_picture_and_in_text():
+    shown = browser()
+    picture = base64.b64decode(re.search(r"svg\+xml;base64,([^\"]+)", shown.still()).group(1)).decode()
+    texts = "".join(ElementTree.fromstring(picture).itertext())
+    assert "Layer 1, head 2" in texts and "Layer 2, head 3" in texts and "<b>" in texts
+    assert picture.count("<image ") == 2 * 3  # every head
+    text = shown.alt()
+    assert "Layer 1, head 2" in text and "same word" in text
+    assert text.count("\n") == 2 * (
+        1 + 8
+    )  # for each head a summary, and a table with a head and a line a token
 
 
-def test_the_browser_follows_layer_head_token_and_a_sentence_that_is_typed(browser):
-    seen = [browser.picture.value]
-    for change in (
-        lambda: setattr(browser.layer, "value", 2),
-        lambda: setattr(browser.head, "value", 3),
-        lambda: setattr(browser.who, "value", 2),
-        lambda: setattr(browser.sentence, "value", "quite another one"),
-    ):
-        change()
-        assert browser.picture.value not in seen
-        seen.append(browser.picture.value)
-    assert "quite" in seen[-1] and "cat" not in seen[-1] and browser.who.label == "all tokens"
-    assert [label for label, _ in browser.who.options] == [
-        "all tokens",
-        "0: [CLS]",
-        "1: quite",
-        "2: another",
-        "3: one",
-        "4: [SEP]",
-    ]
+def test_the_browser_gives_the_page_every_head_in_thousandths_and_the_pairs_of_every_pattern():
+    data = browser().data()
+    json.dumps(data, allow_nan=False)
+    np.testing.assert_allclose(
+        np.array(data["thousandths"]) / 1000, made_up("the cat <b> the mat").attention, atol=5e-4
+    )
+    pairs = {pattern["name"]: pattern["pairs"] for pattern in data["patterns"]}
+    assert pairs["same word"] == [(1, 4), (4, 1)] and pairs["[SEP]"][-1] == (5, 6)
+    assert data["markers"] == [0, 6] and data["lengths"] is None and data["heads"] == [[0, 1], [1, 2]]
 
 
-def test_the_browser_goes_to_the_head_that_looks_most_at_something(browser):
-    for _ in range(2):  # also when it was somewhere else in between
-        browser.jumps["previous token"].click()
-        assert (browser.layer.value, browser.head.value) == (2, 3)
-        assert "Layer 2, head 3" in browser.picture.value
-        browser.layer.value = 1
+def test_the_browser_reads_a_sentence_that_is_typed_and_asks_for_the_lengths_of_its_values():
+    live = browser(value_lengths=lambda reading: reading.attention[:, :, 0]).live()
+    live.asked = {"sentence": "quite another one"}
+    assert live.data["tokens"] == ["[CLS]", "quite", "another", "one", "[SEP]"] and live.error == ""
+    np.testing.assert_allclose(
+        live.data["lengths"], made_up("quite another one").attention[:, :, 0], atol=5e-4
+    )
 
 
-def test_the_browser_says_what_it_cannot_show_and_keeps_what_it_showed(browser):
-    before = browser.picture.value
-    browser.sentence.value = ""
-    assert "Type at least one word" in browser.said.value and browser.picture.value == before
-    browser.sentence.value = "no word twice"
-    browser.jumps["same word"].click()
-    assert "No token of this sentence" in browser.said.value
-
-
-def test_the_browser_shows_the_message_of_an_encoder_that_is_not_there(published):
+def test_the_browser_says_what_it_cannot_read_and_keeps_what_it_showed():
     def read(sentence: str) -> SimpleNamespace:
-        if sentence == "first":
-            return made_up(sentence)
-        raise RuntimeError("The pretrained encoder is not installed <here>.")
+        if sentence == "broken":
+            raise RuntimeError("The pretrained encoder is not installed <here>.")
+        return made_up(sentence)
 
-    head_plots.head_browser(read, "first")
-    (bundle,) = published
-    _, sentence, *_, said, _ = live(bundle).children
-    sentence.value = "second"
-    assert said.value == "The pretrained encoder is not installed &lt;here&gt;."
+    live = HeadBrowser(read, "the first").live()
+    before = live.data
+    for typed, said in {"": "Type at least one word", "broken": "not installed <here>"}.items():
+        live.asked = {"sentence": typed}
+        assert said in live.error and live.data == before
 
 
-def test_a_long_sentence_is_cut_and_says_so(published):
-    head_plots.head_browser(made_up, " ".join(["word"] * 50))
-    html = published[0]["text/html"]
-    assert html.count('text-anchor="end"') == head_plots.LONGEST and "12 more are not drawn" in html
+def test_a_head_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="2 layers of 3 heads; there is no head 3, 1"):
+        HeadBrowser(made_up, "a b", ((1, 1), (3, 1)))
+
+
+def test_a_long_sentence_is_cut_and_its_last_word_is_not_taken_for_the_end():
+    data = browser(" ".join(["word"] * 30)).data()
+    assert len(data["tokens"]) == LONGEST and data["cut"] == 32 - LONGEST and data["markers"] == [0]
+    pairs = {pattern["name"]: pattern["pairs"] for pattern in data["patterns"]}
+    assert pairs["[SEP]"] == [] and (LONGEST - 1, LONGEST - 2) in pairs["previous token"]
+
+
+def test_the_picture_of_lines_has_a_line_for_every_weight_that_can_be_seen():
+    weights = np.array([[1.0, 0.0], [0.3, 0.7]])
+    assert head_plots.head_lines(["a", "<b>"], weights).count("<line ") == 3
+    chosen = head_plots.head_lines(["a", "<b>"], weights, chosen=1)
+    assert chosen.count("<line ") == 2 and "a 0.30" in chosen and "&lt;b&gt; 0.70" in chosen
+
+
+# ---------------------------------------------------------------------------------- breaking it
+
+
+def test_an_encoder_is_judged_by_partners_and_by_senses():
+    """One that knows only the words' letters finds some partners; one that says the same of everything finds none."""
+    rng = np.random.default_rng(0)
+    blind = judge(lambda sentences: np.ones((len(sentences), 3)))
+    assert blind.senses == 0 and blind.margin == pytest.approx(0) and blind.found <= 1 / 6
+    guessing = judge(lambda sentences: rng.standard_normal((len(sentences), 50)))
+    assert guessing.similarities.shape == (12, 12) and guessing.found < 0.5 and 0.2 < guessing.senses < 0.8
+    meanings = {}
+    for pair in PARAPHRASES:
+        meanings |= dict.fromkeys(pair, rng.standard_normal(50))
+    for _, sentence, same, other in SENSES:
+        meanings |= dict.fromkeys((sentence, same), rng.standard_normal(50)) | {
+            other: rng.standard_normal(50)
+        }
+    knowing = judge(lambda sentences: np.array([meanings[sentence] for sentence in sentences]))
+    assert knowing.found == knowing.senses == 1 and knowing.margin > 0.5
+
+
+def test_a_word_with_two_meanings_stands_in_both_sentences_and_not_in_the_third():
+    for word, sentence, same, other in SENSES:
+        assert all(re.search(rf"\b{word}\b", text, re.IGNORECASE) for text in (sentence, other)), word
+        assert not re.search(rf"\b{word}\b", same, re.IGNORECASE), word
+
+
+@pytest.fixture(scope="module")
+def inside_the_encoder(labs) -> Callable[[str], Judged]:
+    """What the lab's own cells make of the encoder, by the name of the version."""
+    names = dict(labs[LAB].reference)
+    for cell in labs[LAB].source().cells:
+        if (
+            cell.cell_type == "code"
+            and re.search(
+                r"^(def with_learned_weights|encoder = load|class SoftmaxOverQueries)|def sentence_vectors",
+                cell.source,
+                re.M,
+            )
+        ) or "encoder = load_encoder()" in cell.source:
+            exec(cell.source, names)
+    kinds = {
+        "as it is": names["whole"],
+        "softmax over queries": names["over_queries"],
+        "no attention": names["none"],
+    }
+    return lambda kind: judge(lambda sentences: names["sentence_vectors"](sentences, kinds[kind]))
+
+
+def test_broken_attention_finds_partners_but_no_senses(inside_the_encoder):
+    whole, *broken = map(inside_the_encoder, ("as it is", "softmax over queries", "no attention"))
+    assert whole.found == 1 and whole.senses > 0.75
+    for each in broken:
+        assert each.found > 0.9 and each.senses < 0.65 and each.margin < whole.margin / 4
+
+
+def test_a_softmax_over_queries_is_one(reference, inside_the_encoder, labs):
+    """The trick of the lab, letting the keys ask, against the definition."""
+    import torch
+
+    names = dict(labs[LAB].reference)
+    cell = next(c.source for c in labs[LAB].source().cells if "class SoftmaxOverQueries" in c.source)
+    exec(cell.partition("\n\n\ndef not_divided")[0], names)
+    torch.manual_seed(0)
+    module = names["SoftmaxOverQueries"](D_MODEL, HEADS).double()
+    x, mask = torch.randn(2, 5, D_MODEL, dtype=torch.float64), torch.ones(2, 1, 5, dtype=torch.bool)
+    with torch.no_grad():
+        output, weights = module(x, x, x, mask)
+        queries, keys, values = (
+            layer(x).reshape(2, 5, HEADS, -1).transpose(1, 2)
+            for layer in (module.w_query, module.w_key, module.w_value)
+        )
+        wanted = (queries @ keys.mT / (D_MODEL / HEADS) ** 0.5).softmax(dim=-2)
+        expected = module.w_output((wanted @ values).transpose(1, 2).reshape(2, 5, -1))
+    torch.testing.assert_close(weights, wanted)
+    torch.testing.assert_close(output, expected)
 
 
 # ---------------------------------------------------------------------------------- the lab's text

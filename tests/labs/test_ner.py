@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,8 @@ from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
 from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes
-from course_utils.models.pretrained import load_tokenizer
+from course_utils.data.resumes_by_hand import resumes_by_hand
+from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.plots import entities as plots
 from grader.lab import Lab
 
@@ -125,11 +127,102 @@ def test_spans_of_made_up_pieces_come_back_exactly_whatever_the_tokenizer(refere
     assert there_and_back(reference, [*offsets, (0, 0)], [*word_ids, None], spans) == spans
 
 
-def test_every_entity_of_the_resumes_comes_back(reference, tokenize):
-    for resume in make_resumes(80, seed=7):
-        assert there_and_back(reference, *tokenize(resume.text), list(resume.entities)) == list(
+def cell_of(lab, definition: str, names: dict) -> SimpleNamespace:
+    """What the notebook's cell with a definition defines, among these names and those of the solution."""
+    (source,) = [cell.source for cell in lab.source().cells if f"\n{definition}" in f"\n{cell.source}"]
+    scope = {**lab.reference, "tokenizer": load_tokenizer(), **names}
+    exec(source, scope)
+    return SimpleNamespace(**scope)
+
+
+@pytest.fixture(scope="module")
+def encode(lab):
+    """The notebook's own way from a text to word pieces."""
+    return cell_of(lab, "def encode(", {}).encode
+
+
+def test_every_entity_of_the_resumes_comes_back_as_the_notebook_encodes_them(lab, reference, encode):
+    resumes = [*make_resumes(240, seed=7), *resumes_by_hand()]
+    assert sum("\t" in resume.text for resume in resumes) > 10  # these come back only if tabs separate words
+    for resume in resumes:
+        row = encode(resume.text)
+        assert there_and_back(reference, row["offsets"], row["word_ids"], list(resume.entities)) == list(
             resume.entities
         )
+
+
+def test_a_text_that_is_too_long_for_the_encoder_is_read_to_its_end_far_from_the_cuts(lab, encode):
+    given = vars(cell_of(lab, "def windows_of(", {}))
+    finder = cell_of(lab, "def find_entities(", {**given, "encode": encode, "TAGS": TAGS})
+
+    class Edges(torch.nn.Module):
+        """Tag 1 at the first and the last forty pieces of whatever it reads at once, tag 0 elsewhere."""
+
+        def forward(self, input_ids, attention_mask):
+            assert input_ids.shape[1] <= 512
+            logits = torch.zeros(*input_ids.shape, len(TAGS))
+            logits[..., 0] = 1
+            for row, length in enumerate(attention_mask.sum(dim=1)):
+                logits[row, 1:41, 1] = logits[row, length - 41 : length - 1, 1] = 2
+            return logits
+
+    short, long = (encode("word " * count) for count in (300, 1400))
+    for row, tags in zip((short, long), finder.tags_of(Edges(), [short, long]), strict=True):
+        assert len(tags) == len(row["input_ids"])
+        assert tags == [0, *[1] * 40, *[0] * (len(tags) - 82), *[1] * 40, 0]
+
+
+@pytest.mark.slow
+def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(lab, tmp_path):
+    import datasets
+    from transformers import DistilBertConfig, DistilBertModel
+
+    torch.manual_seed(0)
+    tokenizer = load_tokenizer()
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # DistilBERT's does not make token_type_ids
+    tokenizer.save_pretrained(tmp_path / "model")
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=32, hidden_dim=64, n_layers=1, n_heads=2)
+    DistilBertModel(config).save_pretrained(tmp_path / "model")
+    names = ["O", *(f"{prefix}-{label}" for label in ("PER", "ORG", "LOC", "MISC") for prefix in "BI")]
+    kind = datasets.Features(
+        {
+            "id": datasets.Value("string"),
+            "tokens": datasets.List(datasets.Value("string")),
+            "ner_tags": datasets.List(datasets.ClassLabel(names=names)),
+        }
+    )
+    for part in ("train", "validation"):
+        rows = [
+            {
+                "id": str(at),
+                "tokens": ["Mrs", "Okafor-Braithwaite", "left", "Leeds", "."],
+                "ner_tags": [0, 1, 0, 5, 0],
+            }
+            for at in range(200)
+        ]
+        (tmp_path / "data").mkdir(exist_ok=True)
+        datasets.Dataset.from_list(rows, features=kind).to_parquet(tmp_path / "data" / f"{part}.parquet")
+    given = {"datasets": datasets, "pairwise": itertools.pairwise}
+    given |= {"load_tokenizer": load_tokenizer, "new_encoder": new_encoder}
+    given |= vars(cell_of(lab, "def news_rows(", given))
+    cell = cell_of(lab, "def learn_from_hub(", given)
+    assert cell_of(lab, "ONLINE = ", {}).ONLINE is False  # nothing is fetched unless somebody asks for it
+    scores = cell.learn_from_hub(str(tmp_path / "model"), str(tmp_path / "data"), sentences=160, rate=5e-3)
+    assert scores == (1.0, 1.0, 1.0)
+
+
+def test_the_texts_by_hand_have_trimmed_spans_of_every_label_and_no_mark_is_left():
+    texts = resumes_by_hand()
+    assert len(texts) == 30
+    for written in texts:
+        assert not set("[]") & set(written.text)
+        assert list(written.entities) == sorted(written.entities)
+        assert all(
+            (span := written.text[entity.start : entity.end]) and span == span.strip()
+            for entity in written.entities
+        )
+        assert all(before.end <= after.start for before, after in itertools.pairwise(written.entities))
+    assert {entity.label for written in texts for entity in written.entities} == set(LABELS)
 
 
 # ---------------------------------------------------------------------------------- cleaning
@@ -346,7 +439,7 @@ def test_failures_are_told_apart_by_kind():
 def test_the_gallery_says_in_plain_text_what_should_be_and_what_was_found(capsys):
     plots.show_failures(plots.failures([TEXT], [GOLD], [GOLD[:1]]))
     shown = capsys.readouterr().out
-    assert "2 errors: 2 missed" in shown and "should be SQL (Skills); found –" in shown and "⏎" in shown
+    assert "2 errors: 2 missed" in shown and "should be SQL · Skills; found –" in shown and "⏎" in shown
 
 
 def test_the_box_shows_its_first_text_where_no_kernel_is_behind_it(capsys):

@@ -21,6 +21,8 @@ from course_utils.data.stories import UNSEEN_NAMES, make_stories
 from course_utils.exercises.question_answering_pytorch import as_arrays
 from course_utils.models import reader
 from course_utils.models.pretrained import load_tokenizer
+from course_utils.models.pretrained import new_encoder as load_fresh_encoder
+from course_utils.models.shipped_readers import FILES, load_reader, save_reader
 from course_utils.plots import spans as span_plots
 from course_utils.plots.spans import Answered, answer_gallery, question_box, score_bars, show_strips
 
@@ -258,6 +260,137 @@ def test_the_best_span_is_the_best_of_all_that_are_possible(reference):
         ]
         score, first, last = max(pairs)
         assert reference.best_span(start, end, inside, longest) == (first, last, pytest.approx(score))
+
+
+def cell_of(lab, definition: str, names: dict) -> SimpleNamespace:
+    """What the notebook's cell with a definition defines, among these names and those of the solution."""
+    (source,) = [cell.source for cell in lab.source().cells if f"\n{definition}" in f"\n{cell.source}"]
+    scope = {**lab.reference, "tokenizer": load_tokenizer(), **names}
+    exec(source, scope)
+    return SimpleNamespace(**scope)
+
+
+def test_rows_made_with_the_library_s_tokenizer_are_the_lab_s_features(labs, reference, tokenize):
+    import datasets
+
+    given = {"datasets": datasets, "MAX_LENGTH": 96, "OVERLAP": 24}
+    examples = load_paragraphs()[::30]
+    squad = cell_of(labs[LAB], "def as_squad(", given).as_squad(examples)
+    made = cell_of(labs[LAB], "def in_windows(", given).in_windows(squad[:])
+    features = [
+        {**feature, "id": one.id}
+        for one in examples
+        for feature in reference.make_features(
+            one.question, one.context, next(iter(one.answers), None), tokenize, 96, 24
+        )
+    ]
+    assert made["id"] == [feature["id"] for feature in features]
+    for row, feature in enumerate(features):
+        length = sum(feature["attention_mask"])
+        assert made["input_ids"][row] == feature["input_ids"][:length]
+        assert made["start_positions"][row] == feature["start_position"]
+        assert made["end_positions"][row] == feature["end_position"]
+        assert [tuple(pair) if pair else None for pair in made["places"][row]] == feature["offsets"][:length]
+
+
+def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(labs, tmp_path):
+    import inspect
+
+    import datasets
+    from transformers import AutoModelForQuestionAnswering, DistilBertConfig, DistilBertForQuestionAnswering
+
+    from course_utils.models.pretrained import fetch
+
+    torch.manual_seed(0)
+    tokenizer = load_tokenizer()
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]  # DistilBERT's does not make token_type_ids
+    tokenizer.save_pretrained(tmp_path / "model")
+    config = DistilBertConfig(vocab_size=len(tokenizer), dim=32, hidden_dim=64, n_layers=1, n_heads=2)
+    DistilBertForQuestionAnswering(config).save_pretrained(tmp_path / "model")
+    context = "word " * 500 + "Leeds"
+    rows = [
+        {
+            "id": str(at),
+            "title": "x",
+            "context": context if at else "Leeds",
+            "question": "Where is Mrs Okafor?",
+            "answers": {"text": ["Leeds"], "answer_start": [len(context) - 5 if at else 0]},
+        }
+        for at in range(3)
+    ]
+    (tmp_path / "data").mkdir()
+    for part in ("train", "validation"):
+        datasets.Dataset.from_list(rows).to_parquet(tmp_path / "data" / f"{part}.parquet")
+    given = {"nn": torch.nn, "torch": torch, "inspect": inspect, "datasets": datasets, "fetch": fetch}
+    given |= {"load_tokenizer": load_tokenizer, "pieces": reader.pieces, "np": np}
+    given |= {"AutoModelForQuestionAnswering": AutoModelForQuestionAnswering}
+    given |= {"FromHub": cell_of(labs[LAB], "class FromHub(", given).FromHub}
+    cell = cell_of(labs[LAB], "def read_from_hub(", given)
+    assert (
+        cell_of(labs[LAB], "ONLINE = ", {}).ONLINE is False
+    )  # nothing is fetched unless somebody asks for it
+    names = str(tmp_path / "model"), str(tmp_path / "data")
+    assert cell.read_from_hub(*names, count=1) == (1.0, 1.0)  # the only word there is
+    assert all(0 <= value <= 1 for value in cell.read_from_hub(*names))  # with several windows
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_readers_that_come_with_the_course_are_whole_and_answer(labs, reference, tokenize, name):
+    head, encoder = reference.SpanHead(384), load_fresh_encoder().eval()
+    state = {key: torch.from_numpy(array) for key, array in load_reader(name).items()}
+    for part, module in (("head.", head), ("encoder.", encoder)):
+        module.load_state_dict(
+            {key.removeprefix(part): value for key, value in state.items() if key.startswith(part)}
+        )
+    embeddings = [key for key in state if "embeddings" in key]
+    plain = load_fresh_encoder().state_dict()
+    assert all(torch.equal(state[key], plain[key.removeprefix("encoder.")]) for key in embeddings)
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder, self.head = encoder, head
+
+        def forward(self, input_ids, attention_mask, token_type_ids, allowed):
+            return head(encoder(input_ids, attention_mask, token_type_ids).last_hidden_state, allowed)
+
+    examples = make_stories(1, 20, 900) if name == "stories" else load_paragraphs("development")[:40]
+    said = [
+        one.context[
+            slice(*reference.answer(one.question, one.context, Whole(), tokenize, threshold=-1e9)[:2])
+        ]
+        for one in examples
+    ]
+    assert reader.score(said, examples).f1 > (0.85 if name == "stories" else 0.3)
+
+
+def test_a_reader_that_does_not_come_with_the_course_is_named():
+    with pytest.raises(ValueError, match="'poems'.*stories, prose"):
+        load_reader("poems")
+
+
+def test_a_saved_reader_keeps_the_best_part_of_what_was_learned(tmp_path, monkeypatch):
+    monkeypatch.setitem(FILES, "stories", tmp_path / "reader_stories.safetensors")
+    state = load_reader_of_nothing()
+    rng, key = np.random.default_rng(0), "encoder.encoder.layer.1.output.dense.weight"
+    learned = rng.normal(size=(384, 2)) @ rng.normal(size=(2, 1536)) / 50
+    state[key] = state[key] + learned.astype(np.float32)
+    state["encoder.encoder.layer.1.output.dense.bias"] += 0.25
+    save_reader("stories", state, rank=2)
+    again = load_reader("stories")
+    assert again.keys() == state.keys()
+    assert all(np.allclose(again[name], state[name], atol=2e-3) for name in state)
+    assert (tmp_path / "reader_stories.safetensors").stat().st_size < 20_000
+
+
+def load_reader_of_nothing() -> dict[str, np.ndarray]:
+    """The weights of a reader whose encoder is the pretrained one."""
+    encoder = load_fresh_encoder().state_dict()
+    state = {f"encoder.{key}": value.numpy().copy() for key, value in encoder.items()}
+    return state | {
+        "head.linear.weight": np.ones((2, 384), np.float32),
+        "head.linear.bias": np.zeros(2, np.float32),
+    }
 
 
 # ---------------------------------------------------------------------------------- figures and widgets

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from squad_rules import NORMALISED, SCORED, Normalised, Scored
 
 from course_utils.data import questions
-from course_utils.data.paragraphs import FILE, load_paragraphs, read_marks
+from course_utils.data.paragraphs import FILES, load_paragraphs, read_marks
 from course_utils.data.questions import BadRow, QuestionExample, Span, load_squad, split_by_document
 from course_utils.data.stories import SEEN_NAMES, SENTENCES, UNSEEN_NAMES, make_stories, sentence_spans
 
@@ -158,8 +158,9 @@ def test_stories_that_cannot_be_told_are_refused(task, sentences, said):
 
 # ---------------------------------------------------------------------------------- paragraphs
 
-PROSE = load_paragraphs()
-DOCUMENTS = json.loads(FILE.read_text(encoding="utf-8"))
+PARTS = {part: load_paragraphs(part) for part in FILES}
+PROSE = [example for part in PARTS.values() for example in part]
+DOCUMENTS = [document for file in FILES.values() for document in json.loads(file.read_text(encoding="utf-8"))]
 CONTEXTS = {example.document: example.context for example in PROSE}
 
 
@@ -175,6 +176,16 @@ def test_there_are_enough_paragraphs_questions_unanswerable_ones_and_long_contex
     assert len(PROSE) >= 240
     assert sum(not example.answers for example in PROSE) >= 30
     assert sum(len(text.split()) > 1 for example in PROSE for text in example.answer_texts) >= 200
+    assert [len({example.document for example in part}) for part in PARTS.values()] == [62, 50, 50]
+    assert [len(part) for part in PARTS.values()] == [531, 262, 276]
+    assert all(sum(not example.answers for example in part) >= 50 for part in PARTS.values())
+
+
+def test_no_text_is_in_two_parts_and_a_part_that_does_not_exist_is_named():
+    documents = [{example.document for example in part} for part in PARTS.values()]
+    assert len(set.union(*documents)) == sum(map(len, documents))
+    with pytest.raises(ValueError, match="no part 'dev'.*training, development, test"):
+        load_paragraphs("dev")
 
 
 def test_searching_for_the_answers_words_finds_the_wrong_place_for_many_questions():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from types import SimpleNamespace
@@ -30,7 +31,13 @@ from course_utils.models.translator import (
 )
 from course_utils.plots import translate as translate_plots
 from course_utils.plots.alignment import Alignment, alignment_heads, alignment_html, strongest_links
-from course_utils.plots.transformer import MaskTable, curves_over_depth, mask_tables, schedule_curves
+from course_utils.plots.transformer import (
+    MaskTable,
+    break_even,
+    curves_over_depth,
+    mask_tables,
+    schedule_curves,
+)
 from course_utils.plots.translate import translate_box, unknown_words
 from grader.demo import solved
 from grader.lab import Lab
@@ -307,7 +314,7 @@ def test_the_garden_path_leads_greedy_search_astray_and_not_a_beam_of_two(refere
 
 def test_a_scripted_model_gives_the_probabilities_that_are_written_down():
     model = ScriptedModel({(): {3: 0.5, 4: 0.3}, (3,): {2: 0.9}}, words=6)
-    logits, _ = model(np.zeros((1, 2), int), torch.tensor([[1, 3]]))
+    logits, _ = model(torch.zeros(1, 2, dtype=int), torch.tensor([[1, 3]]))
     chances = logits.softmax(-1)[0]
     close(chances[0, 3:5], torch.tensor([0.5, 0.3]))
     assert chances[1, 2] == pytest.approx(0.9)
@@ -316,7 +323,10 @@ def test_a_scripted_model_gives_the_probabilities_that_are_written_down():
 
 def test_a_scripted_model_refuses_what_a_transformer_could_not_take():
     with pytest.raises(ValueError, match=r"\(1,\) and \(1, 1\)"):
-        ScriptedModel({}, words=6)(np.zeros(1, int), np.ones((1, 1), int))
+        ScriptedModel({}, words=6)(torch.zeros(1, dtype=int), torch.ones(1, 1, dtype=int))
+    for ids in (np.ones((1, 1), int), [[1]], torch.ones(1, 1)):
+        with pytest.raises(TypeError, match="a tensor of whole numbers"):
+            ScriptedModel({}, words=6)(torch.zeros(1, 1, dtype=int), ids)
 
 
 # ---------------------------------------------------------------------------------- parameters of a learner's module
@@ -431,6 +441,95 @@ def test_the_shipped_weights_translate_95_of_100_sentences_exactly(reference, no
     assert sum(map(str.__eq__, written, [pair.target for pair in pairs])) >= 0.95 * len(pairs)
 
 
+# ---------------------------------------------------------------------------------- other devices, broken and modern copies
+
+
+def cells_with(lab: Lab, *signs: str) -> str:
+    """The text of the notebook's cells that define something, as one."""
+    cells = lab.source().cells
+    return "\n".join(next(cell.source for cell in cells if sign in cell.source) for sign in signs)
+
+
+@pytest.fixture(scope="module")
+def workshop(lab, notebook_names) -> dict:
+    """The names of sections 11 to 13, around a trained model."""
+    names = notebook_names | {"copy": copy, "math": math, "RUN_TRAINING": False}
+    checkpoint = load_weights()
+    names["model"] = lab.reference["Transformer"](**checkpoint.config).eval()
+    names["model"].load_state_dict(checkpoint.tensors())
+    exec(cells_with(lab, "class SeesFuture", "def without"), names)
+    exec(cells_with(lab, "class FusedAttention", "class SwiGLU", "def modern"), names)
+    return names
+
+
+def test_no_tensor_of_the_reference_is_bound_to_a_device(reference):
+    model = shaken(reference.Transformer(**CONFIG))
+    source, target = some_ids()
+    target = target.clamp(max=12)
+    logits = model(source, target)[0].detach()
+    with torch.device("meta"):  # what names no device lands there, and cannot meet the others
+        torch.testing.assert_close(model(source, target)[0], logits)
+        for mask in reference.make_masks(source, target):
+            assert mask.device.type == "cpu"
+        assert reference.shift_right(target).device.type == "cpu"
+        assert reference.label_smoothed_loss(logits, target).device.type == "cpu"
+        assert reference.greedy_decode(model, source, 5).device.type == "cpu"
+        assert reference.beam_search(model, source[:1], 2, 5)[1] < 0
+
+
+def test_a_model_without_a_piece_lacks_exactly_that_piece(workshop, reference):
+    torch.manual_seed(0)
+    source, target = torch.randint(4, 200, (2, 8)), torch.randint(4, 200, (2, 6))
+    source[1, 5:] = 0
+    future, longer = target.clone(), torch.cat([source, torch.zeros(2, 3, dtype=torch.long)], dim=1)
+    future[:, 4:] = 5
+    order = torch.tensor([2, 0, 1, 3, 4, 5, 6, 7])
+
+    def same(one, other) -> bool:
+        return torch.allclose(one, other, atol=1e-4)
+
+    for piece in ("nothing", "the causal mask", "the shift", "the padding mask", "the positions"):
+        model = workshop["without"](piece).eval()
+        with torch.no_grad():
+            logits = model(source, target)[0]
+            assert same(model(source, future)[0][:, :4], logits[:, :4]) == (piece != "the causal mask")
+            assert same(model(longer, target)[0], logits) == (piece != "the padding mask")
+            assert same(model(source[:, order], target)[0], logits) == (piece == "the positions")
+            whole = same(workshop["model"](source, target)[0], logits)
+            assert whole == (piece in ("nothing", "the shift"))
+            model.train()
+            for part in model.modules():
+                part.p = 0.0 if isinstance(part, nn.Dropout) else None
+            shifted = torch.cat([target[:, 1:], torch.full((2, 1), 2)], dim=1)
+            undone = same(model(source, target)[0], workshop["model"](source, shifted)[0])
+            assert undone == (piece == "the shift")
+
+
+def test_the_fused_attention_is_the_learner_s(workshop):
+    ours = MultiHeadAttention(WIDTH, HEADS)
+    theirs = workshop["fused_copy"](ours)
+    query, memory = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH)
+    mask = torch.rand(2, 1, 5, 7) > 0.4
+    mask[..., 0] = True
+    torch.testing.assert_close(theirs(query, memory, memory, mask)[0], ours(query, memory, memory, mask)[0])
+    assert type(ours) is MultiHeadAttention
+
+
+def test_a_modern_model_has_todays_parts_and_about_as_many_parameters(workshop):
+    old, new = workshop["modern"](()), workshop["modern"](("pre-norm", "RMSNorm", "SwiGLU", "rotary"))
+    sizes = [sum(p.numel() for p in model.parameters()) for model in (old, new)]
+    assert abs(sizes[1] / sizes[0] - 1) < 0.01
+    kinds = {type(part).__name__ for part in new.modules()}
+    assert {"RMSNorm", "SwiGLU", "RotaryAttention"} <= kinds and not {"LayerNorm", "FeedForward"} & kinds
+    source, target = torch.randint(4, 200, (2, 8)), torch.randint(4, 200, (2, 6))
+    future = target.clone()
+    future[:, 4:] = 5
+    with torch.no_grad():
+        logits = new.eval()(source, target)[0]
+        torch.testing.assert_close(new(source, future)[0][:, :4], logits[:, :4])
+        assert not torch.allclose(new(source.flip(1), target)[0], logits, atol=1e-3)  # it knows the order
+
+
 # ---------------------------------------------------------------------------------- figures and the text field
 
 
@@ -457,6 +556,19 @@ def test_an_alignment_in_words_names_the_strongest_link_of_each_word():
     for line, row in zip(lines, alignment.mean(), strict=True):
         assert f"<- {alignment.source[row.argmax()]} ({row.max():.2f})" in line
     assert "&lt;été&gt;" in alignment_html(alignment)
+
+
+def test_an_alignment_says_on_hover_what_a_number_means_and_lists_what_else_was_possible():
+    plain = an_alignment()
+    choices = [[(word, 0.9), ("<other>", 0.05)] for word in plain.target]
+    alignment = Alignment(plain.source, plain.target, plain.weights, choices)
+    html = alignment_html(alignment)
+    assert html.count("<td title=") == 5 * 4 and html.count("&lt;other&gt; 5%") == 5
+    assert f"before “the”: {plain.mean()[0, 2]:.0%} of the attention on “vient”" in html
+    assert "first choices" in html and "first choices" not in alignment_html(plain)
+    assert strongest_links(alignment).splitlines()[1].endswith("summer 90%, <other> 5%")
+    with pytest.raises(ValueError, match="1 of 5 tokens"):
+        Alignment(plain.source, plain.target, plain.weights, choices[:1])
 
 
 @pytest.fixture
@@ -518,6 +630,8 @@ def test_figures_of_the_lab_draw_what_they_are_given():
     assert [axes.get_visible() for axes in figure.axes] == [True, True, False]
     assert len(figure.axes[1].texts) == 3  # the row of the mask is repeated for all three queries
     assert len(schedule_curves({"one": np.arange(5.0), "two": np.ones(5)}).axes[0].lines) == 4
+    axes = break_even({"one": (2.0, 0.1), "two": (1.0, 0.5)}, steps=100).axes[0]
+    assert [line.get_ydata()[-1] for line in axes.lines] == pytest.approx([2 + 99 * 0.1, 1 + 99 * 0.5])
     assert plots.show_figure  # all of them go through it
 
 

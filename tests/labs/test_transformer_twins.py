@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,13 @@ def in_keras(labs) -> SimpleNamespace:
 def in_torch(labs) -> SimpleNamespace:
     """Lab 05's exercises, as its solution defines them."""
     return SimpleNamespace(**labs["05_transformer_pytorch"].reference)
+
+
+def given(lab, definition: str, **names: Any) -> dict[str, Any]:
+    """The names that a cell of lab 06 defines, which learners get as it is; ``names`` are there already."""
+    (cell,) = (cell for cell in lab.source().cells if cell.source.lstrip().startswith(definition))
+    exec(compile(cell.source, definition, "exec"), names)
+    return names
 
 
 def spread(name: str) -> tuple[float, float]:
@@ -107,6 +115,107 @@ def test_greedy_search_writes_the_same_words(in_keras, in_torch, twins, seed):
     theirs = in_torch.greedy_decode(twins.torch, torch.from_numpy(source), max_len=12).numpy()
     np.testing.assert_array_equal(ours, theirs)
     assert len(np.unique(ours)) > 3  # not just the same word
+
+
+@pytest.mark.parametrize("beam_size, length_penalty", [(2, 0.0), (4, 0.6), (4, 1.0)])
+def test_beam_search_finds_the_same_words_with_the_same_score(
+    labs, in_torch, twins, beam_size, length_penalty
+):
+    import torch
+    from keras import ops
+
+    search = given(labs["06_transformer_tensorflow"], "def beam_search", np=np, ops=ops)["beam_search"]
+    found = []
+    for seed in range(4):
+        source = padded(seed, 9, 3)[0][-1:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            words, score = search(twins.keras, source, beam_size, 6, length_penalty)
+        theirs = in_torch.beam_search(twins.torch, torch.from_numpy(source), beam_size, 6, length_penalty)
+        assert words == theirs[0].tolist()
+        assert score == pytest.approx(theirs[1], abs=1e-4)
+        found += words
+    assert len(set(found)) > 1  # not just the same word
+
+
+def test_a_beam_of_one_is_greedy_search(labs, in_keras, twins):
+    from keras import ops
+
+    search = given(labs["06_transformer_tensorflow"], "def beam_search", np=np, ops=ops)["beam_search"]
+    source = padded(1, 9, 3, batch=6)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        greedy = in_keras.greedy_decode(twins.keras, source, max_len=6).numpy()
+        for ids, row in zip(source, greedy, strict=True):
+            assert search(twins.keras, ids[None], 1, 6)[0] == [word for word in row if word]
+
+
+def test_fit_with_the_step_as_a_method_moves_the_weights_as_the_loop_and_as_pytorch_do(
+    labs, in_keras, in_torch
+):
+    import keras
+    import tensorflow as tf
+    import torch
+
+    from course_utils.models.keras_translator import get_weights, set_weights
+
+    lab = labs["06_transformer_tensorflow"]
+    fitted = given(lab, "class Fitted", Transformer=in_keras.Transformer, train_step=in_keras.train_step)[
+        "Fitted"
+    ]
+    config = CONFIG | {"dropout_rate": 0.0}
+    ours = in_torch.Transformer(**config)
+    start = {name: array.numpy().copy() for name, array in ours.state_dict().items()}
+    several = [padded(seed, 6, 8) for seed in range(3)]
+    several = [(source, np.where(target == 1, 5, target)) for source, target in several]
+
+    model = fitted(**config)
+    model(*several[0])
+    set_weights(model, start)
+    model.compile(optimizer=keras.optimizers.SGD(0.1))
+    pipeline = tf.data.Dataset.from_tensor_slices(
+        tuple(np.stack(side) for side in zip(*several, strict=True))
+    )
+    history = model.fit(pipeline, shuffle=False, verbose=0).history
+
+    loop = in_keras.Transformer(**config)
+    loop(*several[0])
+    set_weights(loop, start)
+    optimizer, plain = keras.optimizers.SGD(0.1), torch.optim.SGD(ours.parameters(), lr=1.0)
+    losses = []
+    for source, labels in several:
+        losses += [in_keras.train_step(loop, optimizer, tf.constant(source), tf.constant(labels))]
+        in_torch.train_step(ours, plain, torch.from_numpy(source), torch.from_numpy(labels), 0.1)
+    assert history["batch_loss"] == pytest.approx([float(losses[-1])], rel=1e-4)
+    assert history["loss"] == pytest.approx([np.mean(losses)], rel=1e-4)
+    by_loop = get_weights(loop)
+    for name, array in get_weights(model).items():
+        np.testing.assert_allclose(array, by_loop[name], atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(array, ours.state_dict()[name].numpy(), atol=1e-4, err_msg=name)
+
+
+def test_buckets_lose_no_sentence_and_pad_less(labs):
+    import tensorflow as tf
+
+    from course_utils.data.translation import translation_pairs
+    from course_utils.data.vocabulary import Vocabulary
+
+    pairs = translation_pairs(500, seed=3)
+    sides = [[pair.source for pair in pairs], [pair.target for pair in pairs]]
+    french, english = (Vocabulary.from_texts(side) for side in sides)
+    cell = given(labs["06_transformer_tensorflow"], "def as_tensors", tf=tf, french=french, english=english)
+    padding = []
+    for boundaries in ([], cell["BOUNDARIES"]):
+        found = [(s.numpy(), t.numpy()) for s, t in cell["pipeline"](pairs, boundaries, batch_size=16)]
+        texts = sorted(
+            (french.decode(s), english.decode(t))
+            for source, target in found
+            for s, t in zip(source, target, strict=True)
+        )
+        assert texts == sorted((pair.source, pair.target) for pair in pairs)
+        assert max(len(source) for source, _ in found) == 16
+        padding.append(sum((side == 0).sum() for batch in found for side in batch))
+    assert padding[1] < padding[0] / 2
 
 
 def test_weights_come_back_to_pytorch_as_they_were(twins):

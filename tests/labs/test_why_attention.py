@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 from types import ModuleType, SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from matplotlib.figure import Figure
 
 from course_utils import plots
 from course_utils.maths import softmax
-from course_utils.plots import sequences
+from course_utils.plots import drawing, recurrent, sequences
 from grader.demo import solved
 from grader.lab import checked_exercise
 
@@ -199,12 +200,12 @@ def published(monkeypatch) -> list[dict]:
             [16, 32], {"a": [1.0, 2.0], "b": [0.5, 4.0]}, {"n": np.array([1.0, 2.0])}, 24.0
         ),
         lambda: sequences.times_against_length([16, 32], {"a": [1.0, 2.0]}, {}, None),
-        lambda: sequences.alignment_heatmap(np.eye(3), ["a", "b", "c"], ["x", "y", "z"], "title"),
+        lambda: sequences.costs_against_length([8, 16], {"a": np.array([[8, 1, 1], [32, 1, 1]])}, 12),
         lambda: sequences.weights_in_panels(["a", "b"], {"mean": np.array([0.5, 0.5])}),
         lambda: sequences.ways_figure(KINDS, 10),
         lambda: sequences.ways_figure(KINDS, 1),
     ],
-    ids=["gradient", "accuracy", "times", "times without crossing", "alignment", "panels", "ways", "ways of 1"],
+    ids=["gradient", "accuracy", "times", "times without crossing", "costs", "panels", "ways", "ways of 1"],
 )  # fmt: skip
 def test_each_figure_can_be_drawn(draw, published):
     figure = draw()
@@ -223,6 +224,29 @@ def test_the_shortest_way_goes_from_the_first_input_to_the_last_output():
 def test_an_unknown_kind_of_wiring_is_refused_by_name():
     with pytest.raises(ValueError, match="pooling"):
         sequences.read_by("pooling", (3, 1), 5)
+
+
+@pytest.mark.parametrize("looking_back", [False, True])
+def test_the_encoder_decoder_is_drawn_with_and_without_attention(looking_back, monkeypatch):
+    bundles: list[dict] = []
+    monkeypatch.setattr(drawing, "publish", bundles.append)
+    recurrent.encoder_decoder(looking_back)
+    (bundle,) = bundles
+    words = "".join(ElementTree.fromstring(bundle["text/html"]).itertext())
+    assert ("one" in words and "vector" in words) is not looking_back
+    assert ("context" in words and "0.85" in words) is looking_back
+    assert "encoder" in bundle["text/plain"]
+
+
+def test_the_line_of_time_goes_forward_and_is_told_in_words(monkeypatch):
+    bundles: list[dict] = []
+    monkeypatch.setattr(drawing, "publish", bundles.append)
+    recurrent.time_line()
+    years = [
+        int(text) for text in ElementTree.fromstring(bundles[0]["text/html"]).itertext() if text.isdigit()
+    ]
+    assert years == sorted(years) and len(years) > 5
+    assert all(name in bundles[0]["text/plain"] for name in ("Reformer", "Mamba", "Vaswani"))
 
 
 def explained(sentence: str, word: str) -> tuple[list[str], np.ndarray, str]:
@@ -296,3 +320,33 @@ def test_gradients_fade_in_recurrent_layers_more_slowly_with_gates_and_not_at_al
 @pytest.mark.alone
 def test_each_probe_is_nearest_to_station_in_its_own_sentence(story):
     assert story["best"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_what_the_predictions_call_right_is_what_is_measured(story):
+    one, looking = story["accuracy"]["one vector"], story["accuracy"]["looking back"]
+    assert one[4] < 0.15  # room: almost none at 19 words
+    assert looking[5] < looking[4]  # sixth: worse than on 19
+    rnn = story["norms"]["RNN"]
+    assert (rnn[99] / rnn[1]) ** (1 / 98) < 0.5  # fading
+    at_the_end = story["kept"][1000]
+    assert story["line"][at_the_end[story["meant"].index("white")].argmax()] == "blanche"  # partner
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_the_kept_weights_go_from_uniform_to_sharp(story):
+    largest = [weights.max(axis=1).mean() for weights in story["kept"].values()]
+    assert largest[0] < 2 / len(story["line"]) and largest[-1] > 3 * largest[0]
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_it_treats_both_nouns_alike_until_layers_have_learned_where_to_look(story):
+    tired_animal, tired_street, wide_animal, wide_street = (
+        [float(cell) for cell in row[1:]] for row in story["rows_of_it"]
+    )
+    assert abs(tired_animal[0] - wide_animal[0]) < 0.01 and abs(tired_street[0] - wide_street[0]) < 0.01
+    assert tired_animal[-1] > tired_animal[1] + 0.3 and wide_animal[-1] > wide_animal[1] + 0.3
+    assert wide_animal[-1] < tired_animal[-1] and wide_street[-1] > tired_street[-1]

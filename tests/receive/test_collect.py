@@ -375,6 +375,7 @@ def test_what_cannot_be_taken_is_said_and_graded_as_unreadable(lab, member, data
 def test_a_member_beyond_the_size_of_a_notebook_is_refused_whatever_it_declares(lab, monkeypatch):
     monkeypatch.setattr(sources, "MAX_BYTES", 1000)
     monkeypatch.setattr(sources, "MAX_UNPACKED", 200_000)  # so it is not unpacked to its end
+    monkeypatch.setattr(sources, "MAX_GROWTH", 0)
     source = zip_of(lab, {f"e_1_2_{FILE}": os.urandom(1_000_000), **GOOD})
     rows = collect(lab, source)
     assert "larger than" in why(rows, "e_1") and outcomes(rows)["good_9"] == NEW
@@ -390,8 +391,31 @@ def test_a_member_beyond_the_size_of_a_notebook_is_refused_whatever_it_declares(
 
 def test_an_archive_unpacks_to_no_more_than_the_limit(lab, monkeypatch):
     monkeypatch.setattr(sources, "MAX_UNPACKED", 3000)
+    monkeypatch.setattr(sources, "MAX_GROWTH", 0)
     files = {f"s_{n}_1_{FILE}": os.urandom(1000) for n in range(5)}
-    assert sorted(outcomes(collect(lab, zip_of(lab, files))).values()) == [NEW] * 3 + [REFUSED] * 2
+    rows = collect(lab, zip_of(lab, files))
+    assert sorted(outcomes(rows).values()) == [NEW] * 3 + [REFUSED] * 2
+    assert "Unpack it yourself and collect the folder" in rows[-1].why
+    monkeypatch.setattr(sources, "MAX_GROWTH", 10)  # a large archive may unpack to more
+    assert sorted(outcomes(collect(lab, zip_of(lab, files))).values()) == [NEW] * 2 + [UNCHANGED] * 3
+
+
+def test_an_archive_of_more_than_four_gibibytes_is_taken(lab, tmp_path):
+    path = tmp_path / "large.zip"
+    with path.open("wb") as file:
+        file.seek(5 * 2**30)  # a hole, which takes no space on the disk: where members lie now needs zip64
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr(f"good_9_1_{FILE}", notebook("good"))
+            with archive.open(f"new_8_1_{FILE}", "w", force_zip64=True) as member:
+                member.write(notebook("new"))
+    assert path.stat().st_blocks * 512 < 2**20 < 2**32 < path.stat().st_size
+    assert outcomes(collect(lab, path)) == {"good_9": NEW, "new_8": NEW}
+    assert taken(lab) == {"good_9": notebook("good"), "new_8": notebook("new")}
+
+    with path.open("r+b") as file:  # as a download that stops at four gibibytes
+        file.truncate(2**32)
+    with pytest.raises(GraderError, match="Download it again"):
+        collect(lab, path)
 
 
 def test_members_that_share_their_place_are_refused(lab):

@@ -589,7 +589,7 @@ def made_pages(stage: Stage, chosen: list[Attack]) -> dict[str, Path]:
     folders = [prepared(stage, attack) for attack in chosen]
     records = list(autograde(lab, folders, stage.runner(lab), SEED))
     assert len(records) == len(chosen) and all(record.score is not None for record in records)
-    assert generate_feedback(lab) == len(chosen)
+    assert generate_feedback(lab).pages == len(chosen)
     target = stage.course.root / "pages"
     shutil.copytree(stage.course.feedback, target, dirs_exist_ok=True)
     found = {page.parents[1].name: page for page in target.rglob("*.html")}

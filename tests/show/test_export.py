@@ -29,9 +29,11 @@ from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.handout.bundle import write_bundle
 from grader.handout.needed import weights_for
+from grader.imports import data_of, files_in
 from grader.lab import Lab
 from grader.receive.collect import NEW, collect
 from grader.receive.students import MOODLE_NUMBER, number_in_id
+from grader.roster import Person
 from grader.show.class_report import write_report
 from grader.show.export import export, inert, write_feedback_zip
 
@@ -66,6 +68,18 @@ def test_canvas_gets_its_numbers_points_and_scores(lab, tmp_path):
         "'=cmd()": ("", "'=cmd()", "0.00"),
     }
     assert len(notes) == 1 and "2 of 3" in notes[0]
+
+
+def test_the_roster_s_names_numbers_and_sections_are_in_the_tables(lab, tmp_path):
+    (lab.course.submitted / "anna" / lab.name / MOODLE_NUMBER).write_text("12")
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("anna", "Anna", "Doe", "a@example.org", "Monday", "5")])
+    export(lab.course, [], "canvas", tmp_path / "canvas.csv")
+    assert [row for row in rows_of(tmp_path / "canvas.csv") if row[1] == "5"] == [
+        ["Doe, Anna", "5", "", "anna", "Monday", "5.00"]
+    ]
+    export(lab.course, [START], "moodle", tmp_path / "moodle.csv")
+    assert rows_of(tmp_path / "moodle.csv")[1][:2] == ["Participant 12", "Anna Doe"]
 
 
 def test_moodle_s_worksheet_names_participants(lab, tmp_path):
@@ -237,6 +251,13 @@ def test_only_a_lab_that_names_weights_gets_the_package_that_brings_them(whole, 
             assert [archive.read(name).decode() for name in found] == [wanted] * bool(wanted)
         with (tmp_path / "course_utils" / "checking" / "check.py").open("a") as file:
             file.write("\nMODEL = 'another_model'\n")
+
+
+def test_no_weights_are_forgotten_when_a_bundle_is_made():
+    """A bundle has the data files whose names occur in the modules that its lab imports."""
+    modules = files_in(ROOT / "course_utils", "**/*.py", prefix="course_utils/")
+    weights = {path.name for path in (ROOT / "course_utils" / "weights").iterdir()}
+    assert weights and weights <= {path.name for path in data_of(modules).values()}
 
 
 def test_a_bundle_has_what_a_learner_needs_and_nothing_of_the_instructor_s(whole, tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import Marker
 from grader.lab import Lab
 from grader.show.class_report import (
+    FIRST,
     analyse,
     as_html,
     as_rows,
@@ -190,9 +191,40 @@ def test_the_page_stands_alone_and_its_figure_is_told_in_words(lab):
 
 
 def test_the_table_has_a_row_for_everybody(lab):
-    rows = as_rows(lab, analyse(lab, a_class(lab, 3), ["s00", "absent"]))
-    assert [row[0] for row in rows] == ["student", "s00", "s01", "s02", "absent"]
-    assert len({len(row) for row in rows}) == 1
+    found = analyse(
+        lab, a_class(lab, 3), ["s00", "absent"], collected=["s00", "waits"], names={"absent": "Ab Sent"}
+    )
+    rows = as_rows(lab, found)
+    assert [row[0] for row in rows] == ["student", "s00", "s01", "s02", "waits", "absent"]
+    assert [row[2] for row in rows[4:]] == ["collected, not graded yet", "not handed in"]
+    assert rows[-1][1] == "Ab Sent" and len({len(row) for row in rows}) == 1
+
+
+def test_what_waits_to_be_graded_is_not_called_missing(lab):
+    students = ["s00", "s01", "s02", "waits", "absent"]
+    found = analyse(lab, a_class(lab, 3), students, collected=["s00", "waits"])
+    assert (found.ungraded, found.missing) == (("waits",), ("absent",))
+    assert "1 collected, not graded yet: they are not in these figures." in summary(found)
+    page = as_html(lab, found)
+    assert "Collected, not graded yet: waits." in page and "Enrolled, but nothing handed in: absent." in page
+
+
+def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(lab):
+    everybody = [f"s{number:02}" for number in range(300)]
+    found = analyse(lab, a_class(lab, 250), everybody)
+    page = as_html(lab, found)
+    open_part = re.sub(r"<details class=.more.>.*?</details>", "", page, flags=re.DOTALL)
+    assert len(found.needs_help) > FIRST and f"{len(found.needs_help) - FIRST} more who may need help" in page
+    assert open_part.count("<tr><td>s") == 2 * FIRST and page.count("<tr><td>s") == 250 + len(
+        found.needs_help
+    )
+    assert "Enrolled, but nothing handed in: 50" in page and "s299" not in open_part
+
+
+def test_the_page_calls_the_lab_and_its_students_by_their_names(lab):
+    page = as_html(lab, analyse(lab, a_class(lab, 3), [], names={"s01": "Jane Doe"}))
+    assert f"<h1>Lab 02: {lab.settings['title']}</h1>" in page
+    assert "Jane Doe (s01)" in page and "<td>s00</td>" in page
 
 
 # ---------------------------------------------------------------------------------- from a gradebook

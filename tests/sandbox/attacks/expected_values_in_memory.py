@@ -3,7 +3,7 @@
 CELLS = {
     "softmax": """
 import gc, re
-from course_utils.checking.comparison import Expected, Misconception
+from course_utils.checking.expected import Expected, Misconception
 gc.unfreeze()
 found = [o for o in gc.get_objects() if isinstance(o, (Expected, Misconception))]
 texts = [o for o in gc.get_objects() if type(o) is str and "BEGIN SOLUTION" in o]

@@ -1,0 +1,38 @@
+# The course in a container (docs/containers.md). `docker build .` makes the learner's image, which has no solutions and no grader;
+# `--build-arg ROLE=instructor` makes the instructor's. Any Debian or Ubuntu with Python 3.11, 3.12 or 3.13 can be the BASE.
+ARG BASE=python:3.11-slim-bookworm
+ARG ROLE=learner
+
+FROM ${BASE} AS base
+RUN apt-get update \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git make \
+  && rm -rf /var/lib/apt/lists/* \
+  && useradd --create-home --uid 1000 --shell /bin/bash learner \
+  && install -d -o 1000 -g 1000 /course
+
+FROM base AS files
+COPY . /project
+RUN if [ -d /project/grader ]; then python3 -B /project/grader/handout/learners.py /course; else cp -R /project/. /course; fi \
+  && mkdir /course/.labs && cp -R /course/notebooks/. /course/.labs
+
+FROM base AS learner
+COPY --from=files --chown=1000:1000 /course /course
+
+FROM base AS instructor
+RUN apt-get update \
+  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bubblewrap \
+  && rm -rf /var/lib/apt/lists/* \
+  && install -d -o 1000 -g 1000 -m 0700 /course/grading
+COPY --chown=1000:1000 . /course
+
+FROM ${ROLE}
+USER 1000
+WORKDIR /course
+# pip finds PyTorch's CPU build, several gigabytes smaller, if its index is given: --build-arg PIP_EXTRA_INDEX_URL=...
+ARG PIP_EXTRA_INDEX_URL=
+ENV HOME=/home/learner PATH=/course/.venv/bin:$PATH PIP_NO_CACHE_DIR=1
+RUN scripts/setup_environment.sh && .venv/bin/python -m course_utils notebooks
+EXPOSE 8888
+HEALTHCHECK --start-period=60s --timeout=10s \
+  CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8888/api', timeout=5)"]
+CMD ["/course/scripts/start_container.sh"]

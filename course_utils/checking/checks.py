@@ -1,0 +1,259 @@
+"""What is right about an output, check by check: values, properties, relations, goals, inputs left unchanged.
+
+These functions decide points. They never raise, whatever the arrays hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from course_utils.checking.bypass import Use
+from course_utils.checking.exercise import Exercise, sentence
+from course_utils.checking.expected import Expected
+from course_utils.checking.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One line of a verdict. ``detail`` is empty if the check passed.
+
+    ``counts`` is False for the check that nothing ready-made is used: it earns no points, but if it fails,
+    nothing else does either.
+    """
+
+    title: str
+    passed: bool
+    detail: str = ""
+    case: int | None = None
+    counts: bool = True
+
+
+def checks_of(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, bypass: Sequence[Use] = ()
+) -> tuple[CheckResult, ...]:
+    """Every check of an exercise, in the order in which learners read them.
+
+    Args:
+        outcomes: one for each case of the exercise.
+        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source.
+    """
+    checks = [
+        _values_check(exercise, index, outcome, reference)
+        for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
+    ]
+    checks += _property_checks(exercise, outcomes, expected)
+    if exercise.goals:
+        checks = [replace(check, counts=False) for check in checks]
+        checks += _goal_checks(exercise, outcomes, expected)
+    if exercise.bypasses:
+        checks.append(_own_work_check(exercise, outcomes, bypass))
+    return tuple(checks)
+
+
+def score_of(checks: Sequence[CheckResult], bypass: Sequence[Use] = ()) -> float:
+    """Share of the exercise's points, 0 to 1: every check that counts earns the same.
+
+    Properties alone earn nothing: an output that is right in no case at all (all zeros, say) may
+    satisfy many of them. Neither does the output of something ready-made.
+    """
+    counted = [check for check in checks if check.counts]
+    if bypass or not any(check.passed and check.case is not None for check in counted):
+        return 0.0
+    return sum(check.passed for check in counted) / len(counted)
+
+
+def difference(exercise: Exercise, outcome: Outcome, reference: Outcome, form_only: bool = False) -> str:
+    """What is wrong with the values (or only with their shapes and kinds), or an empty text."""
+    if outcome.problem:
+        where = f" ({outcome.problem.where})" if outcome.problem.where else ""
+        return f"{outcome.problem.message or 'No output.'}{where}"
+    if not outcome.runs or len(outcome.runs) != len(reference.runs):
+        return "No output."
+    for got, wanted in zip(outcome.runs, reference.runs, strict=True):
+        if set(got) != set(wanted):
+            return f"It returned {', '.join([*got][:5]) or 'nothing'}; expected {', '.join(wanted)}."
+        for name, array in wanted.items():
+            if detail := _form_difference(name, got[name], array):
+                return detail
+            if not form_only and (detail := _array_difference(exercise, name, got[name], array)):
+                return detail
+            if form_only and _of_kind(got[name], array) is None:
+                return f"`{name}` holds fractions; expected whole numbers."
+    return ""
+
+
+def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
+    title = exercise.cases[index].title
+    detail = difference(exercise, outcome, reference, form_only=bool(exercise.goals))
+    return CheckResult(title, not detail, detail, index)
+
+
+def _form_difference(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
+    if got.shape != wanted.shape:
+        return f"`{name}` has shape {got.shape}; expected {wanted.shape}."
+    if (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
+        return f"`{name}` holds {_kind(got)}; expected {_kind(wanted)}."
+    return ""
+
+
+def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np.ndarray) -> str:
+    if got.dtype.kind == "f" and (bad := np.isnan(got) & ~np.isnan(wanted)).any():
+        return f"`{name}` contains NaN (not a number), first at {_index(bad)}."
+    with np.errstate(all="ignore"):
+        if wanted.dtype.kind == "f":
+            different = ~np.isclose(got, wanted, rtol=exercise.rtol, atol=exercise.atol, equal_nan=True)
+        else:
+            different = got != wanted
+        # as floats: larger unsigned numbers cannot be subtracted from smaller ones, nor booleans from each other
+        distance = np.nan_to_num(np.abs(got.astype(float) - wanted.astype(float)), nan=np.inf)
+    if not different.any():
+        return ""
+    worst = np.unravel_index(np.argmax(np.where(different, distance, -1)), different.shape)
+    place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
+    off = f"{place} differs"
+    if different.size > 1:
+        off = f"{different.sum()} of {different.size} values differ, most at {place}"
+    return f"{off}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
+
+
+NOT_REACHED = "Not tested: there is no output of the right form."
+NOT_ENOUGH = "Not reached."
+"""Of a goal: the form is right."""
+
+
+def _as_promised(outcome: Outcome, reference: Outcome) -> list[dict[str, np.ndarray]]:
+    """The runs of an outcome, for properties to test; none if names, shapes or kinds of numbers do not fit.
+
+    Properties see native booleans, int64 and float64, just as the reference has them: so any overflow is the
+    learner's own, and an index is an index even if it was returned as 3.0.
+    """
+    if outcome.problem or len(outcome.runs) != len(reference.runs):
+        return []
+    runs = []
+    for got, wanted in zip(outcome.runs, reference.runs, strict=True):
+        if set(got) != set(wanted):
+            return []
+        fitting = {name: _of_kind(got[name], array) for name, array in wanted.items()}
+        if any(array is None for array in fitting.values()):
+            return []
+        runs.append(fitting)
+    return runs
+
+
+def _of_kind(got: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """``got`` converted to the kind of number that ``wanted`` has, if it has that shape and nothing is lost.
+
+    Whole numbers are accepted as floats, and floats without a fraction as whole numbers, as in the comparison of
+    values. Booleans are accepted only as booleans.
+    """
+    if got.shape != wanted.shape or (got.dtype.kind == "b") != (wanted.dtype.kind == "b"):
+        return None
+    if wanted.dtype.kind == "b":
+        return got
+    if wanted.dtype.kind == "f":
+        return got.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # this changes NaN, infinity and numbers that are too large
+        whole = got.astype(np.int64)
+    return whole if (whole == got).all() else None
+
+
+def _property_checks(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
+) -> list[CheckResult]:
+    pairs = zip(outcomes, expected.reference, strict=True)
+    runs = [  # (inputs, outputs) of each case's runs; none if the form does not fit
+        list(zip(inputs, outputs, strict=True)) if (outputs := _as_promised(*pair)) else []
+        for inputs, pair in zip(expected.inputs, pairs, strict=True)
+    ]
+    checks = []
+    for holds in exercise.properties:
+        results = [(index, _objection(holds, *run)) for index, case in enumerate(runs) for run in case]
+        checks.append(_summed_up(exercise, sentence(holds), results))
+    for index, case in enumerate(exercise.cases):
+        if case.relation is not None:
+            results = [(index, _objection(case.relation, runs[index]))] if runs[index] else []
+            checks.append(_summed_up(exercise, sentence(case.relation), results))
+    ran = [outcome for outcome in outcomes if outcome.problem is None]
+    changed = [name for outcome in ran for name in outcome.changed_inputs]
+    detail = (
+        f"`{changed[0]}` was changed in place; work on a copy of it."
+        if changed
+        else ""
+        if ran
+        else NOT_REACHED
+    )
+    return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
+
+
+def _goal_checks(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> list[CheckResult]:
+    """Whether every run reaches each goal; nothing where that cannot be known."""
+    if expected.hidden is None:
+        return []
+    runs = [
+        (inputs, outputs)
+        for given, outcome, reference in zip(expected.inputs, outcomes, expected.reference, strict=True)
+        for inputs, outputs in zip(
+            given, _as_promised(outcome, reference) or [None] * len(given), strict=True
+        )
+    ]
+    checks = []
+    for goal in exercise.goals:
+        reached = all(
+            outputs is not None and _objection(goal, inputs, outputs, expected.hidden) == ""
+            for inputs, outputs in runs
+        )
+        detail = "" if reached else NOT_ENOUGH if all(outputs for _, outputs in runs) else NOT_REACHED
+        checks.append(CheckResult(sentence(goal), reached, detail, 0))
+    return checks
+
+
+def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Sequence[Use]) -> CheckResult:
+    more = " or similar" if len(exercise.bypasses) > 1 else ""
+    title = f"Written by you, without calling `{exercise.bypasses[0]}`{more}."
+    if bypass:
+        lines = [
+            f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`" for use in bypass
+        ]
+        detail = f"It uses {'; '.join(lines)}"
+    else:
+        detail = "" if any(outcome.problem is None for outcome in outcomes) else NOT_REACHED
+    return CheckResult(title, not detail, detail, counts=False)
+
+
+def _objection(function: Callable, *arguments) -> str | None:
+    """Why a property or relation does not hold: empty if it holds, None if it does not apply.
+
+    If it raises an exception, the output is one that it cannot handle: it contains, say, an invalid index or NaN.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*arguments)
+            held = None if result is None else bool(np.all(result))
+    except Exception as error:
+        return f"It cannot be checked with this output ({type(error).__name__}: {error}) for:"
+    return None if held is None else "" if held else "It does not hold for:"
+
+
+def _summed_up(exercise: Exercise, title: str, results: list[tuple[int, str | None]]) -> CheckResult:
+    applicable = [(index, objection) for index, objection in results if objection is not None]
+    if not applicable:
+        return CheckResult(title, False, NOT_REACHED)
+    detail = next(
+        (f"{objection} {exercise.cases[index].title}" for index, objection in applicable if objection), ""
+    )
+    return CheckResult(title, not detail, detail)
+
+
+def _index(mask: np.ndarray) -> str:
+    return "[" + ", ".join(map(str, np.argwhere(mask)[0])) + "]" if mask.ndim else "its only value"
+
+
+def _kind(array: np.ndarray) -> str:
+    return {"b": "booleans", "f": "floats"}.get(array.dtype.kind, "integers")
+
+
+def _number(value: np.generic) -> str:
+    return f"{value:.6g}" if value.dtype.kind == "f" else str(value)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# backup.sh COURSE FOLDER: keeps the gradebook, the seeds and everything else in grading/ in one archive. Run it by cron.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+. "$here/common.sh"
+
+[ $# -eq 2 ] || stop "say which course and where to: backup.sh COURSE FOLDER."
+course=$1 out=$2
+[ -d "$course/grading" ] || stop "$course has no grading/: give the project's root, after the first release."
+umask 077
+mkdir -p "$out"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+# A copy of a database in use may be torn; SQLite's own backup is whole.
+if [ -e "$course/grading/gradebook.db" ]; then
+  "$course/.venv/bin/python" -P - "$course/grading/gradebook.db" "$scratch/gradebook.db" <<'PYTHON'
+import sqlite3
+import sys
+
+with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as source, sqlite3.connect(sys.argv[2]) as copy:
+    source.backup(copy)
+    (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+if verdict != "ok":
+    sys.exit(f"The gradebook is damaged: {verdict}. Keep your last good backup.")
+PYTHON
+fi
+archive=$out/grading-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
+files=(-C "$course" --exclude=grading/gradebook.db grading)
+if [ -e "$scratch/gradebook.db" ]; then files+=(-C "$scratch" --transform 's|^gradebook.db|grading/gradebook.db|' gradebook.db); fi
+tar -czf "$archive.part" "${files[@]}"
+mv "$archive.part" "$archive"
+say "Written: $archive. To restore: tar -xzf it in the project's root."

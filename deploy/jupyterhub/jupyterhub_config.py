@@ -1,0 +1,98 @@
+"""JupyterHub for the courses in ``courses/*.json`` beside this file, which setup.sh writes. docs/jupyterhub.md explains it."""
+
+import json
+import os
+from pathlib import Path
+
+c = get_config()  # noqa: F821 (given by traitlets)
+prefix = Path(__file__).resolve().parent
+state = prefix / "state"
+courses = [json.loads(path.read_text("utf-8")) for path in sorted((prefix / "courses").glob("*.json"))]
+learner_bin = prefix / "learner" / ".venv" / "bin"
+own_frames = {
+    "headers": {"Content-Security-Policy": "frame-ancestors 'self'"}
+}  # formgrader is a frame in JupyterLab
+
+os.umask(0o077)  # servers inherit it: what learners make is theirs alone
+
+c.JupyterHub.bind_url = os.environ.get("TRANSFORMER_HUB_URL", "http://127.0.0.1:8000")
+c.JupyterHub.hub_bind_url = os.environ.get("TRANSFORMER_HUB_API_URL", "http://127.0.0.1:8081")
+c.JupyterHub.db_url = f"sqlite:///{state / 'jupyterhub.sqlite'}"
+c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
+c.JupyterHub.tornado_settings = own_frames
+c.JupyterHub.log_level = "WARN"  # each request would put names and file names in the log
+c.ConfigurableHTTPProxy.command = [
+    "/usr/bin/env",
+    "node",
+    str(prefix / "node/node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
+]
+c.ConfigurableHTTPProxy.log_level = "warn"
+c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
+c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "http://127.0.0.1:8001")
+
+# Who may log in: the people of the courses, with the machine's own passwords.
+c.JupyterHub.authenticator_class = "pam"
+c.PAMAuthenticator.open_sessions = False
+c.Authenticator.allowed_users = {
+    name for course in courses for name in course["learners"] + course["instructors"]
+}
+c.Authenticator.delete_invalid_users = True
+
+# Learners' servers. The limits take effect with systemd only: nothing else here can hold a user to them.
+if Path("/run/systemd/system").is_dir():
+    c.JupyterHub.spawner_class = "systemd"
+    c.SystemdSpawner.mem_limit = "4G"
+    c.SystemdSpawner.cpu_limit = 2.0
+    c.SystemdSpawner.isolate_tmp = True
+else:
+    c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
+c.Spawner.cmd = [str(learner_bin / "python"), "-m", "jupyterhub.singleuser"]
+c.Spawner.args = ["--ServerApp.log_level=WARN"]
+c.Spawner.environment = {
+    "PATH": f"{learner_bin}:/usr/local/bin:/usr/bin:/bin",
+    "KERAS_BACKEND": "tensorflow",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+c.Spawner.default_url = "/lab"
+c.Spawner.start_timeout = 120
+c.Spawner.http_timeout = 120
+
+# A server may ask the hub for its owner's groups: nbgrader's list of courses comes from there.
+c.JupyterHub.load_roles = [
+    {"name": "server", "scopes": ["users:activity!user", "access:servers!server", "read:users!user"]}
+]
+c.JupyterHub.load_groups = {}
+c.JupyterHub.services = []
+
+# One service per course: the project's JupyterLab with formgrader, as the course's own account, for all its instructors.
+for number, course in enumerate(courses):
+    name, bin_folder = course["id"], Path(course["root"]) / ".venv/bin"
+    c.JupyterHub.load_groups |= {
+        f"formgrade-{name}": {"users": course["instructors"]},
+        f"nbgrader-{name}": {"users": course["learners"]},
+    }
+    c.JupyterHub.load_roles += [
+        {
+            "name": f"formgrade-{name}",
+            "scopes": [f"access:services!service={name}"],
+            "groups": [f"formgrade-{name}"],
+        },
+    ]
+    c.JupyterHub.services += [
+        {
+            "name": name,
+            "url": f"http://127.0.0.1:{int(os.environ.get('TRANSFORMER_SERVICE_PORT', '8101')) + number}",
+            "command": [
+                str(bin_folder / "python"),
+                "-m",
+                "jupyterhub.singleuser",
+                f"--ServerApp.root_dir={course['root']}",
+                "--ServerApp.default_url=/lab",
+                "--ServerApp.log_level=WARN",
+            ],
+            "user": course["account"],
+            "cwd": course["root"],
+            "environment": {"PATH": f"{bin_folder}:/usr/local/bin:/usr/bin:/bin"},
+            "oauth_no_confirm": True,
+        }
+    ]

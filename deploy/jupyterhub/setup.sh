@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# Sets up JupyterHub for a class on this machine (Debian or Ubuntu). Run it again after any change: it brings
+# everything into the described state and removes nobody.
+# shellcheck source-path=SCRIPTDIR source=common.sh
+here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+. "$here/common.sh"
+
+usage() {
+  cat <<'TEXT'
+sudo deploy/jupyterhub/setup.sh --course DIR --instructors NAME[,NAME...] --learners FILE [OPTION...]
+
+  --course DIR         the project, a copy for this class: it will belong to the account grader-ID
+  --instructors NAMES  login names of those who teach and grade: they may open formgrader
+  --learners FILE      login names of the learners, one a line; # begins a comment
+  --id ID              the course's name on the hub and in the exchange (default: transformer-labs)
+  --settings-only      leave the environments as they are: for new learners or instructors (seconds)
+  --prefix DIR         where the hub is installed (default: /opt/transformer-hub)
+  --exchange DIR       nbgrader's exchange (default: /srv/nbgrader/exchange)
+TEXT
+}
+
+course="" instructors="" learners="" id=transformer-labs environments=yes
+while [ $# -gt 0 ]; do
+  case $1 in --settings-only | --help) ;; *) [ -n "${2:-}" ] || stop "$1 needs a value: see --help." ;; esac
+  case $1 in
+    --course) course=$2 && shift 2 ;;
+    --instructors) instructors=$2 && shift 2 ;;
+    --learners) learners=$2 && shift 2 ;;
+    --id) id=$2 && shift 2 ;;
+    --prefix) prefix=$2 && shift 2 ;;
+    --exchange) exchange=$2 && shift 2 ;;
+    --settings-only) environments=no && shift ;;
+    --help) usage && exit ;;
+    *) stop "$1 is no option of this script: see --help." ;;
+  esac
+done
+
+# Everything is checked before anything is changed.
+if [ -z "$course" ] || [ -z "$instructors" ] || [ -z "$learners" ]; then usage >&2; exit 2; fi
+need_root
+{ [ -f "$course/nbgrader_config.py" ] && [ -d "$course/solutions" ]; } ||
+  stop "$course is not the course's project: give the folder that holds solutions/ and nbgrader_config.py with --course."
+course=$(CDPATH='' cd -- "$course" && pwd -P)
+[ -r "$learners" ] || stop "the list of learners, $learners, cannot be read: give a text file with one login name a line."
+[[ $id =~ ^[a-z][a-z0-9-]{0,24}$ ]] || stop "the id '$id' cannot name an account: use up to 25 small letters, digits and hyphens."
+names() { # one valid login name a line
+  trap - ERR
+  local name
+  while read -r name; do
+    [[ $name =~ ^[a-z_][a-z0-9_-]{0,31}$ ]] ||
+      stop "'$name' ($1) cannot be a login name: use small letters, digits, - and _, beginning with a letter. Nothing was changed."
+    say "$name"
+  done
+}
+teaching=$(tr ',' '\n' <<<"$instructors" | sed '/^$/d' | names "--instructors") || exit 1
+learning=$(sed -e 's/#.*//' -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$learners" | names "$learners") || exit 1
+both=$(comm -12 <(sort -u <<<"$teaching") <(sort -u <<<"$learning"))
+[ -z "$both" ] || stop "both instructor and learner: ${both//$'\n'/, }. Nothing was changed: take these names off one of the lists."
+closed=$(dirname "$course")
+while [ "$closed" != / ]; do
+  [ $((0$(stat -c %a "$closed") & 1)) = 1 ] || stop "$course lies in $closed, which is closed to other accounts: move the project, to /srv for example."
+  closed=$(dirname "$closed")
+done
+
+umask 022
+grader=grader-$id
+state=$prefix/state
+if [ "$environments" = yes ]; then
+  "$here/environments.sh" "$course" "$prefix"
+else
+  say "The environments stay as they are."
+fi
+
+install -d -m 711 "$prefix" "$prefix/courses"
+install -d -m 700 "$state"
+touch "$state/accounts" "$state/passwords"
+chmod 600 "$state/accounts" "$state/passwords"
+
+account() { # a login that did not exist gets a random password, kept for root alone
+  local password
+  if ! id "$1" >/dev/null 2>&1; then
+    useradd --create-home --shell /bin/bash "$1"
+    say "$1" >>"$state/accounts"
+    if [ "$1" != "$grader" ]; then # nobody logs in as the grading account
+      password=$(od -An -N9 -tx1 /dev/urandom | tr -d ' \n')
+      chpasswd <<<"$1:$password"
+      say "$1 $password" >>"$state/passwords"
+    fi
+    made=$((made + 1))
+  fi
+  chmod 700 "$(getent passwd "$1" | cut -d: -f6)"
+}
+made=0
+account "$grader"
+for name in $teaching $learning; do account "$name"; done
+say "Accounts: $(wc -w <<<"$teaching") instructors, $(wc -w <<<"$learning") learners; $made new (first passwords: $state/passwords); homes 0700."
+
+# The sticky bit keeps learners from renaming one another's files; nbgrader leaves it out of inbound. Both folders
+# are made first and belong to the grading account, so that nobody can put others in their place.
+install -d -m 755 "$(dirname "$exchange")"
+install -d -m 1777 "$exchange"
+for folder in "$exchange/$id:0755" "$exchange/$id/inbound:1733" "$exchange/$id/outbound:0755" "$exchange/$id/feedback:0711"; do
+  install -d -m "${folder##*:}" -o "$grader" -g "$grader" "${folder%:*}"
+done
+say "Exchange: $exchange (1777), $id/inbound (1733), all of it $grader's."
+
+mark="# --- JupyterHub (deploy/jupyterhub/setup.sh writes what follows) ---"
+sed -i "\\|^$mark\$|,\$d" "$course/nbgrader_config.py"
+cat >>"$course/nbgrader_config.py" <<TEXT
+$mark
+c = get_config()  # noqa: F821
+c.Exchange.root = "$exchange"
+c.CourseDirectory.course_id = "$id"
+TEXT
+chown -hR "$grader:" "$course"
+chmod 0711 "$course"
+for folder in solutions grading .git .build .demo tests; do
+  if [ -e "$course/$folder" ]; then chmod 0700 "$course/$folder"; fi
+done
+if [ -e "$course/grading/seeds.json" ]; then chmod 600 "$course/grading/seeds.json"; fi
+say "Project: $course is $grader's (0711), solutions and gradebook are closed to others."
+
+json_list() { awk 'BEGIN { printf "[" } { printf "%s\"%s\"", (NR > 1 ? ", " : ""), $0 } END { printf "]" }'; }
+cat >"$prefix/courses/$id.json" <<TEXT
+{"id": "$id", "root": "$course", "account": "$grader", "exchange": "$exchange",
+ "instructors": $(json_list <<<"$teaching"),
+ "learners": $(json_list <<<"$learning")}
+TEXT
+chmod 600 "$prefix/courses/$id.json"
+install -m 644 "$here/jupyterhub_config.py" "$prefix/jupyterhub_config.py"
+learner_etc=$prefix/learner/.venv/etc/jupyter
+install -D -m 644 -t "$learner_etc/jupyter_server_config.d" "$here/learner/transformer-labs.json"
+install -D -m 644 "$here/learner/page_config.json" "$learner_etc/labconfig/page_config.json"
+sed "s|@EXCHANGE@|$exchange|" "$here/learner/nbgrader_config.py" >"$learner_etc/nbgrader_config.py"
+for etc in "$learner_etc" "$course/.venv/etc/jupyter"; do
+  install -D -m 644 -t "$etc" "$here/jupyter_server_config.py"
+done
+say "Settings: written to $prefix and $learner_etc."
+
+if systemd; then
+  sed "s|@PREFIX@|$prefix|g" "$here/transformer-hub.service" >"$unit"
+  systemctl daemon-reload
+  systemctl enable --quiet transformer-hub
+  systemctl restart transformer-hub
+  say "Started: systemctl status transformer-hub; journalctl -u transformer-hub"
+else
+  say "This system runs no systemd: no limits of memory and CPU for a user, and nothing starts the hub at boot. Start it with:"
+  say "  $prefix/hub/bin/jupyterhub -f $prefix/jupyterhub_config.py"
+fi
+say "The hub listens on http://127.0.0.1:8000: put a web server with TLS in front of it (docs/jupyterhub.md)."

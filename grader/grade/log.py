@@ -1,0 +1,275 @@
+"""The log of the gradebook: who changed which points, deadline, extension or comment, when, from what to what.
+
+SQLite's triggers write it, in the gradebook's own file and in the same transaction as the change. So it also has what formgrader,
+nbgrader's commands and any other program change, and a change that is undone leaves no line. Two more triggers refuse to
+change or remove lines. That keeps out mistakes, not the file's owner, who may change anything in it.
+
+A trigger does not know who is at work. :func:`signed` says it, for the length of a transaction, in a table that the triggers
+read; :func:`sign_sessions` does so for whatever uses nbgrader's own objects in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.orm import Session
+
+LOG, _SIGNATURE = "transformer_labs_log", "transformer_labs_signature"
+
+POINTS, CHECKS, EXTRA = "points by hand", "points from the checks", "extra credit"
+PENALTY, COMMENT = "late penalty", "comment"
+DEADLINE, EXTENSION = "deadline", "extension"
+UNSIGNED = "unknown"
+"""Who made a change that came from a program which does not say who uses it."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line of the log.
+
+    Attributes:
+        when: in UTC.
+        who: account of the system or of JupyterHub; ``UNSIGNED`` if the program did not say.
+        program: such as ``grader`` or ``jupyter-lab`` (formgrader); empty if it did not say.
+        student: empty if it concerns everybody.
+        item: the graded cell or written answer; empty if it concerns the whole lab.
+        what: what was changed: ``POINTS``, ``DEADLINE`` and so on.
+        before, after: as text; empty where there was or is nothing.
+    """
+
+    when: datetime
+    who: str
+    program: str
+    lab: str
+    student: str
+    item: str
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """A column of the gradebook whose changes are logged, in SQL; ``{row}`` is OLD or NEW.
+
+    Attributes:
+        name: of its triggers.
+        value: what is compared. NULL: there is nothing.
+        shown: what the log says.
+        of: lab, student and item.
+        on: which events are logged.
+        only: which of the changes are logged.
+    """
+
+    name: str
+    table: str
+    column: str
+    what: str
+    value: str
+    shown: str
+    of: tuple[str, str, str]
+    on: tuple[str, ...] = ("INSERT", "UPDATE", "DELETE")
+    only: str = "1"
+
+    def triggers(self) -> Iterator[tuple[str, str]]:
+        """Name and SQL, as SQLite keeps it, of each trigger."""
+        for on in self.on:
+            old, before = ("NULL", "NULL") if on == "INSERT" else self._of_row("OLD")
+            new, after = ("NULL", "NULL") if on == "DELETE" else self._of_row("NEW")
+            row = "OLD" if on == "DELETE" else "NEW"
+            of = ", ".join(part.format(row=row) for part in self.of)
+            name = f"{LOG}_{self.name}_{on.lower()}"
+            yield (
+                name,
+                (
+                    f"CREATE TRIGGER {name} AFTER {on}{f' OF {self.column}' if on == 'UPDATE' else ''} ON {self.table} "
+                    f"WHEN ({old}) IS NOT ({new}) AND ({self.only.format(row=row, old=old, new=new)}) BEGIN "
+                    f"INSERT INTO {LOG} (who, program, lab, student, item, what, before, after) VALUES "
+                    f"((SELECT who FROM {_SIGNATURE}), (SELECT program FROM {_SIGNATURE}), {of}, '{self.what}', {before}, {after}); END"
+                ),
+            )
+
+    def _of_row(self, row: str) -> tuple[str, str]:
+        return self.value.format(row=row), self.shown.format(row=row)
+
+
+def _written(value: str, form: str = "%g") -> str:
+    return f"CASE WHEN {value} IS NOT NULL THEN printf('{form}', {value}) END"
+
+
+_PAGE_S = "FROM submitted_notebook p JOIN submitted_assignment s ON s.id = p.assignment_id JOIN assignment a ON a.id = s.assignment_id"
+_CELL_S = (
+    f"(SELECT a.name {_PAGE_S} WHERE p.id = {{row}}.notebook_id)",
+    f"(SELECT s.student_id {_PAGE_S} WHERE p.id = {{row}}.notebook_id)",
+    "(SELECT name FROM base_cell WHERE id = {row}.cell_id)",
+)
+_LAB_S = "(SELECT name FROM assignment WHERE id = {row}.assignment_id)"
+_SUBMISSION_S = "FROM submitted_assignment s JOIN assignment a ON a.id = s.assignment_id"
+_SECONDS = (
+    "CAST(strftime('%s', {row}.extension) AS REAL)"  # SQLAlchemy keeps an interval as a time after 1970
+)
+_OURS = f"(SELECT seconds FROM transformer_labs_extension WHERE student = {{row}}.student_id AND assignment = {_LAB_S})"
+
+_WATCHED = (
+    _Watched("by_hand", "grade", "manual_score", POINTS, "{row}.manual_score",
+             "CASE WHEN {row}.manual_score IS NOT NULL THEN printf('%g', {row}.manual_score)"
+             " WHEN {row}.auto_score IS NOT NULL THEN printf('%g from the checks', {row}.auto_score) END", _CELL_S),
+    _Watched("extra", "grade", "extra_credit", EXTRA, "NULLIF({row}.extra_credit, 0)",
+             _written("NULLIF({row}.extra_credit, 0)"), _CELL_S),
+    # the first points from the checks change nothing
+    _Watched("checks", "grade", "auto_score", CHECKS, "{row}.auto_score", _written("{row}.auto_score"), _CELL_S,
+             ("UPDATE", "DELETE"), "OLD.auto_score IS NOT NULL"),
+    _Watched("comment", "comment", "manual_comment", COMMENT, "NULLIF({row}.manual_comment, '')",
+             "{row}.manual_comment", _CELL_S),
+    _Watched("penalty", "submitted_notebook", "late_submission_penalty", PENALTY,
+             "NULLIF({row}.late_submission_penalty, 0)", _written("NULLIF({row}.late_submission_penalty, 0)"),
+             (f"(SELECT a.name {_SUBMISSION_S} WHERE s.id = {{row}}.assignment_id)",
+              f"(SELECT s.student_id {_SUBMISSION_S} WHERE s.id = {{row}}.assignment_id)", "NULL")),
+    _Watched("deadline", "assignment", "duedate", DEADLINE, "{row}.duedate",
+             "substr({row}.duedate, 1, 16) || ' UTC'", ("{row}.name", "NULL", "NULL")),
+    # nbgrader's own, less the copy of ours in a new submission
+    _Watched("extension", "submitted_assignment", "extension", EXTENSION, f"NULLIF({_SECONDS}, 0)",
+             _written(f"NULLIF({_SECONDS} / 86400, 0)", "%g d"), (_LAB_S, "{row}.student_id", "NULL"),
+             only=f"({{old}}) IS NOT NULL OR ({{new}}) IS NOT {_OURS}"),
+    # ours, where there is no submission that nbgrader could keep it with
+    _Watched("early_extension", "transformer_labs_extension", "seconds", EXTENSION, "{row}.seconds",
+             _written("{row}.seconds / 86400", "%g d"), ("{row}.assignment", "{row}.student", "NULL"),
+             only=f"NOT EXISTS (SELECT 1 {_SUBMISSION_S} WHERE s.student_id = {{row}}.student AND a.name = {{row}}.assignment)"),
+)  # fmt: skip
+
+
+def _triggers() -> dict[str, str]:
+    """Name -> SQL, as SQLite keeps it, of all triggers."""
+    guards = {
+        "update": "UPDATE ON {log}",
+        "delete": "DELETE ON {log}",
+        "replace": "INSERT ON {log} WHEN EXISTS (SELECT 1 FROM {log} WHERE id = NEW.id)",  # else REPLACE gets by
+    }
+    kept = {
+        f"{LOG}_no_{name}": f"CREATE TRIGGER {LOG}_no_{name} BEFORE {change.format(log=LOG)} "
+        "BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+        for name, change in guards.items()
+    }
+    return kept | {name: sql for each in _WATCHED for name, sql in each.triggers()}
+
+
+def install(engine: Engine) -> None:
+    """Makes a gradebook keep a log from now on. One that already does is only read.
+
+    It is done whenever the grader opens a gradebook, because an upgrade of nbgrader's may replace tables, and with them
+    their triggers.
+    """
+    wanted = _triggers()
+    with engine.connect() as db:
+        there = dict(
+            db.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE name LIKE ?", (f"{LOG}%",)).all()
+        )
+    ours = {name: sql for name, sql in there.items() if (sql or "").startswith("CREATE TRIGGER")}
+    if ours == wanted:
+        return
+    with engine.connect() as db:
+        db.exec_driver_sql(
+            "BEGIN IMMEDIATE"
+        )  # so that no change falls between the old triggers and the new ones
+        db.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {LOG} (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+            "at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f', 'now')), "
+            "who TEXT, program TEXT, lab TEXT, student TEXT, item TEXT, what TEXT NOT NULL, before TEXT, after TEXT)"
+        )
+        db.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {_SIGNATURE} (who TEXT, program TEXT)")
+        for name in ours.keys() | wanted.keys():
+            db.exec_driver_sql(f"DROP TRIGGER IF EXISTS {name}")
+        for sql in wanted.values():
+            db.exec_driver_sql(sql)
+        db.commit()
+
+
+def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
+    """The lines of the log, newest last.
+
+    Args:
+        lab: only those of this lab.
+        student: only those about this student; not those about everybody.
+    """
+    chosen = f"SELECT * FROM {LOG} WHERE ? IN ('', lab) AND ? IN ('', student) ORDER BY id"
+    with engine.connect() as db:
+        rows = db.exec_driver_sql(chosen, (lab, student)).mappings().all()
+    texts = ("program", "lab", "student", "item", "what", "before", "after")
+    return [
+        Change(
+            datetime.fromisoformat(row["at"]).replace(tzinfo=UTC),
+            row["who"] or UNSIGNED,
+            *(row[name] or "" for name in texts),
+        )
+        for row in rows
+    ]
+
+
+# ---------------------------------------------------------------------------------- who
+
+
+@contextmanager
+def signed(db: Connection) -> Iterator[None]:
+    """Says who makes the changes of a transaction. No other program ever sees it, because it is gone when they are
+    committed.
+    """
+    _sign(db)
+    yield
+    _unsign(db)
+
+
+def _sign(db: Connection) -> None:
+    _unsign(db)
+    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", _who())
+
+
+def _unsign(db: Connection) -> None:
+    db.exec_driver_sql(f"DELETE FROM {_SIGNATURE}")
+
+
+def _who() -> tuple[str, str]:
+    """The user and the program of this process. A hub's user name counts more than the account that its server runs as."""
+    hub = os.environ.get("JUPYTERHUB_USER")
+    script = Path(sys.argv[0])
+    program = script.parent.name if script.stem == "__main__" else script.stem
+    return hub or _account(), program or "python"
+
+
+def _account() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container that runs as a number
+        return f"user {os.getuid()}"
+
+
+def sign_sessions() -> None:
+    """Signs what this process changes through nbgrader's own objects, as formgrader does. May be called more than once."""
+    if not event.contains(Session, "before_flush", _before_flush):
+        event.listen(Session, "before_flush", _before_flush)
+        event.listen(Session, "after_flush", _after_flush)
+
+
+def _before_flush(session: Session, *_: object) -> None:
+    if _is_logged(session):
+        _sign(session.connection())
+
+
+def _after_flush(session: Session, *_: object) -> None:
+    if _is_logged(session):
+        _unsign(session.connection())
+
+
+def _is_logged(session: Session) -> bool:
+    """Whether a session's database is a gradebook with a log; a process may have others, too."""
+    db = session.connection()
+    if db.dialect.name != "sqlite":
+        return False
+    return bool(db.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = ?", (_SIGNATURE,)).first())

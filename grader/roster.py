@@ -1,0 +1,298 @@
+"""Who is in the course: a class list as an LMS writes it, or one made by hand, in nbgrader's gradebook.
+
+Read are CSV files of four kinds, told apart by their headings: Canvas's gradebook export, Moodle's list of participants,
+nbgrader's own (``nbgrader db student import``), and any other with a column ``id`` or ``student``. What nbgrader has no
+column for (the section) is in a table of our own, which nbgrader ignores.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.errors import GraderError
+from grader.receive.students import folded, student_id
+
+_MAX_BYTES = 20 * 2**20
+_MAX_FAULTS = 10
+"""So many faults of a file are named at once."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody on the roster.
+
+    Attributes:
+        student: the id, which is also the name of the folder in ``grading/submitted``.
+        canvas: Canvas's number, which is the same in all assignments.
+        section: the group or section; empty if there is none.
+    """
+
+    student: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    section: str = ""
+    canvas: str = ""
+
+    @property
+    def name(self) -> str:
+        return " ".join(filter(None, (self.first_name, self.last_name)))
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """All sections: LMSs write several as “A, B” or “A and B”."""
+        parts = re.split(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+", self.section)
+        return tuple(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an import does to the roster: ids of people who are new, of those of whom something changes, and of those whom the
+    file does not have. The last ones stay.
+    """
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+_ID = ("id", "student id", "student", "username", "login", "user", "id number")
+_FIRST = ("first name", "firstname", "given name")
+_LAST = ("last name", "lastname", "surname", "family name")
+_NAME = ("name", "full name", "student name")
+_EMAIL = ("email", "email address", "e-mail", "mail")
+_SECTION = ("section", "sections", "group", "groups", "class")
+_CANVAS = ("canvas", "canvas id", "canvas number", "lms user id")
+
+
+def read_roster(file: Path) -> list[Person]:
+    """The people of a class list, in its order.
+
+    Raises:
+        GraderError: it cannot be read, its headings are not understood, or rows contradict each other. The message names up to
+            ten rows.
+    """
+    rows = _rows(file)
+    if not rows:
+        raise GraderError(f"{file} is empty. It needs a line of headings, and a line for each student.")
+    _, headings = rows[0]
+    columns = {_heading(text): place for place, text in reversed(list(enumerate(headings)))}
+    reader = _from_canvas if "sis login id" in columns else _from_any
+    people: list[Person] = []
+    faults: list[str] = []
+    for line, row in rows[1:]:
+        row = [cell.strip() for cell in row] + [""] * (len(headings) - len(row))
+        if not any(row):
+            continue
+        try:
+            if person := reader(columns, row):
+                people.append(person)
+        except ValueError as error:
+            faults.append(f"line {line}: {error}")
+    faults += _contradictions(people)
+    if faults:
+        more = f"\n  and {len(faults) - _MAX_FAULTS} more" if len(faults) > _MAX_FAULTS else ""
+        listed = "\n  ".join(faults[:_MAX_FAULTS])
+        raise GraderError(f"{file} was not imported; nothing has changed.\n  {listed}{more}")
+    if not people:
+        raise GraderError(f"{file} has headings, but no student. Export the list again.")
+    return people
+
+
+def _rows(file: Path) -> list[tuple[int, list[str]]]:
+    """The rows, each with the number of its last line."""
+    try:
+        if file.stat().st_size > _MAX_BYTES:
+            raise GraderError(f"{file} is larger than {_MAX_BYTES // 2**20} MiB. Is it the class list?")
+        data = file.read_bytes()
+    except OSError as error:
+        raise GraderError(f"{file} cannot be read: {error.strerror}.") from None
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise GraderError(
+            f"{file} is not a CSV file in UTF-8. In a spreadsheet, save it as “CSV UTF-8”."
+        ) from None
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        return [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise GraderError(
+            f"{file} cannot be read as a table, around line {reader.line_num}: {error}."
+        ) from None
+
+
+def _heading(text: str) -> str:
+    return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text)).strip().casefold()
+
+
+def _cell(columns: Mapping[str, int], row: Sequence[str], names: Iterable[str]) -> str:
+    """The first of the columns that the row has something in."""
+    return next((row[columns[name]] for name in names if name in columns and row[columns[name]]), "")
+
+
+def _from_canvas(columns: Mapping[str, int], row: Sequence[str]) -> Person | None:
+    """A row of Canvas's gradebook: "Student" is "last, first", "ID" is Canvas's own number.
+
+    Raises:
+        ValueError: there is nothing in it that could be an id.
+    """
+    name = _cell(columns, row, ["student"])
+    if name.casefold() in ("points possible", "student, test") or not (name or _cell(columns, row, ["id"])):
+        return None
+    last, _, first = (part.strip() for part in name.partition(","))
+    login = _cell(columns, row, ["sis login id", "sis user id"])
+    number = _cell(columns, row, ["id"])
+    if number and not re.fullmatch("[0-9]{1,20}", number):
+        raise ValueError(f"{number!r} is not one of Canvas's numbers.")
+    if not login and not number:
+        raise ValueError(f"{name!r} has neither a login nor a number.")
+    identity = student_id(login) if login else student_id(re.sub(r"\W", "", name.casefold()), number)
+    email = login if "@" in login else ""
+    return Person(identity, first, last, email, _cell(columns, row, ["section"]), number)
+
+
+def _from_any(columns: Mapping[str, int], row: Sequence[str]) -> Person:
+    """A row of Moodle's participants, of nbgrader's list, or of one made by hand.
+
+    Raises:
+        ValueError: there is nothing in it that could be an id.
+    """
+    first, last = _cell(columns, row, _FIRST), _cell(columns, row, _LAST)
+    if not (first or last):
+        first, last = _split(_cell(columns, row, _NAME))
+    email = _cell(columns, row, _EMAIL)
+    identity = _cell(columns, row, _ID) or email
+    if not identity:
+        known = ", ".join(f"“{name}”" for name in ("id", "username", "id number", "email"))
+        raise ValueError(f"it has no id. One of the columns {known} is needed.")
+    canvas = _cell(columns, row, _CANVAS)
+    return Person(student_id(identity), first, last, email, _cell(columns, row, _SECTION), canvas)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """First and last name. Without a comma, the last word is the last name."""
+    if "," in name:
+        last, _, first = name.partition(",")
+    else:
+        first, _, last = name.rpartition(" ")
+    return first.strip(), last.strip()
+
+
+def _contradictions(people: Sequence[Person]) -> list[str]:
+    """Ids, e-mail addresses and numbers that two rows have."""
+    faults = []
+    for what, value_of in (
+        ("the id", lambda person: folded(person.student)),
+        ("the e-mail address", lambda person: person.email.casefold()),
+        ("Canvas's number", lambda person: person.canvas),
+    ):
+        owner: dict[str, Person] = {}
+        for person in people:
+            value = value_of(person)
+            other = owner.setdefault(value, person) if value else person
+            if other is not person:
+                faults.append(
+                    f"{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
+                )
+    return faults
+
+
+def changes(before: Mapping[str, Person], people: Sequence[Person]) -> Change:
+    """What importing these people would do.
+
+    Args:
+        before: id -> who is on the roster.
+    """
+    new = tuple(person.student for person in people if person.student not in before)
+    changed = tuple(
+        person.student for person in people if person.student in before and before[person.student] != person
+    )
+    here = {person.student for person in people}
+    return Change(new, changed, tuple(sorted(set(before) - here)))
+
+
+_NO_SECTIONS = "Nobody on the roster has one: import a class list with a column `section`, with `grader roster import FILE`."
+
+
+def in_section(people: Iterable[Person], section: str) -> frozenset[str]:
+    """The ids of those who are in a section, whatever its capitals.
+
+    Raises:
+        GraderError: there is no such section; the message lists those that there are.
+    """
+    people = list(people)
+    wanted = _heading(section)
+    found = {each.student for each in people if wanted in map(_heading, (each.section, *each.sections))}
+    if not wanted or not found:
+        sections = sorted({part for each in people for part in each.sections})
+        there = f"Sections: {', '.join(sections)}." if sections else _NO_SECTIONS
+        raise GraderError(f"There is no section {section!r}. {there}")
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------------------- whose work it is
+
+
+class NotSure(Exception):
+    """Several people on the roster could be meant. ``args[0]`` has them."""
+
+
+class Roster:
+    """Finds people by what an LMS, or whoever named a file, calls them. An empty one finds nobody."""
+
+    def __init__(self, people: Iterable[Person] = ()) -> None:
+        self.people = {person.student: person for person in people}
+        self._ids = {folded(student): student for student in self.people}
+        self._canvas = {person.canvas: person for person in self.people.values() if person.canvas}
+        self._called: dict[str, list[Person]] = {}
+        for person in self.people.values():
+            ways = {
+                person.name,
+                f"{person.last_name} {person.first_name}",
+                person.email,
+                person.email.partition("@")[0],
+            }
+            for way in {_called(way) for way in ways} - {""}:
+                self._called.setdefault(way, []).append(person)
+
+    def by_id(self, student: str) -> Person | None:
+        """Somebody by the id, whatever its capitals."""
+        found = self._ids.get(folded(student))
+        return self.people[found] if found else None
+
+    def by_canvas(self, number: str, name: str) -> Person | None:
+        """Somebody by Canvas's number; where the roster has none, by the name as Canvas writes it in a file's name.
+
+        Raises:
+            NotSure: several have this name.
+        """
+        return self._canvas.get(number) or self.by_name(name, without_canvas=True)
+
+    def by_name(self, name: str, without_canvas: bool = False) -> Person | None:
+        """Somebody by name (in either order) or e-mail address.
+
+        Args:
+            without_canvas: only among those whose number in Canvas is not known.
+
+        Raises:
+            NotSure: several are called so.
+        """
+        found = [each for each in self._called.get(_called(name), ()) if not (without_canvas and each.canvas)]
+        if len(found) > 1:
+            raise NotSure(found)
+        return found[0] if found else None
+
+
+def _called(name: str) -> str:
+    """A name as far as it counts: LMSs leave out blanks, hyphens and capitals."""
+    return re.sub(r"[\W_]", "", unicodedata.normalize("NFKC", name).casefold())

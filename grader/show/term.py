@@ -1,0 +1,298 @@
+"""All labs of a term on one page: how each went, where each student is heading, and which misconceptions stay.
+
+The gradebook has the last version of each submission only. So a misconception is followed from lab to lab, where the same one
+(the same title) can be recognised again, and not from one version of a submission to the next.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from course_utils.display import inline
+from grader.course import Course
+from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook, Result, students_of
+from grader.lab import Lab
+from grader.roster import Person
+from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, percent, write_page
+
+_MANY_MISSING = 2
+_FALL = 0.25
+"""Share of the points by which the last lab is worse than the mean of those before."""
+_ENOUGH = 3
+"""Scores that it takes to speak of a fall."""
+
+
+@dataclass(frozen=True)
+class LabFacts:
+    """How a lab went. ``mean`` is the mean share of its points; ``waiting`` counts work that is not graded yet."""
+
+    name: str
+    title: str
+    graded: int
+    waiting: int
+    missing: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class StudentFacts:
+    """Where a student is heading.
+
+    Attributes:
+        shares: for each lab, the share of the points; None where nothing is graded.
+        waiting: for each lab, whether there is work that is not graded yet.
+        again: titles of misconceptions that were recognised in two labs or more.
+        reasons: why to talk to this student; empty if nothing stands out.
+    """
+
+    student: str
+    shares: tuple[float | None, ...]
+    waiting: tuple[bool, ...]
+    again: tuple[str, ...]
+
+    @property
+    def earned(self) -> list[float]:
+        return [share for share in self.shares if share is not None]
+
+    @property
+    def handed_in(self) -> int:
+        return len(self.earned) + sum(self.waiting)
+
+    @property
+    def mean(self) -> float:
+        """Mean share over the labs, where what was not handed in counts as 0 and what waits does not count."""
+        count = len(self.shares) - sum(self.waiting)
+        return sum(self.earned) / count if count else 1.0
+
+    @property
+    def change(self) -> float | None:
+        """The last score less the mean of those before; None with fewer than ``_ENOUGH`` scores."""
+        *before, last = self.earned or [0.0]
+        return last - statistics.fmean(before) if len(before) + 1 >= _ENOUGH else None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        found = []
+        if len(self.shares) - self.handed_in >= _MANY_MISSING:
+            found.append(f"handed in {self.handed_in} of {len(self.shares)}")
+        if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
+            found.append(f"{percent(statistics.fmean(self.earned))} of the points of what was handed in")
+        if self.change is not None and self.change <= -_FALL:
+            found.append(f"the last score is {100 * -self.change:.0f} points of 100 below those before")
+        return (*found, *(f"again: {title}" for title in self.again))
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """A misconception over the term.
+
+    Attributes:
+        labs: those in which it was held.
+        students: number of students who held it in any lab.
+        met: how many of them were graded later in another lab in which it can be recognised.
+        again: how many of those held it there, too.
+    """
+
+    title: str
+    labs: tuple[str, ...]
+    students: int
+    met: int
+    again: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """All facts of the page."""
+
+    labs: tuple[LabFacts, ...]
+    students: tuple[StudentFacts, ...]
+    misconceptions: tuple[Lasting, ...]
+    people: Mapping[str, Person]
+
+    def called(self, student: str) -> str:
+        """The name with the id, or the id alone."""
+        name = self.people[student].name if student in self.people else ""
+        return f"{name} ({student})" if name and name != student else student
+
+    @property
+    def needs_help(self) -> list[StudentFacts]:
+        """Those who stand out, the one who stands worst first."""
+        return sorted(
+            (each for each in self.students if each.reasons), key=lambda each: (each.mean, each.student)
+        )
+
+
+def write_term(course: Course, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
+    """Writes ``grading/reports/term.html`` (or ``page``) and a CSV file next to it. Returns both paths.
+
+    Args:
+        section: only about the students of this one.
+
+    Raises:
+        GraderError: nothing has been graded, there is no such section, or a file cannot be written.
+    """
+    among = students_of(course, section)
+    with Gradebook.open(course) as gradebook:
+        labs = [Lab.load(course, name) for name in course.labs()]
+        results = [(lab, gradebook.results(lab, among)) for lab in labs]
+        people, listed = gradebook.people(), gradebook.roster()
+    results = [(lab, found) for lab, found in results if found]
+    if not results:
+        whose = f" of section {section!r}" if section else ""
+        raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
+    collected = {
+        lab.name: {folder.parent.name for folder in course.submitted.glob(f"*/{lab.name}")}
+        for lab, _ in results
+    }
+    found = analyse(results, collected, listed or people, people, among)
+    page = page or default_page(course, "term", section)
+    return page, write_page(page, as_html(found, section), as_rows(found))
+
+
+def analyse(
+    results: Sequence[tuple[Lab, Sequence[Result]]],
+    collected: Mapping[str, Collection[str]],
+    expected: Collection[str],
+    people: Mapping[str, Person],
+    among: Collection[str] | None = None,
+) -> Term:
+    """The facts about a term.
+
+    Args:
+        results: each lab, in order, with its results; at least one of each.
+        collected: lab -> students of whom there is work, graded or not.
+        expected: who is in the course.
+        among: only these students; None: everybody.
+    """
+    shares = {lab.name: {one.student: one.score / lab.points for one in found} for lab, found in results}
+    everybody = {*expected, *(student for of_lab in shares.values() for student in of_lab)}
+    everybody |= {student for who in collected.values() for student in who}
+    everybody = sorted(everybody if among is None else everybody.intersection(among))
+    held = _held(results)
+    students = [
+        StudentFacts(
+            student,
+            tuple(shares[lab.name].get(student) for lab, _ in results),
+            tuple(student in collected[lab.name] and student not in shares[lab.name] for lab, _ in results),
+            tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
+        )
+        for student in everybody
+    ]
+    facts = [
+        LabFacts(
+            lab.name,
+            f"Lab {lab.name[:2]}: {lab.settings['title']}",
+            len(found),
+            sum(each.waiting[place] for each in students),
+            sum(each.shares[place] is None and not each.waiting[place] for each in students),
+            statistics.fmean(one.score / lab.points for one in found),
+        )
+        for place, (lab, found) in enumerate(results)
+    ]
+    lasting = [_lasting(title, labs, results) for title, labs in held.items()]
+    lasting.sort(key=lambda one: (-one.again, -one.students, one.title))
+    return Term(tuple(facts), tuple(students), tuple(lasting), people)
+
+
+def _titles(lab: Lab) -> dict[tuple[str, str], str]:
+    return {(one.exercise, one.name): one.title for entries in lab.misconceptions.values() for one in entries}
+
+
+def _held(results: Sequence[tuple[Lab, Sequence[Result]]]) -> dict[str, dict[str, set[str]]]:
+    """Title of a misconception -> lab -> who holds it there."""
+    held: dict[str, dict[str, set[str]]] = {}
+    for lab, found in results:
+        titles = _titles(lab)
+        for one in found:
+            for text in one.marker.recognised if one.marker else ():
+                exercise, _, name = text.partition(": ")
+                title = titles.get((exercise, name), name)
+                held.setdefault(title, {}).setdefault(lab.name, set()).add(one.student)
+    return held
+
+
+def _lasting(
+    title: str, labs: Mapping[str, set[str]], results: Sequence[tuple[Lab, Sequence[Result]]]
+) -> Lasting:
+    before: set[str] = set()
+    met: set[str] = set()
+    again: set[str] = set()
+    for lab, found in results:
+        now = labs.get(lab.name, set())
+        if title in _titles(lab).values():
+            met |= before & {one.student for one in found}
+            again |= before & now
+        before |= now
+    return Lasting(title, tuple(labs), len(before), len(met), len(again))
+
+
+# ---------------------------------------------------------------------------------- the page
+
+
+def as_html(found: Term, section: str | None = None) -> str:
+    """The page, as one self-contained file."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "inline": inline,
+        "percent": percent,
+        "called": found.called,
+        "in_words": in_words,
+    }
+    return environment.get_template("term.html").render(
+        found=found,
+        title=f"The term{f' ({section})' if section else ''}",
+        sentences=summary(found),
+        first=FIRST,
+    )
+
+
+def summary(found: Term) -> list[str]:
+    """What to know if you read nothing else."""
+    hard = min(found.labs, key=lambda lab: lab.mean)
+    lines = [
+        f"{hard.title}: {percent(hard.mean)} on average{', the hardest so far' if len(found.labs) > 1 else ''}."
+    ]
+    if count := len(found.needs_help):
+        lines.append(
+            f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
+        )
+    held = next((one for one in found.misconceptions if one.again), None)
+    if held:
+        lines.append(
+            f"Held longest: {held.title} {held.again} of the {held.met} who met it again still held it."
+        )
+    if waiting := sum(lab.waiting for lab in found.labs):
+        lines.append(f"{waiting} submissions are collected, not graded yet: they are not in these figures.")
+    return lines
+
+
+def in_words(student: StudentFacts) -> str:
+    """A student's scores in words, for those who cannot see the line."""
+    return ", ".join(
+        percent(share) if share is not None else "not graded yet" if waits else "nothing"
+        for share, waits in zip(student.shares, student.waiting, strict=True)
+    )
+
+
+def as_rows(found: Term) -> list[list[str]]:
+    """The same as a table with one row per student."""
+    columns = [f"{lab.name} (%)" for lab in found.labs]
+    rows = [
+        ["student", "name", "section", *columns, "handed in", "of", "mean (%)", "change", "held again", "why"]
+    ]
+    for each in found.students:
+        person = found.people.get(each.student, Person(each.student))
+        scores = ("" if share is None else f"{100 * share:.1f}" for share in each.shares)
+        change = "" if each.change is None else f"{100 * each.change:.1f}"
+        who = [each.student, person.name, person.section]
+        counts = [str(each.handed_in), str(len(each.shares)), f"{100 * each.mean:.1f}", change]
+        rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons)])
+    return rows

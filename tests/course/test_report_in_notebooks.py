@@ -1,0 +1,93 @@
+"""How a verdict is shown: what is wrong once, what could not be tested neutrally, what holds folded."""
+
+from __future__ import annotations
+
+import re
+
+from course_utils.checking.checks import NOT_REACHED, CheckResult
+from course_utils.checking.comparison import Verdict
+from course_utils.checking.expected import Misconception
+from course_utils.checking.report import Report
+from course_utils.checking.symptoms import Symptom
+
+
+def wrong(case: int, detail: str) -> CheckResult:
+    return CheckResult(f"case {case}", False, detail, case)
+
+
+def texts(verdict: Verdict, key: str = "lab.f") -> tuple[str, str]:
+    report = Report(verdict, key)
+    return repr(report), report._repr_html_()
+
+
+def test_cases_that_are_wrong_in_the_same_way_are_folded_into_the_first():
+    numbers = [
+        wrong(0, "2 of 3 values differ, most at `y[0]`: got 1, expected -2.5e-05."),
+        wrong(1, "9 of 12 values differ, most at `y[0, 2, 1]`: got nan, expected 0."),
+        wrong(2, "`y` has shape (4, 3); expected (3, 4)."),
+        wrong(3, "1 of 3 values differ, most at `y[2]`: got inf, expected 1."),
+        wrong(4, "`y` has shape (2,); expected (2, 1)."),
+    ]
+    text, html = texts(Verdict("f", tuple(numbers)))
+    assert text.count("values differ") == 1 and "The same in 2 other cases." in text
+    assert text.count("has shape") == 1 and "The same in 1 other case." in text
+    folded = re.findall(r"<details><summary[^>]*>([^<]*)</summary>(.*?)</details>", html)
+    assert [summary for summary, _ in folded] == ["The same in 2 other cases", "The same in 1 other case"]
+    assert "case 1" in folded[0][1] and "got nan" in folded[0][1] and "case 3" in folded[0][1]
+    assert html.index("case 0") < html.index("<details>")
+
+
+def test_other_arrays_other_errors_and_properties_are_said_apart():
+    checks = (
+        wrong(0, "1 of 3 values differ, most at `weights[2]`: got 3, expected 1."),
+        wrong(1, "1 of 3 values differ, most at `output[2]`: got 3, expected 1."),
+        CheckResult("Sums to 1.", False, "It does not hold for: case 0"),
+        CheckResult("Is finite.", False, "It does not hold for: case 0"),
+    )
+    text, html = texts(Verdict("f", checks))
+    assert "The same in" not in text + html
+    assert all(check.title in text and check.title in html for check in checks)
+
+
+def test_what_could_not_be_tested_is_neither_right_nor_wrong():
+    checks = (
+        wrong(0, "ValueError: no"),
+        CheckResult("Sums to 1.", False, NOT_REACHED),
+        CheckResult("Is finite.", False, NOT_REACHED),
+    )
+    text, html = texts(Verdict("f", checks))
+    assert f"   -   2 checks: {NOT_REACHED}" in text and text.count("not  ") == 1
+    assert html.count('aria-label="failed"') == 1 and html.count('aria-label="not tested"') == 1
+    assert "Sums to 1." in html.partition("<details>")[2]
+
+
+def test_what_holds_is_one_line_that_opens():
+    right = tuple(CheckResult(f"case {number}", True, case=number) for number in range(3))
+    text, html = texts(Verdict("f", (*right, wrong(3, "No output."))))
+    assert "ok   3 checks" in text and "case 1" not in text
+    assert html.index('aria-label="failed"') < html.index("3 checks passed") < html.index("case 1")
+    _, html = texts(Verdict("f", right))
+    assert "all 3 checks passed." in html and "What was checked</summary>" in html and "inputs_of" not in html
+
+
+def test_the_inputs_of_the_first_case_that_fails_can_be_copied_as_code():
+    checks = (CheckResult("case 0", True, case=0), wrong(1, "No output."), wrong(2, "No output."))
+    for shown in texts(Verdict("f", checks), "lab.f"):
+        lines = re.search(r"from course_utils import inputs_of\n *(inputs_of\(.*\))", shown)
+        assert lines[1].replace("&quot;", '"') == 'inputs_of("lab.f", case=1)'
+    only_a_property = Verdict(
+        "f", (checks[0], CheckResult("Is finite.", False, "It does not hold for: case 0"))
+    )
+    assert not any("inputs_of" in shown for shown in texts(only_a_property))
+    assert not any("inputs_of" in shown for shown in texts(Verdict("f", checks), ""))
+
+
+def test_what_is_not_certain_is_said_as_such_and_escaped():
+    cause = Misconception("known", "The <b>mask</b> is ignored.", "Look at `mask`.")
+    symptom = Symptom("transposed", "`y` has its last two axes exchanged.")
+    text, html = texts(Verdict("f", (wrong(0, "It differs."),), possible=(cause,), symptoms=(symptom,)))
+    assert "One possible cause: The <b>mask</b> is ignored.\n     Look at `mask`." in text
+    assert "What stands out: `y` has its last two axes exchanged." in text
+    assert "common misconception" not in text + html
+    assert "One possible cause: The &lt;b&gt;mask&lt;/b&gt; is ignored.<br>Look at <code>mask</code>." in html
+    assert "What stands out: <code>y</code> has" in html

@@ -1,0 +1,190 @@
+"""What is said about a wrong output is true, whatever the output is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.expected import Expected
+from course_utils.checking.outcome import Outcome, Problem
+from course_utils.checking.symptoms import MOST, symptoms_of
+
+RNG = np.random.default_rng(3)
+
+
+def judged(got: list, wanted: list, inputs: list[dict] | None = None, names: tuple[str, ...] = ("y",)):
+    """The symptoms of one output, case by case; a list of arrays for several names."""
+    cases = tuple(Case(f"case {i}", lambda rng: {}) for i in range(len(got)))
+    exercise = Exercise("answer", names, cases)
+
+    def outcome(value) -> Outcome:
+        if isinstance(value, Problem):
+            return Outcome(problem=value)
+        values = value if len(names) > 1 else [value]
+        return Outcome((dict(zip(names, map(np.asarray, values), strict=True)),))
+
+    given = tuple([run] for run in inputs or [{} for _ in got])
+    return symptoms_of(
+        exercise, [outcome(each) for each in got], Expected(given, tuple(map(outcome, wanted)))
+    )
+
+
+def names_of(*arguments, **named) -> list[str]:
+    return [each.name for each in judged(*arguments, **named)]
+
+
+TABLES = [RNG.normal(size=(3, 5)), RNG.normal(size=(2, 4, 6))]
+
+
+@pytest.mark.parametrize(
+    "name, wrongly",
+    [
+        ("all zeros", np.zeros_like),
+        ("constant", lambda x: np.full_like(x, 3.0)),
+        ("transposed", lambda x: np.swapaxes(x, -1, -2)),
+        ("factor", lambda x: 0.37 * x),
+        ("offset", lambda x: x + 1.5),
+        ("negated", lambda x: -x),
+        ("one minus", lambda x: 1 - x),
+        ("shifted", lambda x: np.concatenate([np.zeros_like(x[..., :1]), x[..., :-1]], -1)),
+        ("shifted", lambda x: np.roll(x, -1, -2) + np.eye(1, x.shape[-2], x.shape[-2] - 1).T),
+        ("reversed", lambda x: x[..., ::-1]),
+        ("another order", lambda x: x[..., [1, 0, *range(2, x.shape[-1])]]),
+        ("other places", lambda x: np.random.default_rng(0).permutation(x.ravel()).reshape(x.shape)),
+        ("function of it", np.exp),
+        ("function left out", lambda x: np.arctanh(x) if np.abs(x).max() < 1 else np.arctanh(np.clip(x, -0.9, 0.9)) * 0 + x * np.nan),
+        ("factor of rows", lambda x: x * np.arange(2, x.shape[-2] + 2)[:, None]),
+        ("factor of columns", lambda x: x * np.arange(2, x.shape[-1] + 2)),
+        ("offset of rows", lambda x: x + np.arange(1, x.shape[-2] + 1)[:, None] ** 2),
+        ("last missing", lambda x: x[..., :-1]),
+        ("first missing", lambda x: x[..., 1:, :]),
+        ("last added", lambda x: np.concatenate([x, x[..., :1]], -1)),
+        ("axis kept", lambda x: x[..., None]),
+        ("axis gone", lambda x: x.mean(-1)),
+        ("another shape", lambda x: x.reshape(-1)),
+        ("only the first wrong", lambda x: np.concatenate([x[..., :1, :] ** 2 + 9, x[..., 1:, :]], -2)),
+        ("only the last wrong", lambda x: np.concatenate([x[..., :-1], x[..., -1:] ** 2 + 9], -1)),
+        ("nan", lambda x: np.where(x > 0, np.nan, x)),
+        ("nearly right", lambda x: x * (1 + 0.01 * np.sin(np.arange(x.size).reshape(x.shape)))),
+        ("all alike", lambda x: x.mean(-2, keepdims=True) + np.zeros_like(x)),
+    ],
+)  # fmt: skip
+def test_each_symptom_is_seen(name, wrongly):
+    tables = [np.tanh(table) for table in TABLES] if name == "function left out" else TABLES
+    assert name in names_of([wrongly(table) for table in tables], tables)
+
+
+def test_masks_have_symptoms_of_their_own():
+    wanted = [np.tri(4, dtype=bool), np.tri(6, dtype=bool)]
+    assert names_of([~mask for mask in wanted], wanted)[0] == "inverted"
+    assert names_of([mask.T for mask in wanted], wanted)[0] == "transposed"
+    assert names_of([mask.astype(float) for mask in wanted], wanted)[0] == "numbers for booleans"
+    assert names_of([np.ones_like(mask) for mask in wanted], wanted)[0] == "all True"
+    assert names_of([mask & ~np.eye(len(mask), dtype=bool) for mask in wanted], wanted)[0] == "diagonal"
+
+
+def test_an_input_and_another_output_are_named():
+    tables = [RNG.normal(size=(3, 5)), RNG.normal(size=(2, 5))]
+    (said,) = judged(tables, [table**2 for table in tables], inputs=[{"x": table} for table in tables])[:1]
+    assert said.sentence == "`y` is the input `x`, unchanged."
+    pairs = [(table, table**2) for table in tables]
+    swapped = judged([pair[::-1] for pair in pairs], pairs, names=("a", "b"))
+    assert [each.sentence for each in swapped] == ["`a` is what `b` should be.", "`b` is what `a` should be."]
+
+
+def test_where_a_mask_blocks_is_seen():
+    wanted = [RNG.normal(size=(2, 3, 4)) for _ in range(2)]
+    masks = [np.array([[[True, False, True, True]]] * 2), np.array([[[True, True, False, False]]] * 2)]
+    wrong = [np.where(mask, table, 7.0) for mask, table in zip(masks, wanted, strict=True)]
+    (first, *_) = judged(wrong, wanted, inputs=[{"mask": mask} for mask in masks])
+    assert first.sentence == "`y` is wrong only where `mask` is False, and right everywhere else."
+
+
+def test_what_failing_cases_share_is_said():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    inputs = [{"mask": None}, {"mask": np.ones(2, bool)}, {"mask": None}, {"mask": np.ones(3, bool)}]
+    said = judged([right, wrong, right, wrong], [right] * 4, inputs=inputs)
+    assert said[-1].sentence == "Wrong exactly in the cases in which `mask` is given."
+    said = judged([right, right, right, wrong], [right] * 4, inputs=inputs)
+    assert said[-1].sentence == "Right in every case but one: “case 3”."
+
+
+def test_a_sentence_about_some_cases_only_says_which():
+    tables = [TABLES[0], TABLES[1] ** 2]
+    (said, *_) = judged([tables[0].T, tables[1] + tables[1] ** 2], tables)
+    assert said.sentence.startswith("In “case 0”: ")
+
+
+@pytest.mark.parametrize(
+    "message, name",
+    [
+        (
+            "ValueError: The truth value of an array with more than one element is ambiguous.",
+            "truth of an array",
+        ),
+        (
+            "TypeError: linear(): argument 'input' (position 1) must be Tensor, not tuple",
+            "tuple for an array",
+        ),
+        ("ValueError: operands could not be broadcast together with shapes (3,4) (3,)", "shapes"),
+        ("NameError: name 'q' is not defined", "unknown name"),
+        ("ValueError: Only input tensors may be passed as positional arguments.", "options by position"),
+        ("TypeError: 'float' object cannot be interpreted as an integer", "whole number needed"),
+    ],
+)
+def test_exceptions_are_put_in_the_words_of_the_course(message, name):
+    (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
+    assert said.name == name
+    some, *_ = judged([Problem("exception", message), np.zeros(2)], [np.ones(2)] * 2)
+    assert some.sentence.startswith("In “case 0”: ")
+
+
+def test_a_right_output_has_no_symptoms():
+    assert judged(TABLES, TABLES) == ()
+
+
+ARRAYS = hnp.arrays(
+    st.sampled_from([np.float64, np.float32, np.int64, np.bool_, np.uint8]),
+    hnp.array_shapes(min_dims=0, max_dims=3, max_side=4),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(ARRAYS, ARRAYS, ARRAYS), min_size=1, max_size=3))
+def test_no_output_raises_and_little_is_said(triples):
+    got, wanted, inputs = zip(*triples, strict=True)
+    said = judged(list(got), list(wanted), inputs=[{"x": each, "mask": each, "n": 1} for each in inputs])
+    assert len(said) <= MOST and all("{" not in each.sentence for each in said)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=3, max_side=4), elements=st.integers(-3, 3)),
+    hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=3, max_side=4), elements=st.integers(-3, 3)),
+)
+def test_what_is_said_of_small_tables_is_true(got, wanted):
+    """The sentences with a simple meaning, checked in another way, on arrays in which luck is common."""
+    same = got.shape == wanted.shape
+    true = {
+        "all zeros": lambda: not got.any(),
+        "negated": lambda: same and (got == -wanted).all(),
+        "one minus": lambda: same and (got == 1 - wanted).all(),
+        "offset": lambda: same and len(np.unique(got - wanted)) == 1,
+        "off by one": lambda: same and len(np.unique((got - wanted)[got != wanted])) == 1,
+        "other places": lambda: sorted(got.ravel()) == sorted(wanted.ravel()),
+        "another order": lambda: sorted(got.ravel()) == sorted(wanted.ravel()),
+        "reversed": lambda: any(np.array_equal(got, np.flip(wanted, axis)) for axis in range(got.ndim)),
+        "only the last wrong": lambda: any(np.array_equal(np.delete(got, -1, k), np.delete(wanted, -1, k)) for k in range(got.ndim)),
+        "only the first wrong": lambda: any(np.array_equal(np.delete(got, 0, k), np.delete(wanted, 0, k)) for k in range(got.ndim)),
+        "zeros expected": lambda: not wanted[got != wanted].any(),
+        "zeros instead": lambda: not got[got != wanted].any(),
+        "too large": lambda: (got >= wanted).all(),
+        "too small": lambda: (got <= wanted).all(),
+        "last missing": lambda: any(got.shape[k] < wanted.shape[k] and np.array_equal(got, np.take(wanted, range(got.shape[k]), k)) for k in range(got.ndim)),
+    }  # fmt: skip
+    for name in names_of([got], [wanted]):
+        assert true.get(name, lambda: True)(), name

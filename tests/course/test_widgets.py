@@ -1,0 +1,317 @@
+"""Widgets: light to import, quiet without a page, readable without a widget, and asking nobody else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from course_utils import plots, widgets
+from course_utils.maths import softmax
+from course_utils.plots.roles import ROLES
+from course_utils.quiz import as_html, read_questions
+from course_utils.widgets import Widget, plain, predict
+from course_utils.widgets.stepper import AttentionStepper
+from course_utils.widgets.word_moves import Plane, Word, WordMoves
+
+WORDS = ["the", "cat", "<sat>"]
+FOLDER = Path(widgets.__file__).parent
+GROUNDS = ("#ffffff", "#212121")  # JupyterLab's, light and dark
+
+
+def stepper(**options) -> AttentionStepper:
+    rng = np.random.default_rng(0)
+    return AttentionStepper(
+        WORDS, *(rng.standard_normal(shape) for shape in [(3, 4), (3, 4), (3, 2)]), **options
+    )
+
+
+QUESTIONS = """
+## Is this asked at the end?
+
+- [x] Yes.
+  It has no name.
+- [ ] No.
+  It has no name, so it is no prediction.
+
+## [moved] What happens to the `outputs`?
+
+- [ ] They stay.
+  Each one belongs to its word.
+- [x] They move along.
+  Attention does not know the order.
+"""
+
+
+class Doubling(Widget):
+    """The smallest widget that answers."""
+
+    module = "attention_stepper.js"
+
+    def data(self):
+        return {"number": 1}
+
+    def still(self):
+        return stepper().still()
+
+    def alt(self):
+        return "A number."
+
+    def answer(self, asked):
+        if asked["number"] < 0:
+            raise ValueError("Only numbers from 0 on.")
+        return {"number": 2 * asked["number"]}
+
+
+@pytest.fixture
+def published(monkeypatch) -> list[dict]:
+    bundles: list[dict] = []
+    monkeypatch.setattr(widgets, "publish", lambda bundle, metadata=None: bundles.append(bundle))
+    monkeypatch.setattr(widgets, "in_notebook", lambda: True)
+    return bundles
+
+
+def image(html: str) -> ElementTree.Element:
+    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', html).group(1)
+    return ElementTree.fromstring(base64.b64decode(data))
+
+
+def luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_a_role_stands_out_on_both_grounds(role, ground):
+    darker, lighter = sorted([luminance(role.colour), luminance(ground)])
+    assert (lighter + 0.05) / (darker + 0.05) >= 3
+
+
+def test_roles_differ_in_more_than_their_colour():
+    for feature in ("letter", "marker", "path"):
+        assert len({getattr(role, feature) for role in ROLES.values()}) == len(ROLES)
+
+
+def test_importing_widgets_does_not_import_anywidget():
+    code = "import sys, course_utils.widgets.stepper; print('anywidget' in sys.modules, 'ipywidgets' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False False"
+
+
+def test_a_widget_is_shown_with_its_still_picture_and_its_text(published):
+    stepper().show()
+    (bundle,) = published
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
+    texts = "".join(image(bundle["text/html"]).itertext())
+    assert "<sat>" in texts and "√d_k" in texts
+    assert bundle["text/plain"].startswith("Attention of the word the, step by step.")
+    assert "script" not in bundle["text/html"] and "onclick" not in bundle["text/html"]
+
+
+def test_the_page_gets_all_it_needs_to_draw_without_a_kernel():
+    live = stepper().live()
+    state = live.get_state()
+    json.dumps(state["data"], allow_nan=False)
+    assert state["data"]["words"] == WORDS and set(state["roles"]) == set(ROLES)
+    assert "function draw(" in state["_esm"] and "export default" in state["_esm"]
+
+
+def test_no_widget_asks_another_machine():
+    for path in FOLDER.glob("*.js"):
+        source = path.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(
+            r"https?:|\bfetch\(|XMLHttpRequest|^\s*import\b|import\(|WebSocket", source, re.M
+        ), path
+    for path in FOLDER.glob("*.css"):
+        assert not re.search(r"url\(|@import", path.read_text("utf-8")), path
+
+
+def test_every_module_belongs_to_a_widget():
+    sources = "".join(path.read_text("utf-8") for path in FOLDER.glob("*.py"))
+    for path in FOLDER.glob("*.js"):
+        assert f'"{path.name}"' in sources
+
+
+def test_the_kernel_answers_what_the_page_asks():
+    live = Doubling().live()
+    live.asked = {"number": 4}
+    assert live.data["number"] == 8 and live.error == ""
+    live.asked = {"number": -1}
+    assert live.data["number"] == 8 and live.error == "Only numbers from 0 on."
+    live.asked = {"number": 0}
+    assert live.data["number"] == 0 and live.error == ""
+
+
+def test_the_page_hears_of_an_answer_that_is_the_same_as_before():
+    live, heard = Doubling().live(), []
+    live.asked = {"number": 4, "time": 1}
+    live.observe(heard.append, names=["data", "error"])
+    live.asked = {"number": 4, "time": 2}
+    assert len(heard) == 1
+    live.asked = {"number": -1, "time": 3}
+    live.asked = {"number": -1, "time": 4}
+    said = "Only numbers from 0 on."
+    assert [change["new"] for change in heard[1:]] == [said, "", said]
+
+
+def test_a_widget_prints_nothing_to_stderr_where_nobody_draws_it():
+    code = (
+        "import numpy as np; from course_utils.widgets.stepper import attention_stepper, AttentionStepper as S\n"
+        "x = np.eye(2); attention_stepper(['a', 'b'], x, x, x); S(['a', 'b'], x, x, x).live()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "" and done.stdout.startswith("Attention of the word a")
+
+
+def test_numbers_that_a_page_cannot_read_are_refused():
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        plain(np.array([1.0, np.nan]))
+
+
+def test_the_stepper_computes_what_it_is_not_given():
+    shown = stepper()
+    expected = softmax(shown.query @ shown.key.T / 2)
+    np.testing.assert_allclose(shown.weights, expected)
+    np.testing.assert_allclose(shown.output, expected @ shown.value)
+
+
+def test_the_stepper_shows_the_learners_own_numbers():
+    own = np.full((3, 3), 1 / 3), np.zeros((3, 2))
+    data = stepper(weights=own[0], output=own[1]).data()
+    assert data["weights"] == plain(own[0]) and data["output"] == plain(own[1])
+
+
+@pytest.mark.parametrize("wrong", [{"weights": np.ones((3, 2))}, {"output": np.ones((2, 2))}])
+def test_the_stepper_refuses_shapes_that_do_not_fit(wrong):
+    with pytest.raises(ValueError, match="3 words need"):
+        stepper(**wrong)
+
+
+@pytest.fixture
+def predictions(monkeypatch, published):
+    monkeypatch.setattr(predict, "questions_of", lambda lab: read_questions(QUESTIONS))
+    monkeypatch.setattr(predict, "publish", published.append)
+    monkeypatch.setattr(predict, "_chosen", {})
+    return published
+
+
+def test_a_prediction_shows_its_choices_and_gives_no_reason_away(predictions):
+    predict.predict("some_lab.moved")
+    (bundle,) = predictions
+    shown = json.dumps(
+        [bundle["text/html"], bundle["text/plain"], predict.Prediction("some_lab.moved").data()]
+    )
+    assert "They move along." in shown and "<code>outputs</code>" in shown
+    assert "does not know the order" not in shown and "belongs to its word" not in shown
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (
+            None,
+            [
+                "You made no prediction.",
+                "Measured: B: They move along.",
+                "Attention does not know the order.",
+            ],
+        ),
+        (
+            0,
+            [
+                "You predicted A: They stay.",
+                "Each one belongs to its word.",
+                "Measured: B: They move along.",
+                "Attention does not know the order.",
+            ],
+        ),
+        (
+            1,
+            [
+                "You predicted B: They move along.",
+                "Measured: B: They move along.",
+                "Attention does not know the order.",
+            ],
+        ),
+    ],
+)
+def test_below_the_result_stand_what_was_predicted_and_the_answer(predictions, chosen, expected):
+    if chosen is not None:
+        predict.Prediction("some_lab.moved").live().asked = {"chosen": chosen}
+    predict.measured("some_lab.moved")
+    assert predictions[-1]["text/plain"].splitlines() == expected
+
+
+def test_an_unknown_prediction_is_named(predictions):
+    with pytest.raises(LookupError, match="no prediction 'some_lab.other'"):
+        predict.predict("some_lab.other")
+
+
+def test_a_named_question_is_no_part_of_the_quiz(monkeypatch):
+    module = sys.modules["course_utils.quiz"]
+    monkeypatch.setattr(module, "questions_of", lambda lab: read_questions(QUESTIONS))
+    shown: list[str] = []
+    monkeypatch.setattr(plots, "show_live", lambda widget, html, text: shown.append(html))
+    module.quiz("some_lab")
+    assert shown == [as_html(read_questions(QUESTIONS)[:1])]
+
+
+SENSES = {
+    "left": ("bank north west", "bank west", "west bank"),
+    "right": ("bank north east", "bank east", "east bank"),
+}
+
+
+def read(sentence: str) -> SimpleNamespace:
+    """An encoder in which each word takes part in the meaning of all others."""
+    directions = {
+        "west": [3.0, 0, 0, 1],
+        "east": [-3.0, 0, 0, 1],
+        "north": [0, 1.0, 0, 0],
+        "bank": [0, 0, 2.0, 0],
+    }
+    tokens = sentence.lower().split()
+    together = np.sum([directions.get(token, [0, 0, 0, 1.0]) for token in tokens], axis=0)
+    return SimpleNamespace(tokens=tuple(tokens), hidden=np.tile(together, (7, len(tokens), 1)))
+
+
+def test_a_word_goes_to_the_sense_that_its_sentence_gives_it():
+    plane = Plane("bank", read, SENSES)
+    west, east = plane.moved("the west bank"), plane.moved("the east bank")
+    assert (west["nearest"], east["nearest"]) == ("left", "right")
+    assert west["close"]["left"] > west["close"]["right"]
+    apart = np.array(west["at"]) - east["at"]
+    assert abs(apart[0]) > abs(apart[1])  # the first axis is what tells the senses apart
+    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-9)
+
+
+def test_three_senses_span_the_plane():
+    plane = Plane("bank", read, {**SENSES, "up": ("bank north", "north bank north")})
+    middles = np.array([points.mean(axis=0) for points in plane.points.values()])
+    back = plane.place(middles) @ plane.axes + plane.origin
+    np.testing.assert_allclose(back - back.mean(axis=0), middles - middles.mean(axis=0), atol=1e-9)
+
+
+def test_a_typed_sentence_moves_the_word_and_the_plane_stays(published):
+    moves = WordMoves(read, {"bank": Word(SENSES, ("bank west",))})
+    moves.show()
+    live = moves.live()
+    before = live.data["words"]["bank"]
+    live.asked = {"word": "bank", "sentence": "  the EAST   bank "}
+    after = live.data["words"]["bank"]
+    assert [each["sentence"] for each in after["moved"]] == ["bank west", "the EAST bank"]
+    assert after["senses"] == before["senses"] and after["bare"] == before["bare"]
+    live.asked = {"word": "bank", "sentence": "the east side"}
+    assert "does not stand in this sentence" in live.error
+    assert "bank west" in "".join(image(published[0]["text/html"]).itertext())
+    assert "bank in “bank west”: left 1.00" in published[0]["text/plain"]

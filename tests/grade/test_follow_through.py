@@ -1,0 +1,423 @@
+"""Right given an earlier mistake: it earns points where it is deserved, nothing where it is not, and says the same everywhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from classroom import ATTENTION, KernelFree, book_of, new_course, with_gradebook
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from course_utils.checking.check import CheckFailed
+from course_utils.checking.comparison import compare, follow_through
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise
+from course_utils.checking.expected import FILE_NAME, Expected, load_expected
+from course_utils.checking.given import all_earlier, exactly, given_earlier
+from course_utils.checking.outcome import Outcome, Problem, encode
+from grader.course import Course, CourseError
+from grader.demo import hand_in, solved
+from grader.follow import FollowThrough, Substitutions, _reaching
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
+from grader.grade.judge import advice, judge
+from grader.grade.results import earned
+from grader.grade.resume import Again
+from grader.lab import Lab
+from grader.show.class_report import write_report
+from grader.show.feedback import generate_feedback
+
+SEED, ANOTHER = 20_240, 7
+ATTEND, CROSS = "self_attention.scaled_dot_product_attention", "self_attention.cross_attention"
+CAUSAL, MASK = "self_attention.causal_self_attention", "self_attention.causal_mask"
+WORDS = "right, given your `scaled_dot_product_attention`: mend that one first."
+
+# ---------------------------------------------------------------------------------- small exercises
+
+
+def is_positive(inputs, outputs):
+    """Every number is positive."""
+    return outputs["y"] > 0
+
+
+def is_small(inputs, outputs):
+    """Every number is small."""
+    return np.abs(outputs["y"]) < 100
+
+
+def _x(rng):
+    return {"x": rng.standard_normal(3)}
+
+
+LATER = Exercise(
+    "later", ("y",), (Case("one", _x), Case("two", _x)), properties=(is_positive, is_small), uses=("earlier",)
+)
+values = st.lists(st.floats(-50, 50, width=32), min_size=3, max_size=3).map(np.array)
+pairs = st.tuples(values, values)
+
+
+def outcomes_of(*arrays, changed=()) -> tuple[Outcome, ...]:
+    return tuple(Outcome(({"y": array},), changed_inputs=changed) for array in arrays)
+
+
+def small_expected(arrays) -> Expected:
+    return Expected(([{"x": np.zeros(3)}],) * 2, outcomes_of(*arrays))
+
+
+@settings(deadline=None)
+@given(right=pairs, wrong=pairs, handed_in=pairs, share=st.floats(0, 1), points=st.floats(0, 20))
+def test_points_follow_only_from_equal_values_and_are_never_fewer(right, wrong, handed_in, share, points):
+    expected, substituted = small_expected(right), outcomes_of(*wrong)
+    for arrays in (handed_in, wrong, (wrong[0], handed_in[1]), right):
+        plain = compare(LATER, outcomes_of(*arrays), expected)
+        found = given_earlier(LATER, outcomes_of(*arrays), expected, ["earlier"], substituted)
+        verdict = follow_through(plain, found)
+        equal = all(np.isclose(a, b, rtol=1e-4, atol=1e-5).all() for a, b in zip(arrays, wrong, strict=True))
+        assert (found is not None) == equal
+        assert earned(plain, points) <= earned(verdict, points, share) <= points
+        if found and arrays is wrong:
+            assert found.score == 1  # what the mistake itself breaks does not count
+            assert all(check.passed for check in found.checks)
+            assert earned(verdict, points) == pytest.approx(points, abs=0.005)
+
+
+def test_a_property_that_the_mistake_breaks_does_not_count_but_others_do():
+    expected = small_expected([np.ones(3)] * 2)
+    negative = outcomes_of(-np.ones(3), -np.ones(3))
+    found = given_earlier(LATER, negative, expected, ["earlier"], negative)
+    assert found.score == 1
+    assert "Every number is positive." not in [check.title for check in found.checks]
+    changing = outcomes_of(-np.ones(3), -np.ones(3), changed=("x",))
+    found = given_earlier(LATER, changing, expected, ["earlier"], negative)
+    assert found.score == 4 / 5
+    assert found.summary == "every value is right, given your `earlier`: mend that one first."
+
+
+def test_nothing_follows_from_ready_made_work_or_from_exceptions():
+    expected, wrong = small_expected([np.ones(3)] * 2), outcomes_of(np.zeros(3), np.zeros(3))
+    raising = (Outcome(problem=Problem("exception", "ValueError: no")),) * 2
+    assert given_earlier(LATER, wrong, expected, ["earlier"], wrong, bypass=("something",)) is None
+    assert given_earlier(LATER, raising, expected, ["earlier"], raising) is None
+    assert exactly(LATER, raising, expected) == ()
+
+
+def test_earlier_exercises_are_found_through_chains():
+    names = {"a": (), "b": ("a",), "c": ("b",), "d": ("c", "elsewhere"), "e": ()}
+    exercises = {name: Exercise(name, ("y",), (), uses=uses) for name, uses in names.items()}
+    assert all_earlier(exercises["d"], exercises) == ("a", "b", "c")
+    assert all_earlier(exercises["e"], exercises) == ()
+
+
+def test_what_reaches_a_mistake_is_defined_again_and_nothing_else():
+    cell = "n = f(1)\n\ndef g(x):\n    return f(x)\n\n@once\ndef h(x):\n    return g(x)\n\ndef other(x):\n    return x\n"
+    found, names = _reaching(cell, {"f"})
+    assert names == {"g", "h"}
+    assert "n = f(1)" not in found and "other" not in found and "@once\ndef h" in found
+    assert _reaching(cell, {"unknown"}) == ("", set())
+
+
+# ---------------------------------------------------------------------------------- a lab
+
+
+@pytest.fixture(scope="module")
+def lab(labs) -> Lab:
+    return labs[ATTENTION]
+
+
+@pytest.fixture(scope="module")
+def expected(lab):
+    return {seed: lab.expected(seed) for seed in (SEED, ANOTHER)}
+
+
+def source(lab: Lab, key: str, name: str) -> str:
+    return next(entry.source for entry in lab.misconceptions[key] if entry.name == name)
+
+
+def payloads_of(lab: Lab, tmp_path, seed: int, **texts) -> tuple:
+    """What a submission with these texts publishes, after its own code has run, and its notebook."""
+    notebook = solved(lab, texts)
+    return KernelFree(tmp_path / "log").run(notebook, seed).payloads, notebook
+
+
+def judged(lab, expected, tmp_path, seed=SEED, **texts):
+    payloads, notebook = payloads_of(lab, tmp_path, seed, **texts)
+    return judge(lab, expected[seed], payloads, notebook, Substitutions(lab, seed, expected[seed]))
+
+
+@pytest.mark.parametrize("seed", [SEED, ANOTHER])
+@pytest.mark.parametrize("name", ["no_scaling", "softmax_over_queries"])
+def test_later_work_is_right_given_the_mistake(lab, expected, tmp_path, seed, name):
+    verdicts = judged(lab, expected, tmp_path, seed, scaled_dot_product_attention=source(lab, ATTEND, name))
+    assert [found.name for found in verdicts[ATTEND].recognised] == [name]
+    for key in (CROSS, CAUSAL):
+        verdict = verdicts[key]
+        assert not verdict.correct and verdict.summary == f"{key.partition('.')[2]}: {WORDS}"
+        assert verdict.recognised == () and verdict.next_step == ""
+        assert earned(verdict, 5) == 5 and earned(verdict, 5, 0.5) == max(2.5, round(5 * verdict.score, 2))
+        assert advice(lab, key, verdicts) == ""
+    assert all(verdict.correct for key, verdict in verdicts.items() if key not in (ATTEND, CROSS, CAUSAL))
+
+
+def test_two_mistakes_at_once(lab, expected, tmp_path):
+    verdicts = judged(
+        lab,
+        expected,
+        tmp_path,
+        scaled_dot_product_attention=source(lab, ATTEND, "no_scaling"),
+        causal_mask=source(lab, MASK, "sees_one_ahead"),
+    )
+    assert verdicts[CAUSAL].given.earlier == ("scaled_dot_product_attention", "causal_mask")
+    assert "mend those first" in verdicts[CAUSAL].summary
+    assert verdicts[CROSS].given.earlier == ("scaled_dot_product_attention",)
+
+
+def test_a_further_mistake_earns_what_it_did_before(lab, expected, tmp_path):
+    texts = {
+        "scaled_dot_product_attention": source(lab, ATTEND, "no_scaling"),
+        "cross_attention": source(lab, CROSS, "values_not_projected"),
+    }
+    verdicts = judged(lab, expected, tmp_path, **texts)
+    assert verdicts[CROSS].given is None
+    payloads, notebook = payloads_of(lab, tmp_path, SEED, **texts)
+    plain = judge(lab, expected[SEED], payloads, notebook)
+    assert verdicts[CROSS] == plain[CROSS]
+
+
+def test_an_unknown_mistake_gives_nothing(lab, expected, tmp_path):
+    unknown = lab.solution_texts["scaled_dot_product_attention"] + (
+        "\n\n_right = scaled_dot_product_attention\n\ndef scaled_dot_product_attention(query, key, value, mask=None):\n"
+        "    output, weights = _right(query, key, value, mask)\n    return 3.5 * output, weights\n"
+    )
+    verdicts = judged(lab, expected, tmp_path, scaled_dot_product_attention=unknown)
+    assert not verdicts[ATTEND].correct
+    assert verdicts[CROSS].given is None and verdicts[CAUSAL].given is None
+
+
+def test_no_answer_without_work_or_with_a_known_mistake_is_right_given_any(lab, expected):
+    substitutions = Substitutions(lab, SEED, expected[SEED])
+    seen = 0
+    for key in (CROSS, CAUSAL):
+        exercise, wanted = lab.exercises[key], expected[SEED][key]
+        zeros = [
+            Outcome(
+                tuple({name: np.zeros_like(array) for name, array in run.items()} for run in outcome.runs)
+            )
+            for outcome in wanted.reference
+        ]
+        for substituted in substitutions.of_single_pieces(key).values():
+            seen += 1
+            for wrong in (zeros, wanted.reference, *wanted.misconceptions.values()):
+                assert given_earlier(exercise, wrong, wanted, ["earlier"], substituted) is None
+    assert seen > 30
+
+
+def test_each_combination_is_computed_once(lab, expected, tmp_path, monkeypatch):
+    computed = []
+    original = Substitutions._computed
+    monkeypatch.setattr(
+        Substitutions, "_computed", lambda *args: computed.append(args[1:]) or original(*args)
+    )
+    kept: dict = {}
+    payloads, notebook = payloads_of(
+        lab, tmp_path, SEED, scaled_dot_product_attention=source(lab, ATTEND, "no_scaling")
+    )
+    for _ in range(3):
+        judge(lab, expected[SEED], payloads, notebook, Substitutions(lab, SEED, expected[SEED], kept))
+    assert len(computed) == 2  # for the two exercises that use it
+    right, notebook = payloads_of(lab, tmp_path, SEED)
+    judge(lab, expected[SEED], right, notebook, Substitutions(lab, SEED, expected[SEED], kept))
+    assert len(computed) == 2
+
+
+def test_forged_outcomes_of_earlier_exercises_never_raise_and_give_at_most_the_points(
+    lab, expected, tmp_path
+):
+    payloads, notebook = payloads_of(lab, tmp_path, SEED)
+    for outcomes in expected[SEED][ATTEND].misconceptions.values():
+        forged = payloads | {ATTEND: json.loads(json.dumps(encode(list(outcomes))))}
+        verdicts = judge(lab, expected[SEED], forged, notebook, Substitutions(lab, SEED, expected[SEED]))
+        assert verdicts[CROSS].correct and verdicts[CROSS].given is None  # it is right anyway
+
+
+# ---------------------------------------------------------------------------------- the notebook
+
+
+@pytest.fixture
+def session(lab, monkeypatch):
+    """A learner's session in the lab's folder: run code, and check an exercise; what the check shows is returned."""
+    monkeypatch.chdir(lab.release_folder)
+    namespace = {**lab.reference}
+
+    def run(code: str) -> None:
+        exec(code, namespace)
+
+    return run
+
+
+def test_the_notebook_says_the_same(lab, session, capsys):
+    run = session
+    run(source(lab, ATTEND, "no_scaling"))
+    run(lab.solution_texts["cross_attention"])
+    with pytest.raises(CheckFailed, match="right, given your"):
+        run(f"from course_utils import check\ncheck({CROSS!r})")
+    shown = capsys.readouterr().out
+    assert f"[--] cross_attention: {WORDS}" in shown
+    assert "misconception" not in shown and "Hint" not in shown and "  not  " not in shown
+
+
+def test_the_notebook_looks_at_the_earlier_exercise_as_it_is_now(lab, session, capsys):
+    run = session
+    run(source(lab, ATTEND, "no_scaling").replace("def scaled_dot_product_attention", "def as_it_was"))
+    run(lab.solution_texts["cross_attention"].replace("scaled_dot_product_attention(", "as_it_was("))
+    with pytest.raises(CheckFailed, match="checks passed"):  # the earlier one is right now
+        run(f"from course_utils import check\ncheck({CROSS!r})")
+    assert "right, given" not in capsys.readouterr().out
+
+
+def test_what_learners_get_is_what_the_build_computes(lab):
+    known = lab.expected(PUBLIC_SEED)
+    substitutions = Substitutions(lab, PUBLIC_SEED, known)
+    for key in (CROSS, CAUSAL):
+        exercise = lab.exercises[key]
+        loaded = load_expected(lab.release_folder / FILE_NAME, key, exercise).given
+        wanted = substitutions.of_single_pieces(key)
+        assert set(loaded) == set(wanted) and loaded
+        for piece, outcomes in wanted.items():
+            assert given_earlier(exercise, outcomes, known[key], ["earlier"], loaded[piece])
+
+
+# ---------------------------------------------------------------------------------- a class
+
+
+@pytest.fixture
+def stage(tmp_path) -> Course:
+    """A course of its own, to grade in."""
+    return with_gradebook(new_course(tmp_path))
+
+
+def set_share(stage, share) -> None:
+    file = stage.root / "nbgrader_config.py"
+    lines = [line for line in file.read_text().splitlines() if "FollowThrough" not in line]
+    file.write_text("\n".join([*lines, f"get_config().FollowThrough.share = {share}", ""]))
+
+
+def graded(lab: Lab, runner, seed=SEED):
+    records = grading.autograde(lab, grading.submissions(lab), runner, seed, again=Again.CHANGED)
+    return {record.student: record for record in records}
+
+
+def test_a_class_from_submission_to_report(stage, tmp_path):
+    lab = Lab.load(stage, ATTENTION)
+    scaling, runner = source(lab, ATTEND, "no_scaling"), KernelFree(tmp_path / "log")
+    hand_in(stage, lab, "perfect", solved(lab))
+    hand_in(stage, lab, "scaling", solved(lab, {"scaled_dot_product_attention": scaling}))
+    ready_made = (
+        "import torch\n\ndef cross_attention(x, memory, w_query, w_key, w_value, memory_mask=None):\n"
+        "    torch.nn.functional.scaled_dot_product_attention\n"
+        "    return scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, memory_mask)\n"
+    )
+    hand_in(
+        stage,
+        lab,
+        "ready-made",
+        solved(lab, {"scaled_dot_product_attention": scaling, "cross_attention": ready_made}),
+    )
+    first = graded(lab, runner)
+    assert first["perfect"].score == lab.points and first["perfect"].given == ()
+    assert first["scaling"].given == tuple(
+        f"{name}: scaled_dot_product_attention" for name in ("causal_self_attention", "cross_attention")
+    )
+    assert first["ready-made"].given == ("causal_self_attention: scaled_dot_product_attention",)
+    points = lab.points_of_cells
+    with book_of(stage) as book:
+        lost = lab.points - first["scaling"].score
+        own = book.find_grade("check_scaled_dot_product_attention", lab.slug, lab.name, "scaling").auto_score
+        assert (
+            lost == pytest.approx(points["check_scaled_dot_product_attention"] - own, abs=0.01) and lost > 0
+        )
+        assert book.find_grade("check_cross_attention", lab.slug, lab.name, "ready-made").auto_score == 0
+
+    generate_feedback(lab)
+    page = (stage.feedback / "scaling" / lab.name / f"{lab.slug}.html").read_text("utf-8")
+    assert (
+        page.count("right, given your <code>scaled_dot_product_attention</code>: mend that one first.") >= 4
+    )
+    report, table = write_report(lab)
+    assert "3 answers of 2 learners: right given an earlier mistake." in report.read_text("utf-8")
+    assert 'data-of="right given an earlier mistake">2<' in report.read_text("utf-8")
+    rows = {row["student"]: row for row in csv.DictReader(table.open())}
+    column = "right given an earlier mistake"
+    assert rows["ready-made"][column] == "causal_self_attention (given scaled_dot_product_attention)"
+    assert rows["perfect"][column] == ""
+
+    again = graded(lab, runner)
+    assert all(record.kept for record in again.values())
+    assert again["scaling"].given == first["scaling"].given
+    scores = {1.0: first["scaling"].score}
+    for share in (0.5, 0, 1.0):
+        set_share(stage, share)
+        changed = graded(lab, runner)
+        if share != 1.0:
+            scores[share] = changed["scaling"].score
+        assert not any(record.kept for record in changed.values())
+        assert changed["perfect"].score == lab.points
+    assert changed["scaling"].score == scores[1.0]
+    assert scores[0] < scores[0.5] < scores[1.0]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, "'all'", "None"])
+def test_a_share_that_is_none_is_refused_before_anything_is_graded(stage, tmp_path, share):
+    lab = Lab.load(stage, ATTENTION)
+    hand_in(stage, lab, "anna", solved(lab))
+    set_share(stage, share)
+    with pytest.raises(CourseError, match=r"FollowThrough\.share must be a number from 0 to 1"):
+        graded(lab, KernelFree(tmp_path / "log"))
+    assert not (tmp_path / "log").exists()
+    set_share(stage, 0.25)
+    assert FollowThrough.share_of(stage) == 0.25
+
+
+def test_a_trivial_mistake_that_is_known_makes_no_trivial_work_right(stage, tmp_path):
+    lab = Lab.load(stage, ATTENTION)
+    zeros = (
+        "def scaled_dot_product_attention(query, key, value, mask=None):\n"
+        "    shape = query.shape[:-1]\n"
+        "    return np.zeros((*shape, value.shape[-1])), np.zeros((*shape, key.shape[-2]))\n"
+    )
+    with (lab.folder / "misconceptions.py").open("a") as file:
+        file.write(
+            "\n\nimport numpy as np\nfrom grader.catalogue import misconception\n\n\n"
+            '@misconception("scaled_dot_product_attention", "Nothing is computed: look at the formula above once more.")\n'
+            + zeros.replace("def scaled_dot_product_attention", "def nothing").replace(
+                "    shape", '    """Nothing is computed."""\n    shape', 1
+            )
+        )
+    lazy = (
+        "def cross_attention(x, memory, w_query, w_key, w_value, memory_mask=None):\n"
+        "    return np.zeros((*x.shape[:-1], w_value.shape[-1])), np.zeros((*x.shape[:-1], memory.shape[-2]))\n"
+    )
+    runner = KernelFree(tmp_path / "log")
+    hand_in(stage, lab, "lazy", solved(lab, {"scaled_dot_product_attention": zeros, "cross_attention": lazy}))
+    hand_in(stage, lab, "honest", solved(lab, {"scaled_dot_product_attention": zeros}))
+    found = graded(lab, runner)
+    for student in ("lazy", "honest"):
+        assert "scaled_dot_product_attention: nothing" in found[student].recognised
+        assert found[student].given == ()
+        with book_of(stage) as book:
+            for name in ("scaled_dot_product_attention", "cross_attention", "causal_self_attention"):
+                assert book.find_grade(f"check_{name}", lab.slug, lab.name, student).auto_score == 0
+
+
+def test_a_gradebook_of_an_earlier_version_is_brought_up_to_date(stage, tmp_path):
+    lab = Lab.load(stage, ATTENTION)
+    hand_in(stage, lab, "anna", solved(lab))
+    graded(lab, KernelFree(tmp_path / "log"))
+    with book_of(stage) as book, book.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE transformer_labs_graded DROP COLUMN given"))
+    with Gradebook.open(stage) as gradebook:
+        marker = gradebook.markers(lab)["anna"]
+        assert marker.given == () and marker.score == lab.points
+    assert graded(lab, KernelFree(tmp_path / "log"))["anna"].kept

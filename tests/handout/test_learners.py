@@ -1,0 +1,146 @@
+"""The learners' course: what is in it, what is not, and that an image can be made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from project import LABS, ROOT
+
+from grader.course import Course, CourseError
+from grader.handout import bundle
+from grader.handout.bundle import publish
+from grader.handout.learners import LOCK
+from grader.handout.needed import lock_for_learners
+from grader.imports import imported
+from grader.lab import Lab, is_solution
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """What the image is made of: written without any package, as the image's build does."""
+    out = tmp_path_factory.mktemp("learners") / "course"
+    script = ROOT / "grader/handout/learners.py"
+    subprocess.run([sys.executable, "-I", "-S", "-B", script, out], check=True, cwd="/")
+    return out
+
+
+def test_learners_get_every_lab_and_nothing_of_the_instructors(published):
+    assert sorted(path.name for path in (published / "notebooks").iterdir()) == sorted(LABS)
+    for name in LABS:
+        ours = {path.name for path in (ROOT / "notebooks" / name).iterdir() if path.name[0] not in "._"}
+        assert {path.name for path in (published / "notebooks" / name).iterdir()} == ours
+    assert not any(
+        (published / name).exists() for name in ("grader", "solutions", "tests", "grading", ".git")
+    )
+    for path in published.rglob("*.py"):
+        assert not [name for name in imported(path.read_text("utf-8")) if name.split(".")[0] == "grader"], (
+            path
+        )
+    settings = tomllib.loads((published / "pyproject.toml").read_text())
+    assert not {"scripts", "entry-points", "optional-dependencies"} & set(settings["project"])
+    assert settings["project"]["dependencies"]
+
+
+def test_their_lock_is_the_courses_without_what_only_instructors_need(published):
+    lines = lock_for_learners((ROOT / "requirements.txt").read_text()).splitlines()[1:]
+    assert (ROOT / LOCK).read_text().splitlines()[1:] == lines, (
+        f"Write {LOCK} again; its first line says how."
+    )
+    assert (published / "requirements.txt").read_text() == (ROOT / LOCK).read_text()
+
+
+def test_their_make_knows_what_the_development_container_calls(published):
+    container = json.loads((published / ".devcontainer/devcontainer.json").read_text())
+    assert (published / "Dockerfile").read_text().count(f"AS {container['build']['target']}\n") == 1
+    commands = container["updateContentCommand"], container["postAttachCommand"]
+    called = [re.match(r"make (\w+)", command).group(1) for command in commands]
+    assert called == ["environment", "lab"]
+    for folder in (published, ROOT):
+        targets = re.findall(r"^([a-z-]+):", (folder / "Makefile").read_text(), re.M)
+        assert set(called) <= set(targets)
+
+
+def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp_path, monkeypatch):
+    (tmp_path / "mine").touch()
+    with pytest.raises(CourseError, match="not an empty folder"):
+        publish(course, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+    root, lab = tmp_path / "project", "02_self_attention"
+    shutil.copytree(
+        ROOT, root, ignore=shutil.ignore_patterns(".venv", ".git", "tests", "shared", "__pycache__")
+    )
+    monkeypatch.setattr(bundle.Course, "labs", lambda self: [lab])
+    notebook = root / "notebooks" / lab / "self_attention.ipynb"
+    solved = json.loads(notebook.read_text())
+    solutions = [cell.source for cell in Lab.load(course, lab).source().cells if is_solution(cell)]
+    solved["cells"][0]["source"] = "\n".join(solutions)
+    notebook.write_text(json.dumps(solved))
+    with pytest.raises(CourseError, match=r"grader build[^\0]*02_self_attention: cell"):
+        publish(Course(root), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# ---------------------------------------------------------------------------------- the container's main program
+
+
+@pytest.fixture
+def container(published, tmp_path) -> Path:
+    """The folder /course of an image, in which JupyterLab is a stand-in that says how it was called."""
+    root = tmp_path / "course"
+    (root / "scripts").mkdir(parents=True)
+    shutil.copy(published / "scripts/start_container.sh", root / "scripts")
+    (root / "scripts/open_jupyter.sh").write_text('#!/bin/sh\necho "$@"\n')
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / ".venv/bin/python").write_text('#!/bin/sh\ntouch "$3/START.md"\n')
+    for path in (root / "scripts/open_jupyter.sh", root / ".venv/bin/python"):
+        path.chmod(0o755)
+    for name in ("00_start", "01_next"):
+        (root / ".labs" / name).mkdir(parents=True)
+        (root / ".labs" / name / "lab.ipynb").write_text("as released")
+    (root / "notebooks").mkdir()
+    return root
+
+
+def started(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([root / "scripts/start_container.sh"], capture_output=True, text=True, timeout=30)
+
+
+def test_an_empty_volume_gets_the_labs_and_work_in_it_stays(container):
+    run = started(container)
+    assert run.returncode == 0, run.stderr
+    assert "--ip=0.0.0.0" in run.stdout and "--LabApp.default_url=/lab/tree/START.md" in run.stdout
+    work = container / "notebooks/00_start/lab.ipynb"
+    work.write_text("my work")
+    shutil.rmtree(container / "notebooks/01_next")
+    assert started(container).returncode == 0
+    assert work.read_text() == "my work"
+    assert (container / "notebooks/01_next/lab.ipynb").read_text() == "as released"
+    assert sorted(path.name for path in (container / "notebooks").iterdir()) == [
+        "00_start",
+        "01_next",
+        "START.md",
+    ]
+
+
+@pytest.mark.skipif(os.getuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
+def test_a_volume_of_somebody_else_is_said_in_one_sentence(container):
+    for path in (container, *container.parents):
+        if path == Path("/tmp"):
+            break
+        path.chmod(0o755)
+    (container / "notebooks").chmod(0o555)
+    ordinary = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"] if os.getuid() == 0 else []
+    run = subprocess.run(
+        [*ordinary, container / "scripts/start_container.sh"], capture_output=True, text=True, timeout=30
+    )
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1 and "may not write in" in run.stderr and "notebooks" in run.stderr

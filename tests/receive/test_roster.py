@@ -1,0 +1,249 @@
+"""One person is one student in all labs, however the work came."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from classroom import with_gradebook
+from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, zip_of
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from grader.cli import app
+from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab
+from grader.receive.collect import NEW, REFUSED, UNCHANGED, collect
+from grader.receive.students import folded
+from grader.roster import NotSure, Person, Roster, changes, read_roster
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Lab 2 (77)
+    Points Possible,,,,,20
+"Doe, Jane",12345,u9,jdoe,Monday,
+"O'Neil, Seán Óg",12346,u8,sean@example.org,Tuesday,18
+"Student, Test",1,,,,
+"""
+MOODLE = """First name;Last name;Username;Email address;Groups
+Jane;Doe;jdoe;jane@example.org;Monday
+Jane;Doe;jdoe2;j2@example.org;Tuesday
+Zoë;van Dyk;zoe;zoe@example.org;Monday
+"""
+
+
+@pytest.fixture
+def lab(tmp_path) -> Lab:
+    return Lab.load(with_gradebook(course_with_two_labs(tmp_path / "course")), LAB)
+
+
+def class_list(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
+    file = tmp_path / "list.csv"
+    file.write_bytes(text.encode(encoding))
+    return file
+
+
+def enrol(lab: Lab, *people: Person) -> None:
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(people)
+
+
+def on_roster(lab: Lab) -> dict[str, Person]:
+    with Gradebook.open(lab.course) as gradebook:
+        return gradebook.roster()
+
+
+def collected(lab: Lab, files: dict[str, bytes], ask=None) -> dict[str, tuple[str, str]]:
+    return {row.student: (row.outcome, row.why) for row in collect(lab, zip_of(lab, files), ask=ask)}
+
+
+JANE = Person("jdoe", "Jane", "Doe", "jane@example.org", "Monday")
+OTHER_JANE = Person("jdoe2", "Jane", "Doe", "j2@example.org", "Tuesday")
+ZOE = Person("zoe", "Zoë", "van Dyk", "zoe@example.org", "Monday")
+
+
+# ---------------------------------------------------------------------------------- class lists
+
+
+def test_canvas_s_export_is_read_without_its_row_of_points_and_its_test_student(tmp_path):
+    assert read_roster(class_list(tmp_path, CANVAS)) == [
+        Person("jdoe", "Jane", "Doe", "", "Monday", "12345"),
+        Person("sean@example.org", "Seán Óg", "O'Neil", "sean@example.org", "Tuesday", "12346"),
+    ]
+
+
+def test_moodle_s_list_is_read_with_semicolons_too(tmp_path):
+    assert read_roster(class_list(tmp_path, MOODLE)) == [JANE, OTHER_JANE, ZOE]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("heading", ["id,name,email,group", "Student,Full name,E-Mail,Section"])
+def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headings(
+    tmp_path, heading, encoding
+):
+    file = class_list(tmp_path, f'{heading}\nzoe,"van Dyk, Zoë",zoe@example.org,Monday\n', encoding)
+    assert read_roster(file) == [ZOE]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("id,name\n", "no student"),
+        ("name\nJane Doe\n", "line 2: it has no id"),
+        ("id,name\na,Ann\nA,Anna\n", "have the id 'a'"),
+        ("id,email\na,x@y.z\nb,X@y.z\n", "have the e-mail address"),
+        (CANVAS.replace("12346", "12345"), "have Canvas's number '12345'"),
+        (CANVAS.replace("12346", "x"), "line 4: 'x' is not one of Canvas's numbers"),
+        ('id,name\n"a,Ann\n', "cannot be read as a table"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_said_with_its_line_and_nothing_changes(
+    lab, tmp_path, monkeypatch, text, words
+):
+    enrol(lab, ZOE)
+    monkeypatch.chdir(lab.course.root)
+    told = CliRunner().invoke(app, ["roster", "import", str(class_list(tmp_path, text))])
+    assert told.exit_code == 1 and words in told.output, told.output
+    assert on_roster(lab) == {"zoe": ZOE}
+
+
+def test_a_file_that_is_no_text_or_is_not_there_is_told_in_a_sentence(tmp_path):
+    file = tmp_path / "list.csv"
+    with pytest.raises(GraderError, match="No such file"):
+        read_roster(file)
+    file.write_bytes(b"id,name\na,J\xf6rg\n")
+    with pytest.raises(GraderError, match="UTF-8"):
+        read_roster(file)
+
+
+def test_an_import_tells_who_is_new_changed_and_absent_and_removes_nobody(lab, tmp_path, monkeypatch):
+    enrol(lab, JANE, Person("left", "Has", "Left"))
+    monkeypatch.chdir(lab.course.root)
+    file = class_list(tmp_path, MOODLE.replace("jane@", "new@"))
+    told = CliRunner().invoke(app, ["roster", "import", str(file)])
+    assert told.exit_code == 0, told.output
+    assert (
+        "3 in list.csv: 2 new, 1 changed." in told.output
+        and "not in the file: left. They stay." in told.output
+    )
+    assert set(on_roster(lab)) == {"jdoe", "jdoe2", "left", "zoe"}
+    assert on_roster(lab)["jdoe"].email == "new@example.org"
+    again = CliRunner().invoke(app, ["roster", "import", str(file)])
+    assert "0 new, 0 changed" in again.output
+
+
+# ---------------------------------------------------------------------------------- whose work it is
+
+
+def test_a_moodle_name_is_the_same_student_in_every_lab(lab):
+    enrol(lab, ZOE, JANE)
+    other = Lab.load(lab.course, OTHER)
+    for each, number in ((lab, 71), (other, 903)):
+        name = f"Zoë van Dyk_{number}_assignsubmission_file/{each.notebook_name}"
+        assert collected(each, {name: notebook()}) == {"zoe": (NEW, "Handed in as 'Zoë van Dyk'.")}
+    assert sorted(path.name for path in lab.course.submitted.iterdir()) == ["zoe"]
+
+
+def test_two_of_one_name_are_asked_about_and_never_guessed(lab):
+    enrol(lab, JANE, OTHER_JANE)
+    files = {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook("hers")}
+    ((outcome, why),) = collected(lab, files).values()
+    assert (
+        outcome == REFUSED
+        and "jdoe (Jane Doe), jdoe2 (Jane Doe)" in why
+        and not lab.course.submitted.exists()
+    )
+    asked = []
+
+    def ask(what, people):
+        asked.append((what, [each.student for each in people]))
+        return people[1]
+
+    assert collected(lab, files, ask)["jdoe2"][0] == NEW
+    assert asked[0][1] == ["jdoe", "jdoe2"] and asked[0][0].startswith("Jane Doe (Jane Doe_71")
+    assert collected(lab, files)["jdoe2"][0] == UNCHANGED  # Moodle's number is known from now on
+
+
+def test_who_cannot_say_whose_it_is_gets_it_refused(lab):
+    enrol(lab, JANE, OTHER_JANE)
+    files = {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook()}
+    assert [outcome for outcome, _ in collected(lab, files, lambda what, people: None).values()] == [REFUSED]
+
+
+def test_canvas_s_number_counts_before_the_name_and_is_learned_from_it(lab):
+    enrol(lab, Person("jdoe", "Jane", "Doe", canvas="5"), ZOE)
+    files = {f"somebodyelse_5_900_{FILE}": notebook("a"), f"vandykzoë_6_901_{FILE}": notebook("b")}
+    found = collected(lab, files)
+    assert {student: outcome for student, (outcome, _) in found.items()} == {"jdoe": NEW, "zoe": NEW}
+    assert on_roster(lab)["zoe"].canvas == "6"
+    renamed = {f"zoevandykmeyer_6_950_{FILE}": notebook("c"), f"doejane_5_951_{FILE}": notebook("a")}
+    assert set(collected(lab, renamed)) == {"jdoe", "zoe"}
+
+
+def test_a_name_does_not_get_the_place_of_somebody_whose_number_is_known(lab):
+    enrol(lab, Person("jdoe", "Jane", "Doe", canvas="5"))
+    found = collected(lab, {f"doejane_66_900_{FILE}": notebook()})
+    assert found == {"doejane_66": (NEW, "Not on the roster.")}
+
+
+def test_two_who_are_taken_for_one_are_refused(lab):
+    enrol(lab, ZOE)
+    found = collected(
+        lab, {f"vandykzoë_6_901_{FILE}": notebook("a"), f"zoëvandyk_7_902_{FILE}": notebook("b")}
+    )
+    assert found["zoe"][0] == REFUSED and "Two claim to be" in found["zoe"][1]
+
+
+@pytest.mark.parametrize("called", ["zoe", "ZOE", "Zoë van Dyk", "van Dyk, Zoë", "zoe@example.org"])
+def test_a_folder_may_be_called_by_id_name_or_address(lab, called):
+    enrol(lab, ZOE, JANE)
+    rows = collect(lab, folder_of(lab, {f"{called}/{FILE}": notebook()}))
+    assert [(row.student, row.outcome) for row in rows] == [("zoe", NEW)]
+
+
+def test_without_a_roster_everything_is_as_it_was(lab):
+    found = collected(lab, {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook()})
+    assert found == {"Jane Doe": (NEW, "")}
+
+
+names = st.text("abcdé -'", min_size=1, max_size=8).filter(str.strip)
+
+
+@given(st.lists(st.tuples(names, names), min_size=1, max_size=8), names)
+def test_nobody_is_found_who_is_not_called_so_alone(pairs, called):
+    people = [Person(f"s{number}", *pair) for number, pair in enumerate(pairs)]
+    roster = Roster(people)
+    try:
+        found = roster.by_name(called)
+    except NotSure as error:
+        assert len(error.args[0]) > 1
+        return
+    letters = [char for char in folded(called) if char.isalnum()]
+    if found:
+        parts = [char for char in folded(found.first_name + found.last_name) if char.isalnum()]
+        assert letters and sorted(parts) == sorted(letters)
+    assert changes({}, people).new == tuple(person.student for person in people)
+
+
+# ---------------------------------------------------------------------------------- shown
+
+
+def test_the_roster_shows_what_was_collected_and_whose_work_is_nobody_s(lab, tmp_path, monkeypatch):
+    collected(lab, {f"Zoë van Dyk_71_assignsubmission_file/{FILE}": notebook()})  # before there was a roster
+    enrol(lab, JANE, ZOE)
+    collect(lab, folder_of(lab, {f"jdoe/{FILE}": notebook()}))
+    monkeypatch.chdir(lab.course.root)
+    told = CliRunner().invoke(app, ["roster", "--out", str(tmp_path / "roster.csv")])
+    assert told.exit_code == 0, told.output
+    assert f"Not on the roster: Zoë van Dyk, with work for {LAB}. Perhaps zoe (Zoë van Dyk)?" in told.output
+    with (tmp_path / "roster.csv").open() as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert rows["jdoe"][LAB] == "collected" and rows["zoe"][LAB] == "" and rows["zoe"]["section"] == "Monday"
+
+
+def test_an_empty_roster_says_how_to_fill_it(lab, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    told = CliRunner().invoke(app, ["roster"])
+    assert told.exit_code == 1 and "grader roster import FILE" in told.output

@@ -1,0 +1,101 @@
+"""One section of a class: every command leaves out the others, and says so if there is no such section."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from grader.cli import app
+from grader.errors import GraderError
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab
+from grader.roster import Person, in_section
+
+PEOPLE = [
+    Person("s00", "Ada", "Berg", section="Monday"),
+    Person("s01", "Ben", "Costa", section="Tuesday"),
+    Person("s02", "Chloé", "Diaz", section="Monday and Tuesday"),
+    Person("s03", "Dana", "Eze"),
+]
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch) -> Lab:
+    """Four submissions, all graded, of people in two sections."""
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    hand_in_class(lab, 4)
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(PEOPLE)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    monkeypatch.chdir(lab.course.root)
+    return lab
+
+
+def run(*arguments: str) -> str:
+    told = CliRunner().invoke(app, [*arguments])
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+def column(text: str, name: str) -> list[str]:
+    return [row[name] for row in csv.DictReader(io.StringIO(text))]
+
+
+def test_report_and_exports_of_a_section_have_its_students_only(lab, tmp_path):
+    run("report", START, "--section", "monday")
+    page = lab.course.grading / "reports" / f"{START}-monday.html"
+    assert "(monday)</h1>" in page.read_text() and "Ben Costa" not in page.read_text()
+    assert column(page.with_suffix(".csv").read_text(), "student") == ["s00", "s02"]
+    for form, who in (("csv", "student_id"), ("canvas", "SIS Login ID")):
+        out = tmp_path / f"{form}.csv"
+        run("export", "--format", form, "--section", "Tuesday", "--out", str(out))
+        assert [id for id in column(out.read_text(), who) if id] == ["s01", "s02"]
+
+
+def test_feedback_of_a_section_leaves_the_pages_of_others_alone(lab, tmp_path):
+    said = run("feedback", START, "--section", "Monday", "--zip", str(tmp_path / "pages.zip"))
+    assert said.startswith("2 feedback pages")
+    assert sorted(path.name for path in lab.course.feedback.iterdir()) == ["s00", "s02"]
+
+
+def test_only_a_section_is_graded(lab):
+    said = run("autograde", START, "--section", "Tuesday", "--sandbox", "none", "--only-new")
+    assert "s01" in said and "s02" in said and "s00" not in said and "s03" not in said
+
+
+def test_the_roster_shows_a_section(lab):
+    said = run("roster", "--section", "Tuesday")
+    assert "2 on the roster in Tuesday" in said and "s01" in said and "s00" not in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("autograde", START), ("report", START), ("feedback", START), ("export",), ("roster",)],
+)
+def test_a_section_that_is_not_there_is_told_with_those_that_are(lab, command):
+    told = CliRunner().invoke(app, [*command, "--section", "Friday"])
+    assert told.exit_code == 1
+    assert "There is no section 'Friday'. Sections: Monday, Tuesday." in told.output
+
+
+def test_without_sections_it_is_said_how_to_get_some():
+    with pytest.raises(GraderError, match="grader roster import FILE"):
+        in_section([Person("a"), Person("b")], "Monday")
+
+
+@given(st.lists(st.sampled_from(["A", "B 2", "c"]), min_size=1, unique=True))
+def test_whoever_is_in_several_sections_is_found_in_each_as_lms_write_them(sections):
+    *first, last = sections
+    written = {", ".join(sections), "; ".join(sections), " and ".join(sections)}
+    written |= {f"{', '.join(first)}, and {last}"} if len(first) > 1 else set()
+    for text in written:
+        person = Person("p", section=text)
+        assert person.sections == tuple(sections)
+        assert all(in_section([person], name.upper()) == {"p"} for name in (*sections, text))

@@ -1,0 +1,164 @@
+"""The page about a term: who needs help and why, which misconceptions stay, and that nothing in it can act."""
+
+from __future__ import annotations
+
+import csv
+from datetime import timedelta
+
+import pytest
+from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from grader.cli import app
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.resume import Marker
+from grader.lab import Lab
+from grader.roster import Person
+from grader.show.class_report import FIRST
+from grader.show.term import StudentFacts, Term, analyse, as_html, as_rows, in_words, summary
+
+FOUR = ("00_start_here", "01_why_attention", "02_self_attention", "03_multi_head_attention")
+SHARED = "The key is not transposed, so the shapes do not fit."  # labs 01 and 02 both can recognise it
+
+
+def result(lab: Lab, student: str, share: float, *titles: str) -> Result:
+    points = {cell: points * share for cell, points in lab.points_of_cells.items()}
+    entries = [entry for entries in lab.misconceptions.values() for entry in entries]
+    recognised = tuple(f"{one.exercise}: {one.name}" for one in entries if one.title in titles)
+    marker = Marker("", "", "", "graded", sum(points.values()), lab.points, 0, recognised, ())
+    return Result(student, points, frozenset(), None, timedelta(), 0.0, marker)
+
+
+def term(
+    labs: dict[str, Lab], shares: dict[str, list[float | None]], *, held=None, waiting=None, people=None
+) -> Term:
+    """
+    Args:
+        shares: student -> share of the points in each of FOUR.
+        held: student -> places of the labs in which SHARED is recognised.
+    """
+    results = [
+        (
+            labs[name],
+            [
+                result(labs[name], who, of[place], *([SHARED] if place in (held or {}).get(who, ()) else []))
+                for who, of in shares.items()
+                if of[place] is not None
+            ],
+        )
+        for place, name in enumerate(FOUR)
+    ]
+    collected = {name: set((waiting or {}).get(name, ())) for name in FOUR}
+    return analyse(results, collected, list(shares), people or {})
+
+
+def reasons(found: Term) -> dict[str, str]:
+    return {one.student: "; ".join(one.reasons) for one in found.needs_help}
+
+
+def test_who_needs_help_why_and_in_which_order(labs):
+    found = term(
+        labs,
+        {
+            "fine": [1.0, 0.9, 1.0, 0.9],
+            "rare": [1.0, None, None, 1.0],
+            "weak": [0.4] * 4,
+            "falls": [1.0, 1.0, 0.9, 0.4],
+            "once": [1.0, 1.0, None, 1.0],
+            "gone": [None, None, None, None],
+        },
+    )
+    assert list(reasons(found)) == ["gone", "weak", "rare", "falls"]
+    assert reasons(found)["gone"] == "handed in 0 of 4" and reasons(found)["rare"] == "handed in 2 of 4"
+    assert "40 %" in reasons(found)["weak"] and "57 points of 100 below" in reasons(found)["falls"]
+    assert [lab.missing for lab in found.labs] == [1, 2, 3, 1]
+    assert found.labs[1].title == f"Lab 01: {labs[FOUR[1]].settings['title']}"
+
+
+def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
+    found = term(labs, {"a": [1.0, 1.0, None, None], "b": [1.0] * 4}, waiting={n: ["a"] for n in FOUR[2:]})
+    assert reasons(found) == {} and found.students[0].mean == 1.0
+    assert [lab.waiting for lab in found.labs] == [0, 0, 1, 1] and [lab.missing for lab in found.labs] == [
+        0
+    ] * 4
+    assert in_words(found.students[0]) == "100 %, 100 %, not graded yet, not graded yet"
+    assert "2 submissions are collected, not graded yet" in " ".join(summary(found))
+
+
+def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
+    found = term(
+        labs,
+        {
+            "keeps": [1.0, 0.9, 0.9, 1.0],
+            "mends": [1.0, 0.9, 1.0, 1.0],
+            "stops": [1.0, 0.9, None, 1.0],
+            "late": [1.0, 1.0, 0.9, 1.0],
+        },
+        held={"keeps": [1, 2], "mends": [1], "stops": [1], "late": [2]},
+    )
+    (one,) = found.misconceptions
+    assert (one.title, one.labs, one.students, one.met, one.again) == (SHARED, FOUR[1:3], 4, 2, 1)
+    assert reasons(found) == {"keeps": f"again: {SHARED}"}
+    assert f"Held longest: {SHARED} 1 of the 2 who met it again still held it." in summary(found)
+    page = as_html(found)
+    assert "1 of 2" in page and "01, 02" in page
+
+
+def test_nothing_that_somebody_is_called_becomes_markup_and_lines_are_told_in_words(labs):
+    evil = "<script>alert(1)</script>"
+    page = as_html(
+        term(labs, {evil: [0.5, None, 0.25, 1.0], "b": [1.0] * 4}, people={evil: Person(evil, evil)})
+    )
+    assert "<script" not in page and "&lt;script&gt;" in page and "http" not in page
+    assert 'aria-label="50 %, nothing, 25 %, 100 %"' in page
+
+
+def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(labs):
+    page = as_html(term(labs, {f"s{number:03}": [0.1, 0.1, 0.1, 0.2] for number in range(300)}))
+    assert f"{300 - FIRST} more who may need help" in page and f"{300 - FIRST} more students" in page
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=13), st.data())
+def test_counts_and_means_hold_for_any_term(shares, data):
+    waiting = tuple(share is None and data.draw(st.booleans()) for share in shares)
+    facts = StudentFacts("a", tuple(shares), waiting, ())
+    assert 0 <= facts.mean <= 1 and 0 <= facts.handed_in <= len(shares)
+    assert len(in_words(facts).split(", ")) == len(shares)
+    assert (facts.change is None) == (len(facts.earned) < 3)
+
+
+def test_the_command_writes_a_page_and_a_table_of_everybody(tmp_path, monkeypatch):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    monkeypatch.chdir(lab.course.root)
+    told = CliRunner().invoke(app, ["term"])
+    assert told.exit_code == 1 and "grader autograde LAB" in told.output
+    hand_in_class(lab, 3)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "runs"), 5))
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s01", "Ben", "Costa", section="B"), Person("s9", section="A")])
+    told = CliRunner().invoke(app, ["term"])
+    assert told.exit_code == 0, told.output
+    page = lab.course.grading / "reports" / "term.html"
+    assert "Ben Costa (s01)" in page.read_text()
+    with page.with_suffix(".csv").open() as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["s00", "s01", "s02", "s9"]
+    assert (rows["s00"][f"{START} (%)"], rows["s9"]["handed in"], rows["s01"]["section"]) == (
+        "100.0",
+        "0",
+        "B",
+    )
+    assert CliRunner().invoke(app, ["term", "--section", "a"]).exit_code == 1  # nothing of A is graded
+    assert CliRunner().invoke(app, ["term", "--section", "B"]).exit_code == 0
+    assert "s00" not in (page.parent / "term-B.csv").read_text()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_short_term_has_a_page_too(labs, size):
+    lab = labs[FOUR[0]]
+    found = analyse([(lab, [result(lab, f"s{n}", 1.0) for n in range(size)])], {lab.name: set()}, [], {})
+    assert "in 1 lab." in as_html(found) and "hardest" not in " ".join(summary(found))
+    assert {len(row) for row in as_rows(found)} == {len(as_rows(found)[0])}
