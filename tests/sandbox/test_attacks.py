@@ -298,6 +298,7 @@ class Stage:
     def pid_of_preloaded(self, lab: Lab) -> int:
         runner = self.runner(lab)
         preloaded = borrow(Setting(runner.modules, lab.release_folder, runner.hidden))
+        preloaded.wait_until_ready()  # so that all of its processes are there
         give_back(preloaded)
         return preloaded.pid
 
@@ -451,9 +452,20 @@ def leaks(stage: Stage, *texts: str) -> list[str]:
     return [name for name, canary in stage.canaries.items() if any(canary in text for text in texts)]
 
 
-def children() -> set[int]:
-    found = psutil.Process().children(recursive=True)
-    return {child.pid for child in found if child.is_running() and child.status() != psutil.STATUS_ZOMBIE}
+def inside() -> dict[int, str]:
+    """The processes in the sandbox, which a learner's never leaves: of each its number and what can be said of it."""
+    found = {}
+    here = os.readlink("/proc/self/ns/pid")
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+            try:
+                if os.readlink(f"/proc/{child.pid}/ns/pid") == here:  # bubblewrap itself, or a test's own helper
+                    continue
+            except PermissionError:  # no process of ours has less rights than we have
+                pass
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found[child.pid] = f"{child} of {child.ppid()}: {child.cmdline()}"
+    return found
 
 
 def wait_for(condition, seconds: float = 60) -> bool:
@@ -472,7 +484,7 @@ def test_attack(stage, attack, caplog):
     for each in labs:
         stage.pid_of_preloaded(each)
     assert_honest(stage, lab)
-    serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, children()
+    serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, inside()
     folder = prepared(stage, attack)
     before = stage.snapshot()
     stage.listeners.heard.clear()
@@ -514,12 +526,12 @@ def test_attack(stage, attack, caplog):
     if (
         lost(stage, serving) != wanted_lost
     ):  # perhaps the machine's doing: whoever breaks a process breaks it again
-        serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, children()
+        serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, inside()
         grade(stage, attack, prepared(stage, attack))
         assert lost(stage, serving) == wanted_lost, caplog.text
     if not attack.get("REPLACED", False):
         # Fewer is no harm: what an earlier test left behind ends whenever Python collects it.
-        assert wait_for(lambda: children() <= there), children() - there
+        assert wait_for(lambda: inside().keys() <= there.keys()), (inside(), there)
 
 
 def lost(stage: Stage, serving: dict[Lab, int]) -> set[Lab]:
