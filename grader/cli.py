@@ -548,7 +548,9 @@ def similar(
 @app.command()
 def export(
     labs: Labs = None,
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle.")] = "csv",
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle; default: csv.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="CSV file to write; default: grades.csv.")
     ] = None,
@@ -572,6 +574,8 @@ def export(
                 "Name one lab, and Canvas's numbers of the course and the assignment, as in "
                 "`grader export 02_self_attention --canvas https://canvas.example.edu --course 12 --assignment 345`."
             )
+        if form is not None:
+            raise GraderError("--format is for files; with --canvas URL, leave it out.")
         there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
         _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, out)
         return
@@ -579,7 +583,7 @@ def export(
         raise GraderError("--course, --assignment and --send go with --canvas URL.")
     out = out or Path("grades.csv")
     found = Course.find()
-    for note in export_scores(found, labs or [], form, out, students_of(found, section)):
+    for note in export_scores(found, labs or [], form or "csv", out, students_of(found, section)):
         typer.echo(f"Note: {note}")
     typer.echo(f"Scores: {out.resolve()}")
 
@@ -651,9 +655,9 @@ def log(
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     with Gradebook.open(course) as gradebook:
-        if student and student not in gradebook.students():
-            raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
         found = gradebook.changes(name, student or "")
+        if student and not found and student not in gradebook.students():
+            raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
     header = ("Time (UTC)", "Who", "With", "Lab", "Student", "Exercise", "What", "From", "To")
     rows = [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found]
     _show_table(f"{len(rows)} changes", header, rows)

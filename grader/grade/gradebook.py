@@ -317,7 +317,8 @@ class Gradebook:
             db.execute(delete(_EXTENSIONS).filter_by(student=old))
             db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
             db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
-            db.execute(delete(_STUDENT).filter_by(id=old))
+            if db.execute(delete(_STUDENT).filter_by(id=old)).rowcount:
+                log.note_merge(db, old, new)
         self._book.db.expire_all()
 
     def results(self, lab: Lab, among: Collection[str] | None = None) -> list[Result]:

@@ -27,6 +27,7 @@ LOG, _SIGNATURE = "transformer_labs_log", "transformer_labs_signature"
 POINTS, CHECKS, EXTRA = "points by hand", "points from the checks", "extra credit"
 PENALTY, COMMENT = "late penalty", "comment"
 DEADLINE, EXTENSION = "deadline", "extension"
+MERGED = "id"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -197,11 +198,15 @@ def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
 
     Args:
         lab: only those of this lab.
-        student: only those about this student; not those about everybody.
+        student: only those about this student, also under ids that were merged into this one; not those about everybody.
     """
-    chosen = f"SELECT * FROM {LOG} WHERE ? IN ('', lab) AND ? IN ('', student) ORDER BY id"
+    ids = f"SELECT ? UNION SELECT before FROM {LOG} JOIN ids ON student = ids.name WHERE what = '{MERGED}'"
+    chosen = (
+        f"WITH RECURSIVE ids (name) AS ({ids}) "
+        f"SELECT * FROM {LOG} WHERE ? IN ('', lab) AND (? = '' OR student IN ids) ORDER BY id"
+    )
     with engine.connect() as db:
-        rows = db.exec_driver_sql(chosen, (lab, student)).mappings().all()
+        rows = db.exec_driver_sql(chosen, (student, lab, student)).mappings().all()
     texts = ("program", "lab", "student", "item", "what", "before", "after")
     return [
         Change(
@@ -211,6 +216,14 @@ def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
         )
         for row in rows
     ]
+
+
+def note_merge(db: Connection, old: str, new: str) -> None:
+    """Logs, in a signed transaction, that one id was merged into another."""
+    db.exec_driver_sql(
+        f"INSERT INTO {LOG} (who, program, student, what, before, after) SELECT who, program, ?, '{MERGED}', ?, ? FROM {_SIGNATURE}",
+        (new, old, new),
+    )
 
 
 # ---------------------------------------------------------------------------------- who

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from grader.cli import app
 from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
+from grader.grade import log
 from grader.grade.gradebook import Gradebook
 from grader.gradebook_file import MERGE
 from grader.lab import Lab
@@ -88,6 +89,18 @@ def test_everything_of_the_old_id_is_the_new_one_s(lab):
         page = book.find_submission_notebook("start_here", START, NEW)
         assert page.comments[0].manual_comment == "Well done."
         assert page.assignment.extension == timedelta(days=3)  # the longer one
+
+
+def test_the_log_tells_of_the_merge_and_shows_what_was_before_it(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        before = gradebook.changes(student=OLD)
+    merge("--yes")
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.merge(OLD, NEW, [])  # again, as after a kill
+        now = gradebook.changes(student=NEW)
+        assert before and [each for each in now if each.student == OLD] == before
+    assert [(each.before, each.after) for each in now if each.what == log.MERGED] == [(OLD, NEW)]
+    assert CliRunner().invoke(app, ["log", "--student", OLD]).exit_code == 0
 
 
 def test_nothing_is_graded_anew_and_feedback_can_be_made(lab):

@@ -286,6 +286,7 @@ def test_options_that_do_not_go_together(there):
     run = CliRunner().invoke
     assert "Name one lab" in run(app, ["export", "--canvas", there.url]).output
     assert "go with --canvas" in run(app, ["export", START, "--send"]).output
+    assert "leave it out" in export(there, "--format", "moodle").output
     assert not Path("grades.csv").exists()
 
 
