@@ -68,6 +68,8 @@ def public_page(release: NotebookNode, executed: NotebookNode | None = None) -> 
             cell.outputs, tag = ([_passed(key, ran)] if executed is not None else []), ["check"]
         else:
             cell.outputs, tag = [shown for each in ran if (shown := _shown(each, widgets))], []
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):  # it is folded in the notebook, too
+            tag = [*tag, "hide-input"]
         cell.metadata = NotebookNode(tags=tag)
     page.metadata = NotebookNode(kernelspec=page.metadata.get("kernelspec", NotebookNode()))
     return page

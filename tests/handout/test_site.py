@@ -90,6 +90,18 @@ def test_without_a_run_a_page_has_no_outputs(lab):
     assert not any(cell.get("outputs") for cell in public_page(lab.release()).cells)
 
 
+def test_what_is_folded_in_the_notebook_is_folded_on_the_page(labs):
+    folded = []
+    for lab in labs.values():
+        release = lab.release()
+        for shown, released in zip(public_page(release).cells, release.cells, strict=True):
+            if released.cell_type == "code":
+                hidden = released.metadata.get("jupyter", {}).get("source_hidden", False)
+                assert ("hide-input" in shown.metadata.tags) == hidden
+                folded += [released.id] if hidden else []
+    assert folded
+
+
 def test_what_goes_to_stderr_is_not_shown(lab, ran):
     given(ran).outputs = [new_output("stream", name="stderr", text="/home/someone: a warning"), FIGURE]
     page = public_page(lab.release(), ran)
