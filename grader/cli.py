@@ -758,8 +758,7 @@ def requests_decide(
         )
     with Gradebook.open(Course.find()) as gradebook:
         decided = gradebook.decide(number, points, told, again)
-    outcome = "points stay" if points is None else f"{points:g} points for {decided.cell}"
-    typer.echo(f"Request {number} of {decided.student} is decided: {outcome}.")
+    typer.echo(f"Request {number} of {decided.student} is decided: {decided.decision}.")
     typer.echo(f"To put it on the feedback page: grader feedback {decided.lab}")
 
 

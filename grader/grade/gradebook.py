@@ -652,17 +652,13 @@ def _see_that_it_is_open(request: Request, points: float | None, again: bool) ->
     """
     if request.decided and not again:
         raise GraderError(
-            f"Request {request.number} has been decided by {request.decided_by} ({_decision(request)}). To decide it anew, add --again."
+            f"Request {request.number} has been decided by {request.decided_by} ({request.decision}). To decide it anew, add --again."
         )
     if request.points is not None and points is None:
         raise GraderError(
-            f"Request {request.number} has been decided before ({_decision(request)}), so it is not clear which points stay. Say with "
+            f"Request {request.number} has been decided before ({request.decision}), so it is not clear which points stay. Say with "
             f"--points how many the exercise has now; it had {request.before or 0:g} before that."
         )
-
-
-def _decision(request: Request) -> str:
-    return "the points stay" if request.points is None else f"{request.points:g} points"
 
 
 def _give(db: Connection, lab: Lab, request: Request, grade: Mapping[str, Any] | None, points: float) -> None:
@@ -672,14 +668,15 @@ def _give(db: Connection, lab: Lab, request: Request, grade: Mapping[str, Any] |
         GraderError: there is nothing that could have them, or they are too many.
     """
     most = lab.points_of_cells.get(request.cell)
+    exercise = requests.exercises_in(lab).get(request.cell, request.cell)
     if grade is None or most is None:
         raise GraderError(
-            f"The gradebook has no points for {request.cell} in {request.student}'s {lab.name} any more. Grade it again with "
+            f"{request.student}'s {lab.name} has no {exercise} in the gradebook any more. Grade it again with "
             f"`grader autograde {lab.name}`, or decide with --keep."
         )
     if not 0 <= points <= most:
         raise GraderError(
-            f"{request.cell} has {most:g} points, so it cannot get {points:g}. More than that is extra credit, which formgrader can give."
+            f"{exercise} has {most:g} points, so it cannot get {points:g}. More than that is extra credit, which formgrader can give."
         )
     given = {"manual_score": points, "needs_manual_grade": False}
     db.execute(update(_GRADE).where(_GRADE.c.id == grade["id"]).values(given))

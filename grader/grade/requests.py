@@ -104,6 +104,15 @@ class Request:
     before: float | None
     reason: str | None
 
+    @property
+    def decision(self) -> str:
+        """What was decided, in words; only of a request that is decided."""
+        if self.points is None:
+            return "the points stay"
+        if self.before is None or self.before == self.points:
+            return f"{self.points:g} point{'' if self.points == 1 else 's'}"
+        return f"{self.points:g} instead of {self.before:g} points"
+
 
 def exercise_name(cell: NotebookNode) -> str:
     """What learners know a graded cell by: the exercise that it checks, or the written answer's own name."""

@@ -277,15 +277,18 @@ def _collect_one(
         _see_that_folders_are_ours(lab, student)
     except Unreadable as error:
         return Collected(student, known.offer.shown, REFUSED, str(error))
-    asked, faults = ([], []) if rival else _requests(desk, student, handed_in)
-    told = [_enter(lab, desk, each) for each in asked] + faults
-    if asked and (not any(file.stem for file in files) or _is_collected(lab, student)):
+    asked, faults = ({}, []) if rival else _requests(desk, student, handed_in)
+    different = {(each.lab, each.cell, each.words): each for each in asked.values()}
+    told = [_enter(lab, desk, each) for each in different.values()] + faults
+    has_work = any(file.stem for file in files)
+    with_work = any(not offer.beside_request for offer in asked)
+    if asked and (not has_work or (with_work and _is_collected(lab, student))):
         why = " ".join(filter(None, [known.note, *told, *_left_aside(lab, student, handed_in)]))
         return Collected(student, known.offer.shown, ASKED, why)
     try:
         if rival:
             raise Unreadable(rival)
-        if faults and not any(file.stem for file in files):
+        if faults and not has_work:
             raise Unreadable(" ".join(faults))
         chosen, data = _choose(lab, files)
         known = chosen
@@ -302,17 +305,16 @@ def _collect_one(
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
 
 
-def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[list[Asked], list[str]]:
+def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Offer, Asked], list[str]]:
     """The requests among a student's files, and what is wrong with those that are none."""
-    asked: dict[tuple[str, str], Asked] = {}
+    asked: dict[Offer, Asked] = {}
     faults: dict[str, None] = {}
     for file in itertools.islice((file for file in files if is_request(file.offer)), MAX_REQUESTS):
         try:
-            found = desk.read(file.offer, student)
-            asked.setdefault((found.cell, found.words), found)
+            asked[file.offer] = desk.read(file.offer, student)
         except Unreadable as error:
             faults[f"{printable(file.offer.parts[-1])}: {error}"] = None
-    return list(asked.values()), list(faults)
+    return asked, list(faults)
 
 
 def _enter(lab: Lab, desk: Desk, asked: Asked) -> str:

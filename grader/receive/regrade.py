@@ -32,7 +32,7 @@ _NAMED = re.compile(r"(?:^|[_\W])regrade(?!.*\.ipynb(?:\.txt|\.json)?\Z)", re.IG
 _FIELD = re.compile(r"[\s>*#]*(lab|exercise|submission)\s*:\s*(.*)", re.IGNORECASE)
 _CODE = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
 _RULE = re.compile(r"[\s>]*-{10,}\s*")
-_ASIDE = "Leave the lines above as they are, and write below why your answer should be looked at again."
+_ASIDE = "Keep the lines above. Write below why your answer deserves another look."  # mail wraps longer lines
 _NO_TEXT = (b"PK\x03\x04", b"%PDF", b"{\\rtf", b"\xd0\xcf\x11\xe0", b"\x1f\x8b")
 
 

@@ -39,10 +39,10 @@ def table(course: Course, lab: str = "", among: Collection[str] | None = None) -
             "decided" if each.decided else "open",
             _age(each),
             each.lab,
-            _person(people, each.student),
+            _person(people.get(each.student), each.student),
             names.get(each.lab, {}).get(each.cell, each.cell),
             each.words,
-            f"{_decision(each)}: {each.reason}" if each.decided else "",
+            f"{each.decision}: {each.reason}" if each.decided else "",
             each.decided_by or "",
         ]
         for each in found
@@ -74,12 +74,12 @@ def details(course: Course, number: int) -> Shown:
         people = gradebook.people()
     result = next((each for each in results if each.submission == request.submission), None)
     exercise = exercises_in(lab).get(request.cell, request.cell)
-    state = "decided" if request.decided else f"open, {_age(request)} old"
-    who = _person(people, request.student, with_id=True)
+    state = "decided" if request.decided else f"open since {request.asked:%Y-%m-%d}"
+    who = _person(people.get(request.student), request.student)
     parts = [("Request", request.words)]
     if request.decided:
         when = f"{request.decided:%Y-%m-%d %H:%M} UTC, {request.decided_by}"
-        parts.append((f"Decision ({when})", f"{_decision(request)}.\n{request.reason}"))
+        parts.append((f"Decision ({when})", f"{request.decision}.\n{request.reason}"))
     parts += _of_work(lab, request, result, exercise)
     return Shown(
         f"Request {number} ({state}): {who}, {lab.name}, {exercise}",
@@ -125,15 +125,19 @@ def _report(check: NotebookNode) -> str:
 
 
 class _Lines(HTMLParser):
-    """The lines of text in HTML."""
+    """The lines of text in HTML. A mark at the start of a line (✗) stays with what follows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[list[str]] = [[]]
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        if tag in ("div", "li", "br", "pre", "summary"):
-            self.lines.append(["- "] if tag == "li" else [])
+        if tag == "li":
+            self.lines.append(["- "])
+        elif tag in ("div", "br", "pre", "summary"):
+            only_mark = len("".join(self.lines[-1]).strip()) <= len("- ✗")
+            self.lines += [] if only_mark else [[]]
+            self.lines[-1].append(" ")
 
     def handle_data(self, data: str) -> None:
         if "\n" in data:
@@ -142,20 +146,10 @@ class _Lines(HTMLParser):
             self.lines[-1].append(data)
 
 
-def _decision(request: Request) -> str:
-    if request.points is None:
-        return "the points stay"
-    before = "" if request.before is None else f" instead of {request.before:g}"
-    return f"{request.points:g}{before} points"
-
-
 def _age(request: Request) -> str:
     days = (datetime.now(UTC).replace(tzinfo=None) - request.asked).days
     return f"{max(days, 0)} d"
 
 
-def _person(people: dict[str, Person], student: str, with_id: bool = False) -> str:
-    name = people[student].name if student in people else ""
-    if not name:
-        return student
-    return f"{name} ({student})" if with_id else name
+def _person(person: Person | None, student: str) -> str:
+    return f"{person.name} ({student})" if person and person.name else student
