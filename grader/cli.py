@@ -711,18 +711,16 @@ def requests_add(
 ) -> None:
     """Read requests that came by mail or LMS. `grader collect` reads those among submissions by itself."""
     received = add_requests(Course.find(), files)
+    entered = [each for each in received if each.number is not None]
+    refused = [each for each in received if each.number is None]
     header = ("File", "Student", "Exercise", "Request", "Notes")
     rows = [
-        (
-            each.file,
-            each.student or "?",
-            each.exercise,
-            "refused" if each.number is None else str(each.number),
-            each.why,
-        )
-        for each in received
+        (each.file, each.student or "?", each.exercise, str(each.number or "refused"), each.why)
+        for each in [*entered, *refused[:20]]
     ]
     _show_table("", header, rows, limit=500)
+    if len(refused) > 20:
+        typer.echo(f"{len(refused) - 20} more files were refused.")
 
 
 @requests_app.command("show")

@@ -485,7 +485,8 @@ class Gradebook:
         """Enters a request to look again. Returns its number, and whether it is new.
 
         Raises:
-            GraderError: there are too many about this submission, or the gradebook cannot be written to now.
+            TooMany: there are ``MAX_REQUESTS`` about this submission.
+            CourseError: the gradebook cannot be written to now.
         """
         graded = select(_MARKERS.c.handed_in).filter_by(submission_id=asked.submission)
         with self._transaction() as db:

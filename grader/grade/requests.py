@@ -55,6 +55,10 @@ REQUESTS = Table(
 )
 
 
+class TooMany(GraderError):
+    """There are as many requests about a submission as there may be."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A request as it was handed in.
@@ -137,7 +141,7 @@ def enter(db: Connection, asked: Asked, work: str) -> tuple[int, bool]:
         work: see :class:`Request`.
 
     Raises:
-        GraderError: there are too many about this submission.
+        TooMany: there are ``MAX_REQUESTS`` about this submission.
     """
     same = select(REQUESTS.c.number).filter_by(
         submission=asked.submission, cell=asked.cell, words=asked.words
@@ -146,7 +150,7 @@ def enter(db: Connection, asked: Asked, work: str) -> tuple[int, bool]:
         return number, False
     count = select(func.count()).select_from(REQUESTS).filter_by(submission=asked.submission)
     if db.execute(count).scalar_one() >= MAX_REQUESTS:
-        raise GraderError(
+        raise TooMany(
             f"There are {MAX_REQUESTS} requests about {asked.student}'s {asked.lab} already. Talk to them."
         )
     values = {

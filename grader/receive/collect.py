@@ -17,7 +17,7 @@ from shlex import quote
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, roster_of
-from grader.grade.requests import MAX_REQUESTS, Asked, exercises_in
+from grader.grade.requests import MAX_REQUESTS, Asked, TooMany
 from grader.lab import Lab
 from grader.receive.exchange import in_exchange
 from grader.receive.files import (
@@ -56,6 +56,9 @@ class Collected:
     outcome: str
     why: str = ""
 
+
+_FAULTS_TOLD = 3
+"""So many files of a student's that are named like requests and are none are told with the reason."""
 
 Ask = Callable[[str, Sequence[Person]], Person | None]
 """Asks whose work something is: what it is called, and who it may be. None: nobody can say."""
@@ -279,7 +282,7 @@ def _collect_one(
         return Collected(student, known.offer.shown, REFUSED, str(error))
     asked, faults = ({}, []) if rival else _requests(desk, student, handed_in)
     different = {(each.lab, each.cell, each.words): each for each in asked.values()}
-    told = [_enter(lab, desk, each) for each in different.values()] + faults
+    told = [_enter(desk, each) for each in different.values()] + faults
     has_work = any(file.stem for file in files)
     with_work = any(not offer.beside_request for offer in asked)
     if asked and (not has_work or (with_work and _is_collected(lab, student))):
@@ -314,17 +317,21 @@ def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Off
             asked[file.offer] = desk.read(file.offer, student)
         except Unreadable as error:
             faults[f"{printable(file.offer.parts[-1])}: {error}"] = None
-    return asked, list(faults)
+    more = (
+        [f"{len(faults) - _FAULTS_TOLD} more files are no requests, either."]
+        if len(faults) > _FAULTS_TOLD
+        else []
+    )
+    return asked, [*list(faults)[:_FAULTS_TOLD], *more]
 
 
-def _enter(lab: Lab, desk: Desk, asked: Asked) -> str:
+def _enter(desk: Desk, asked: Asked) -> str:
     """Enters a request. Returns what to say about it."""
     try:
         number, new = desk.enter(asked)
-    except GraderError as error:
+    except TooMany as error:
         return str(error)
-    exercise = exercises_in(Lab(lab.course, asked.lab))[asked.cell]
-    return f"Request {number} about {exercise}{'' if new else ', which was here already'}."
+    return f"Request {number} about {desk.exercise(asked)}{'' if new else ', which was here already'}."
 
 
 def _is_collected(lab: Lab, student: str) -> bool:

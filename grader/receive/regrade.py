@@ -17,7 +17,7 @@ from pathlib import Path
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
-from grader.grade.requests import Asked, exercises_in
+from grader.grade.requests import Asked, TooMany, exercises_in
 from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes, printable
 from grader.receive.sources import Offer, in_folder, in_zip
@@ -114,11 +114,12 @@ class Desk:
             raise Unreadable(
                 f"It is about {found.student}'s work, but {printable(student)} handed it in: ask both. (If they are one person, see `grader roster`.)"
             )
-        names = self._names(found.lab)
-        cell = names.get(given.get("exercise", "").strip(" `*.").casefold())
+        names = self._exercises_in(found.lab)
+        wanted = given.get("exercise", "").strip(" `*.").casefold()
+        cell = next((cell for cell, name in names.items() if name.casefold() == wanted), None)
         if not cell:
             raise Unreadable(
-                f"Its line “Exercise:” names none of {found.lab}: {', '.join(names)}. Take the ready-made file from the feedback page."
+                f"Its line “Exercise:” names none of {found.lab}: {', '.join(names.values())}. Take the ready-made file from the feedback page."
             )
         if not words:
             raise Unreadable("It has no words of its own: it does not say what should be looked at, or why.")
@@ -137,28 +138,35 @@ class Desk:
         """Enters what was read. Returns the request's number, and whether it is new.
 
         Raises:
-            GraderError: the learner has asked too often; or the gradebook cannot be written to.
+            TooMany: the learner has asked too often.
+            CourseError: the gradebook cannot be written to.
         """
         return self.gradebook.ask(asked)
 
     def receive(self, offer: Offer) -> Received:
-        """Reads a file and enters what it asks for."""
+        """Reads a file and enters what it asks for.
+
+        Raises:
+            CourseError: the gradebook cannot be written to.
+        """
         try:
             asked = self.read(offer)
         except Unreadable as error:
             return Received(offer.shown, "", "", None, str(error))
-        exercise = exercises_in(Lab(self.course, asked.lab))[asked.cell]
+        exercise = self.exercise(asked)
         try:
             number, new = self.enter(asked)
-        except GraderError as error:
+        except TooMany as error:
             return Received(offer.shown, asked.student, exercise, None, str(error))
         return Received(offer.shown, asked.student, exercise, number, "" if new else "It was here already.")
 
-    def _names(self, lab: str) -> dict[str, str]:
-        """Exercise as a learner may write it -> graded cell."""
+    def exercise(self, asked: Asked) -> str:
+        """What learners know the exercise by that a request is about."""
+        return self._exercises_in(asked.lab)[asked.cell]
+
+    def _exercises_in(self, lab: str) -> dict[str, str]:
         if lab not in self._exercises:
-            shown = exercises_in(Lab(self.course, lab))
-            self._exercises[lab] = {name.casefold(): cell for cell, name in shown.items()}
+            self._exercises[lab] = exercises_in(Lab(self.course, lab))
         return self._exercises[lab]
 
 

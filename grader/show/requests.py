@@ -17,7 +17,7 @@ from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.regrade import legible
 from grader.roster import Person
 
-HEADER = ("No.", "State", "Age", "Lab", "Student", "Exercise", "Request", "Decision", "By")
+HEADER = ("No.", "State", "Asked", "Lab", "Student", "Exercise", "Request", "Decision", "By")
 
 
 def table(course: Course, lab: str = "", among: Collection[str] | None = None) -> list[list[str]]:
@@ -37,7 +37,7 @@ def table(course: Course, lab: str = "", among: Collection[str] | None = None) -
         [
             str(each.number),
             "decided" if each.decided else "open",
-            _age(each),
+            _asked(each),
             each.lab,
             _person(people.get(each.student), each.student),
             names.get(each.lab, {}).get(each.cell, each.cell),
@@ -74,7 +74,7 @@ def details(course: Course, number: int) -> Shown:
         people = gradebook.people()
     result = next((each for each in results if each.submission == request.submission), None)
     exercise = exercises_in(lab).get(request.cell, request.cell)
-    state = "decided" if request.decided else f"open since {request.asked:%Y-%m-%d}"
+    state = "decided" if request.decided else f"open since {_asked(request)}"
     who = _person(people.get(request.student), request.student)
     parts = [("Request", request.words)]
     if request.decided:
@@ -146,9 +146,10 @@ class _Lines(HTMLParser):
             self.lines[-1].append(data)
 
 
-def _age(request: Request) -> str:
+def _asked(request: Request) -> str:
+    """When it was asked, and how many days ago."""
     days = (datetime.now(UTC).replace(tzinfo=None) - request.asked).days
-    return f"{max(days, 0)} d"
+    return f"{request.asked:%Y-%m-%d} ({max(days, 0)} d)"
 
 
 def _person(person: Person | None, student: str) -> str:
