@@ -539,7 +539,7 @@ class Gradebook:
             if not request.decided:
                 told["before"] = _points(grade) if grade else None
             if points is not None:
-                _give(db, lab, request, grade, points)
+                _give(db, lab, request, grade, points, told["before"])
             told |= {"decided": datetime.now(UTC).replace(tzinfo=None), "decided_by": log.who()[0]}
             db.execute(update(REQUESTS).filter_by(number=number).values(told))
         self._book.db.expire_all()
@@ -662,11 +662,21 @@ def _see_that_it_is_open(request: Request, points: float | None, again: bool) ->
         )
 
 
-def _give(db: Connection, lab: Lab, request: Request, grade: Mapping[str, Any] | None, points: float) -> None:
+def _give(
+    db: Connection,
+    lab: Lab,
+    request: Request,
+    grade: Mapping[str, Any] | None,
+    points: float,
+    before: float | None,
+) -> None:
     """Enters points that a human gives.
 
+    Args:
+        before: what the exercise had when nobody had decided yet.
+
     Raises:
-        GraderError: there is nothing that could have them, or they are too many.
+        GraderError: there is nothing that could have them, they are too many, or fewer than before: asking costs nothing.
     """
     most = lab.points_of_cells.get(request.cell)
     exercise = requests.exercises_in(lab).get(request.cell, request.cell)
@@ -680,6 +690,10 @@ def _give(db: Connection, lab: Lab, request: Request, grade: Mapping[str, Any] |
             f"{exercise} has {most:g} points, so it cannot get {points:g}. More than that is extra credit, which formgrader can give."
         )
     given = {"manual_score": points, "needs_manual_grade": False}
+    if before is not None and _points({**grade, **given}) < before - 0.005:
+        raise GraderError(
+            f"{exercise} had {before:g} points, and a request must not cost any. Use --keep; if points have to be taken back, formgrader can."
+        )
     db.execute(update(_GRADE).where(_GRADE.c.id == grade["id"]).values(given))
 
 

@@ -133,23 +133,23 @@ def test_a_request_is_listed_shown_decided_and_told_to_the_learner(lab):
     assert "asked for another look" not in page(lab, "s01")
 
     had = scores["s02"].points[CELL]
-    said = run("decide", "1", "--points", "1.25", "--reason", "**True**: the text was unclear.")
-    assert f"Request 1 of s02 is decided: 1.25 instead of {had:g} points." in said
-    assert results(lab)["s02"].points[CELL] == 1.25
+    said = run("decide", "1", "--points", "4.25", "--reason", "**True**: the text was unclear.")
+    assert f"Request 1 of s02 is decided: 4.25 instead of {had:g} points." in said
+    assert results(lab)["s02"].points[CELL] == 4.25
     assert generate_feedback(lab).made == 1
     told = page(lab, "s02")
-    assert f"Decision: 1.25 instead of {had:g} points." in told and "<strong>True</strong>" in told
+    assert f"Decision: 4.25 instead of {had:g} points." in told and "<strong>True</strong>" in told
     assert "Points given by hand" in told and "Nobody has decided" not in told
     assert "decided" in run("show", "1") and "0 open" in run()
     with Gradebook.open(lab.course) as gradebook:
         lines = [(each.who, each.student, each.item, each.what, each.after) for each in gradebook.changes()]
     assert sorted(lines) == sorted([
-        (ME, "s02", CELL, log.POINTS, "1.25"),
-        (ME, "s02", CELL, log.DECISION, "1.25 points: **True**: the text was unclear."),
+        (ME, "s02", CELL, log.POINTS, "4.25"),
+        (ME, "s02", CELL, log.DECISION, "4.25 points: **True**: the text was unclear."),
     ])  # fmt: skip
 
     grade(lab, grading.Again.ALL)
-    assert results(lab)["s02"].points[CELL] == 1.25
+    assert results(lab)["s02"].points[CELL] == 4.25
 
 
 def test_a_decision_to_keep_the_points_changes_no_points(lab):
@@ -171,6 +171,7 @@ def test_a_decision_to_keep_the_points_changes_no_points(lab):
         (["1", "--keep", "--reason", " \n"], "give it words"),
         (["1", "--keep", "--reason", "x" * 6000], "at most 5,000 characters"),
         (["1", "--points", "99", "--reason", "So."], "so it cannot get 99"),
+        (["1", "--points", "0", "--reason", "So."], "a request must not cost any"),
         (["1", "--points", "-1", "--reason", "So."], "so it cannot get -1"),
         (["1", "--points", "nan", "--reason", "So."], "so it cannot get nan"),
         (["7", "--keep", "--reason", "So."], "There is no request 7"),
@@ -187,17 +188,17 @@ def test_two_assistants_do_not_decide_the_same_request_by_accident(lab, monkeypa
     ask(lab, "s02")
     had = requests(lab)[0].before
     monkeypatch.setenv("JUPYTERHUB_USER", "first")
-    run("decide", "1", "--points", "1", "--reason", "Half right.")
+    run("decide", "1", "--points", "5", "--reason", "Nearly right.")
     monkeypatch.setenv("JUPYTERHUB_USER", "second")
     told = run("decide", "1", "--keep", "--reason", "Wrong.", fails=True)
-    assert "has been decided by first (1 instead of" in told and "--again" in told
+    assert "has been decided by first (5 instead of" in told and "--again" in told
     told = run("decide", "1", "--keep", "--again", "--reason", "Wrong.", fails=True)
     assert "not clear which points stay" in told
-    run("decide", "1", "--points", "2", "--again", "--reason", "Right.")
+    run("decide", "1", "--points", "4", "--again", "--reason", "Right.")
     (request,) = requests(lab)
-    assert (request.decided_by, request.points, request.reason) == ("second", 2, "Right.")
+    assert (request.decided_by, request.points, request.reason) == ("second", 4, "Right.")
     assert request.before == results(lab)["s02"].marker.score and had is None
-    assert results(lab)["s02"].points[CELL] == 2
+    assert results(lab)["s02"].points[CELL] == 4
 
 
 def test_the_penalty_for_late_work_follows_the_points(lab):
@@ -207,8 +208,8 @@ def test_the_penalty_for_late_work_follows_the_points(lab):
         gradebook.set_deadline(lab, datetime(2030, 1, 14, 12))
         gradebook.enter_lateness(lab)
     ask(lab, "s02")
-    run("decide", "1", "--points", "2", "--reason", "Right.")
-    assert results(lab)["s02"].penalty == pytest.approx(0.2)
+    run("decide", "1", "--points", "4", "--reason", "Right.")
+    assert results(lab)["s02"].penalty == pytest.approx(0.4)
 
 
 def test_a_list_of_one_section_and_a_table_of_everything(lab):
@@ -402,10 +403,10 @@ def test_requests_move_along_when_two_ids_become_one(lab):
     assert CliRunner().invoke(app, ["roster", "merge", "s02", "zoe", "--yes"]).exit_code == 0
     assert "Zoë van Dyk (zoe)" in run("show", "1") and "# s02" in run("show", "1")
     assert "1 request, 1 open" in run("--section", "monday")
-    run("decide", "1", "--points", "2", "--reason", "Right.")
-    assert results(lab)["zoe"].points[CELL] == 2
+    run("decide", "1", "--points", "4", "--reason", "Right.")
+    assert results(lab)["zoe"].points[CELL] == 4
     generate_feedback(lab)
-    assert "Decision: 2 instead of" in page(lab, "zoe")
+    assert "Decision: 4 instead of" in page(lab, "zoe")
     run("add", str(lab.course.root.parent / "s02.txt"))  # the file from before is still theirs
     assert [(each.student, each.number) for each in requests(lab)] == [("zoe", 1)]
 
