@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
@@ -106,7 +107,7 @@ def collect(
 @contextmanager
 def _opened(lab: Lab, source: Path | None, shared_account: bool, desk: Desk) -> Iterator[list[Offer]]:
     if source is None:
-        yield in_exchange(lab, shared_account, lambda offer: is_request(offer) and desk.accepts(offer))
+        yield in_exchange(lab, shared_account, partial(desk.accepts, lab))
     elif source.is_dir():
         yield _without_wrapper(lab, in_folder(source.resolve()), source.name)
     elif source.is_file():
@@ -284,7 +285,7 @@ def _collect_one(
     different = {(each.lab, each.cell, each.words): each for each in asked.values()}
     told = [_enter(desk, each) for each in different.values()] + faults
     has_work = any(file.stem for file in files)
-    with_work = any(not offer.beside_request for offer in asked)
+    with_work = any(each.lab == lab.name and not offer.beside_request for offer, each in asked.items())
     if asked and (not has_work or (with_work and _is_collected(lab, student))):
         why = " ".join(filter(None, [known.note, *told, *_left_aside(lab, student, handed_in)]))
         return Collected(student, known.offer.shown, ASKED, why)

@@ -126,13 +126,12 @@ class Desk:
         when = (offer.stamp or datetime.now(UTC)).replace(tzinfo=None, microsecond=0)
         return Asked(code[0].lower(), found.student, found.lab, cell, words, offer.shown, when)
 
-    def accepts(self, offer: Offer) -> bool:
-        """Whether a file is a request that whoever handed it in may make."""
+    def accepts(self, lab: Lab, offer: Offer) -> bool:
+        """Whether a file is a request about a lab that whoever handed it in may make."""
         try:
-            self.read(offer, offer.student)
+            return is_request(offer) and self.read(offer, offer.student).lab == lab.name
         except Unreadable:
             return False
-        return True
 
     def enter(self, asked: Asked) -> tuple[int, bool]:
         """Enters what was read. Returns the request's number, and whether it is new.

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
 from collecting import folder_of, zip_of
 from typer.testing import CliRunner
 
@@ -286,6 +286,16 @@ def test_a_file_that_is_no_request_keeps_nobody_from_handing_in(lab):
     row = only(collect(lab, folder_of(lab, files)), "s00")
     assert row.outcome == REFUSED and "about s02's work, but s00 handed it in" in row.why
     assert "What was collected before stays" in row.why and not requests(lab)
+
+
+def test_a_request_about_another_lab_keeps_nobody_from_handing_in(lab):
+    other = Lab.load(lab.course, ATTENTION)
+    kept = b'{"cells": [], "nbformat": 4}'
+    collect(other, folder_of(other, {"s02/self_attention.ipynb": kept}))
+    files = asking(lab, "s02") | {"self_attention.ipynb": kept + b" "}
+    row = only(collect(other, folder_of(other, {f"s02/{name}": data for name, data in files.items()})), "s02")
+    assert (row.outcome, row.why) == (REPLACED, "Request 1 about softmax.")
+    assert [(each.lab, each.student) for each in requests(lab)] == [(START, "s02")]
 
 
 def test_a_first_submission_counts_even_with_a_request_beside_it(lab):
