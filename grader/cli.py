@@ -39,6 +39,8 @@ from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
 from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
+from grader.receive.regrade import MAX_WORDS, legible
+from grader.receive.regrade import add as add_requests
 from grader.roster import Person, changes, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
@@ -46,6 +48,9 @@ from grader.show.export import export as export_scores
 from grader.show.export import write_csv, write_feedback_zip
 from grader.show.feedback import generate_feedback
 from grader.show.progress_bar import counted, watched
+from grader.show.requests import HEADER as REQUESTS_HEADER
+from grader.show.requests import details
+from grader.show.requests import table as table_of_requests
 from grader.show.similar import write_similar
 from grader.show.standing import standing
 from grader.show.term import write_term
@@ -588,12 +593,13 @@ def export(
     typer.echo(f"Scores: {out.resolve()}")
 
 
-def _show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = Table(title=title, title_justify="left")
+def _show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], limit: int = 100) -> None:
+    """Shows a table of texts that anybody may have written. Of each, ``limit`` characters are shown."""
+    table = Table(title=title or None, title_justify="left")
     for column in header:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(printable(" ".join(cell.split()))) for cell in row))
+        table.add_row(*(escape(printable(" ".join(cell.split()), limit)) for cell in row))
     console.print(table)
 
 
@@ -662,6 +668,100 @@ def log(
     rows = [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found]
     _show_table(f"{len(rows)} changes", header, rows)
     _write_table(out, header, rows)
+
+
+class _ListUnlessNamed(_Commands):
+    """Commands of which ``list`` need not be named: what follows is then its."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, "--help"}:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+requests_app = typer.Typer(
+    cls=_ListUnlessNamed, help="Learners' requests to look again at how an exercise was judged."
+)
+app.add_typer(requests_app, name="requests")
+
+
+@requests_app.command("list")
+def requests_list(
+    lab: Annotated[
+        str | None, typer.Argument(metavar="[LAB]", help="Folder name; all if none is given.")
+    ] = None,
+    section: Section = None,
+    out: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write it to a CSV file, too, in full.")
+    ] = None,
+) -> None:
+    """List requests, the open ones last. The same as `grader requests [LAB]`."""
+    course = Course.find()
+    name = Lab.load(course, lab).name if lab else ""
+    rows = table_of_requests(course, name, students_of(course, section))
+    waiting = sum(row[1] == "open" for row in rows)
+    _show_table(f"{len(rows)} request{'' if len(rows) == 1 else 's'}, {waiting} open", REQUESTS_HEADER, rows)
+    _write_table(out, REQUESTS_HEADER, rows)
+    if waiting:
+        typer.echo("To see one: grader requests show NO. To decide it: grader requests decide NO.")
+
+
+@requests_app.command("add")
+def requests_add(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Text files, folders, or zips with files regrade-*.txt."),
+    ],
+) -> None:
+    """Read requests that came by mail or LMS. `grader collect` reads those among submissions by itself."""
+    received = add_requests(Course.find(), files)
+    entered = [each for each in received if each.number is not None]
+    refused = [each for each in received if each.number is None]
+    header = ("File", "Student", "Exercise", "Request", "Notes")
+    rows = [
+        (each.file, each.student or "?", each.exercise, str(each.number or "refused"), each.why)
+        for each in [*entered, *refused[:20]]
+    ]
+    _show_table("", header, rows, limit=500)
+    if len(refused) > 20:
+        typer.echo(f"{len(refused) - 20} more files were refused.")
+
+
+@requests_app.command("show")
+def requests_show(
+    number: Annotated[int, typer.Argument(metavar="NO", help="Number in the list.")],
+) -> None:
+    """Show a request, the answer that it is about, what the check said, and the points."""
+    shown = details(Course.find(), number)
+    typer.echo(shown.title)
+    for heading, text in shown.parts:
+        typer.echo(f"\n{heading}")
+        for line in text.splitlines():
+            typer.echo(f"    {line}".rstrip())
+
+
+@requests_app.command("decide")
+def requests_decide(
+    number: Annotated[int, typer.Argument(metavar="NO", help="Number in the list.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="What the learner is told.")],
+    points: Annotated[
+        float | None, typer.Option("--points", metavar="X", help="The exercise gets X points.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="The points stay as they are.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Decide anew what was decided before.")] = False,
+) -> None:
+    """Decide a request: record the decision and its reason, and enter the points in the gradebook."""
+    if keep == (points is not None):
+        raise GraderError("Say either --points X or --keep.")
+    told = legible(reason).strip()
+    if not told or len(told) > MAX_WORDS:
+        raise GraderError(
+            f"--reason is what the learner is told: give it words, at most {MAX_WORDS:,} characters."
+        )
+    with Gradebook.open(Course.find()) as gradebook:
+        decided = gradebook.decide(number, points, told, again)
+    typer.echo(f"Request {number} of {decided.student} is decided: {decided.decision}.")
+    typer.echo(f"To put it on the feedback page: grader feedback {decided.lab}")
 
 
 @app.command()

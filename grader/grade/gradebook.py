@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -49,8 +49,10 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from grader import gradebook_file
 from grader.course import Course, CourseError
-from grader.grade import log
+from grader.errors import GraderError
+from grader.grade import log, requests
 from grader.grade.points import Points
+from grader.grade.requests import REQUESTS, Asked, Request
 from grader.grade.resume import Marker
 from grader.lab import Lab
 from grader.roster import Person, Roster, in_section
@@ -99,6 +101,8 @@ class Result:
         late: how long after the student's own deadline that was.
         penalty: points deducted because of that.
         comments: cell -> what its feedback page says about it: a human's comment, or else nbgrader's own.
+        submission: its id in the gradebook, which requests to look again are about.
+        requests: those about it, in the order of their numbers.
     """
 
     student: str
@@ -109,6 +113,8 @@ class Result:
     penalty: float
     marker: Marker | None
     comments: Mapping[str, str] = field(default_factory=dict)
+    submission: str = ""
+    requests: tuple[Request, ...] = ()
 
     @property
     def earned(self) -> float:
@@ -119,6 +125,13 @@ class Result:
     def score(self) -> float:
         """All points less the penalty, as nbgrader exports it."""
         return max(0.0, self.earned - self.penalty)
+
+
+class Submission(NamedTuple):
+    """Whose submission it is, and of which lab."""
+
+    student: str
+    lab: str
 
 
 class Gradebook:
@@ -146,6 +159,7 @@ class Gradebook:
             )
         with gradebook_file.opened(course) as book:
             _MARKERS.metadata.create_all(book.engine)
+            REQUESTS.metadata.create_all(book.engine)
             _bring_up_to_date(book.engine)
             log.install(book.engine)
             log.sign_sessions()
@@ -289,8 +303,8 @@ class Gradebook:
             return {row.name: row.id for row in rows}
 
     def merge(self, old: str, new: str, removed: Collection[str]) -> None:
-        """Gives everything of one student to another, all or nothing: points, comments, markers and extensions. The first one
-        is then not in the gradebook any more. To do it again changes nothing.
+        """Gives everything of one student to another, all or nothing: points, comments, markers, extensions and requests. The
+        first one is then not in the gradebook any more. To do it again changes nothing.
 
         Args:
             removed: ids of submissions that are removed before, because both students have one for the lab.
@@ -316,6 +330,7 @@ class Gradebook:
                 db.execute(longer, extensions)
             db.execute(delete(_EXTENSIONS).filter_by(student=old))
             db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
+            db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
             if db.execute(delete(_STUDENT).filter_by(id=old)).rowcount:
                 log.note_merge(db, old, new)
@@ -330,6 +345,7 @@ class Gradebook:
         of_lab = (
             select(
                 _SUBMISSION.c.student_id.label("student"),
+                _SUBMISSION.c.id.label("submission"),
                 _SUBMISSION.c.timestamp,
                 _SUBMISSION.c.extension,
                 _ASSIGNMENT.c.duedate,
@@ -353,6 +369,7 @@ class Gradebook:
         points: dict[str, dict[str, float | None]] = {}
         left: dict[str, set[str]] = {}
         comments: dict[str, dict[str, str]] = {}
+        asked: dict[str, list[Request]] = {}
         with self._book.engine.connect() as connection:
             for row in connection.execute(scores).mappings():
                 points.setdefault(row["page"], {})[row["name"]] = _points(row)
@@ -361,6 +378,8 @@ class Gradebook:
                     left.setdefault(page, set()).add(name)
                 if comment := own if manual is None else manual:
                     comments.setdefault(page, {})[name] = comment
+            for request in requests.of_lab(connection, lab.name, among):
+                asked.setdefault(request.submission, []).append(request)
             found = connection.execute(of_lab).mappings().all()
             markers = {row["student"]: _marker(row) for row in connection.execute(marked).mappings()}
         return sorted(
@@ -374,6 +393,8 @@ class Gradebook:
                     row["penalty"] or 0.0,
                     markers.get(row["student"]),
                     comments.get(row["page"], {}),
+                    row["submission"],
+                    tuple(asked.get(row["submission"], ())),
                 )
                 for row in found
             ),
@@ -453,6 +474,79 @@ class Gradebook:
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
         """Who changed what, newest last; of one lab or student, or of all."""
         return log.changes(self._book.engine, lab, student)
+
+    def submissions(self) -> dict[str, Submission]:
+        """Id -> whose submission it is, and of which lab; of everybody in all labs."""
+        query = select(_SUBMISSION.c.id, _SUBMISSION.c.student_id, _ASSIGNMENT.c.name)
+        query = query.join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
+        with self._book.engine.connect() as connection:
+            return {id: Submission(student, lab) for id, student, lab in connection.execute(query)}
+
+    def ask(self, asked: Asked) -> tuple[int, bool]:
+        """Enters a request to look again. Returns its number, and whether it is new.
+
+        Raises:
+            TooMany: there are ``MAX_REQUESTS`` about this submission.
+            CourseError: the gradebook cannot be written to now.
+        """
+        graded = select(_MARKERS.c.handed_in).filter_by(submission_id=asked.submission)
+        with self._transaction() as db:
+            return requests.enter(db, asked, db.execute(graded).scalar() or "")
+
+    def requests(self, lab: str = "", among: Collection[str] | None = None) -> list[Request]:
+        """Requests to look again, in the order of their numbers; of one lab, or of all.
+
+        Args:
+            among: only of these students; None: of everybody.
+        """
+        with self._book.engine.connect() as connection:
+            return requests.of_lab(connection, lab, among)
+
+    def request(self, number: int) -> Request:
+        """
+        Raises:
+            GraderError: there is no request with this number.
+        """
+        with self._book.engine.connect() as connection:
+            return requests.numbered(connection, number)
+
+    def decide(self, number: int, points: float | None, reason: str, again: bool = False) -> Request:
+        """Decides a request. The points are entered as formgrader enters points that a human gives, so they stay when the work
+        is graded again, and late penalties follow.
+
+        Args:
+            points: for the exercise; None: they stay as they are.
+            reason: what the learner is told.
+            again: it may have been decided before.
+
+        Raises:
+            GraderError: there is no such request, it has been decided, or the exercise cannot have these points. Nothing has changed.
+        """
+        with self._transaction() as db:
+            request = requests.numbered(db, number)
+            _see_that_it_is_open(request, points, again)
+            lab = Lab.load(self.course, request.lab)
+            grade = (
+                db.execute(
+                    select(_GRADE)
+                    .join(_PAGE, _PAGE.c.id == _GRADE.c.notebook_id)
+                    .join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+                    .where(_PAGE.c.assignment_id == request.submission, _CELL.c.name == request.cell)
+                )
+                .mappings()
+                .first()
+            )
+            told = {"points": points, "before": request.before, "reason": reason}
+            if not request.decided:
+                told["before"] = _points(grade) if grade else None
+            if points is not None:
+                _give(db, lab, request, grade, points, told["before"])
+            told |= {"decided": datetime.now(UTC).replace(tzinfo=None), "decided_by": log.who()[0]}
+            db.execute(update(REQUESTS).filter_by(number=number).values(told))
+        self._book.db.expire_all()
+        if points is not None:
+            self.enter_lateness(lab)
+        return self.request(number)
 
     def table(self) -> list[list[str]]:
         """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row per lab and student.
@@ -551,6 +645,57 @@ def _late(row: Mapping[str, Any]) -> timedelta:
     if row["timestamp"] is None or row["duedate"] is None:
         return timedelta()
     return max(row["timestamp"] - row["duedate"] - (row["extension"] or timedelta()), timedelta())
+
+
+def _see_that_it_is_open(request: Request, points: float | None, again: bool) -> None:
+    """
+    Raises:
+        GraderError: it must not be decided, or not in this way.
+    """
+    if request.decided and not again:
+        raise GraderError(
+            f"Request {request.number} has been decided by {request.decided_by} ({request.decision}). To decide it anew, add --again."
+        )
+    if request.points is not None and points is None:
+        raise GraderError(
+            f"Request {request.number} has been decided before ({request.decision}), so it is not clear which points stay. Say with "
+            f"--points how many the exercise has now; it had {request.before or 0:g} before that."
+        )
+
+
+def _give(
+    db: Connection,
+    lab: Lab,
+    request: Request,
+    grade: Mapping[str, Any] | None,
+    points: float,
+    before: float | None,
+) -> None:
+    """Enters points that a human gives.
+
+    Args:
+        before: what the exercise had when nobody had decided yet.
+
+    Raises:
+        GraderError: there is nothing that could have them, they are too many, or fewer than before: asking costs nothing.
+    """
+    most = lab.points_of_cells.get(request.cell)
+    exercise = requests.exercises_in(lab).get(request.cell, request.cell)
+    if grade is None or most is None:
+        raise GraderError(
+            f"{request.student}'s {lab.name} has no {exercise} in the gradebook any more. Grade it again with "
+            f"`grader autograde {lab.name}`, or decide with --keep."
+        )
+    if not 0 <= points <= most:
+        raise GraderError(
+            f"{exercise} has {most:g} points, so it cannot get {points:g}. More than that is extra credit, which formgrader can give."
+        )
+    given = {"manual_score": points, "needs_manual_grade": False}
+    if before is not None and _points({**grade, **given}) < before - 0.005:
+        raise GraderError(
+            f"{exercise} had {before:g} points, and a request must not cost any. Use --keep; if points have to be taken back, formgrader can."
+        )
+    db.execute(update(_GRADE).where(_GRADE.c.id == grade["id"]).values(given))
 
 
 class _Page(NamedTuple):

@@ -28,6 +28,7 @@ POINTS, CHECKS, EXTRA = "points by hand", "points from the checks", "extra credi
 PENALTY, COMMENT = "late penalty", "comment"
 DEADLINE, EXTENSION = "deadline", "extension"
 MERGED = "id"
+DECISION = "decision on a request"
 UNSIGNED = "unknown"
 """Who made a change that came from a program which does not say who uses it."""
 
@@ -119,6 +120,11 @@ _SECONDS = (
 )
 _OURS = f"(SELECT seconds FROM transformer_labs_extension WHERE student = {{row}}.student_id AND assignment = {_LAB_S})"
 
+_DECIDED = (
+    "CASE WHEN {row}.decided IS NOT NULL THEN CASE WHEN {row}.points IS NULL THEN 'the points stay'"
+    " ELSE printf('%g points', {row}.points) END || ': ' || {row}.reason END"
+)
+
 _WATCHED = (
     _Watched("by_hand", "grade", "manual_score", POINTS, "{row}.manual_score",
              "CASE WHEN {row}.manual_score IS NOT NULL THEN printf('%g', {row}.manual_score)"
@@ -144,6 +150,8 @@ _WATCHED = (
     _Watched("early_extension", "transformer_labs_extension", "seconds", EXTENSION, "{row}.seconds",
              _written("{row}.seconds / 86400", "%g d"), ("{row}.assignment", "{row}.student", "NULL"),
              only=f"NOT EXISTS (SELECT 1 {_SUBMISSION_S} WHERE s.student_id = {{row}}.student AND a.name = {{row}}.assignment)"),
+    _Watched("decision", "transformer_labs_request", "decided", DECISION, "{row}.decided", _DECIDED,
+             ("{row}.lab", "{row}.student", "{row}.cell")),
 )  # fmt: skip
 
 
@@ -241,14 +249,14 @@ def signed(db: Connection) -> Iterator[None]:
 
 def _sign(db: Connection) -> None:
     _unsign(db)
-    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", _who())
+    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", who())
 
 
 def _unsign(db: Connection) -> None:
     db.exec_driver_sql(f"DELETE FROM {_SIGNATURE}")
 
 
-def _who() -> tuple[str, str]:
+def who() -> tuple[str, str]:
     """The user and the program of this process. A hub's user name counts more than the account that its server runs as."""
     hub = os.environ.get("JUPYTERHUB_USER")
     script = Path(sys.argv[0])

@@ -1,20 +1,24 @@
 """Submissions from nbgrader's exchange, a folder or an LMS's zip -> ``grading/submitted``.
 
-One notebook per student is taken, and nothing else of what was handed in.
+One notebook per student is taken, and requests to look again at what was graded; nothing else of what was handed in.
+A request leaves the work as it is: what lies beside one takes the place of nothing that was collected before.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, roster_of
+from grader.grade.requests import MAX_REQUESTS, Asked, TooMany
 from grader.lab import Lab
 from grader.receive.exchange import in_exchange
 from grader.receive.files import (
@@ -29,11 +33,12 @@ from grader.receive.files import (
     time_of,
 )
 from grader.receive.names import PLAIN, File, file_of, layout, name_reader
+from grader.receive.regrade import Desk, is_request
 from grader.receive.sources import Offer, in_folder, in_zip, leads_out
 from grader.receive.students import MOODLE_NUMBER, folded, stored_moodle_number
 from grader.roster import NotSure, Person, Roster
 
-NEW, REPLACED, UNCHANGED, REFUSED = "new", "replaced", "unchanged", "refused"
+NEW, REPLACED, UNCHANGED, REFUSED, ASKED = "new", "replaced", "unchanged", "refused", "request"
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Collected:
 
     Attributes:
         file: its path in the source, safe to show.
-        outcome: ``NEW``, ``REPLACED`` (what was there is kept in ``grading/earlier``), ``UNCHANGED`` or ``REFUSED``.
+        outcome: ``NEW``, ``REPLACED`` (what was there is kept in ``grading/earlier``), ``UNCHANGED``, ``REFUSED``, or
+            ``ASKED`` (a request to look again; the work that was collected before stays as it is).
         why: why it was refused, or anything else to know about it.
     """
 
@@ -51,6 +57,9 @@ class Collected:
     outcome: str
     why: str = ""
 
+
+_FAULTS_TOLD = 3
+"""So many files of a student's that are named like requests and are none are told with the reason."""
 
 Ask = Callable[[str, Sequence[Person]], Person | None]
 """Asks whose work something is: what it is called, and who it may be. None: nobody can say."""
@@ -75,9 +84,14 @@ def collect(
     Raises:
         GraderError: the source cannot be used at all, or there is nothing in it.
     """
-    with _opened(lab, source, shared_account) as offers:
+    with Desk.opened(lab.course) as desk, _opened(lab, source, shared_account, desk) as offers:
         reception = _Reception(lab, roster_of(lab.course), ask)
-        rows = list(_collect(lab, offers, reception))
+        rows = list(_collect(lab, offers, reception, desk))
+        alone = not rows and any(map(is_request, offers))
+    if alone:
+        raise GraderError(
+            f"{source} holds requests to look again, but no submission of {lab.name}. Run grader requests add {quote(str(source))}"
+        )
     if not rows:
         raise GraderError(
             f"{source or 'The exchange'} has no submission of {lab.name}. In a folder or zip, name files "
@@ -91,9 +105,9 @@ def collect(
 
 
 @contextmanager
-def _opened(lab: Lab, source: Path | None, shared_account: bool) -> Iterator[list[Offer]]:
+def _opened(lab: Lab, source: Path | None, shared_account: bool, desk: Desk) -> Iterator[list[Offer]]:
     if source is None:
-        yield in_exchange(lab, shared_account)
+        yield in_exchange(lab, shared_account, partial(desk.accepts, lab))
     elif source.is_dir():
         yield _without_wrapper(lab, in_folder(source.resolve()), source.name)
     elif source.is_file():
@@ -206,7 +220,7 @@ class _Reception:
         return self.roster.by_name(file.called)
 
 
-def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception) -> Iterator[Collected]:
+def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception, desk: Desk) -> Iterator[Collected]:
     by_student: dict[str, list[File]] = {}
     of_nobody = []
     for found in _files(lab, offers, bool(reception.roster.people)):
@@ -228,7 +242,7 @@ def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception) -> Iterat
             why = f"The name differs from {other!r} in capitals only. Rename one, and collect again."
             yield Collected(student, files[0].offer.shown, REFUSED, why)
         else:
-            yield _collect_one(lab, student, files, stamps, rivals.get(student, ""))
+            yield _collect_one(lab, student, files, stamps, rivals.get(student, ""), desk)
     yield from of_nobody
 
 
@@ -250,32 +264,96 @@ def _rivals(files: Iterable[File]) -> dict[str, str]:
 
 
 def _collect_one(
-    lab: Lab, student: str, files: Sequence[File], stamps: dict[tuple[str, ...], Offer], rival: str
+    lab: Lab,
+    student: str,
+    handed_in: Sequence[File],
+    stamps: dict[tuple[str, ...], Offer],
+    rival: str,
+    desk: Desk,
 ) -> Collected:
     """
     Args:
         rival: why it is not clear that the files are the student's; empty if it is clear.
     """
-    known = files[0]
+    files = [file for file in handed_in if not (is_request(file.offer) or file.offer.beside_request)]
+    known = next(iter(files), handed_in[0])
     try:
         _see_that_folders_are_ours(lab, student)
     except Unreadable as error:
         return Collected(student, known.offer.shown, REFUSED, str(error))
+    asked, faults = ({}, []) if rival else _requests(desk, student, handed_in)
+    different = {(each.lab, each.cell, each.words): each for each in asked.values()}
+    told = [_enter(desk, each) for each in different.values()] + faults
+    has_work = any(file.stem for file in files)
+    with_work = any(each.lab == lab.name and not offer.beside_request for offer, each in asked.items())
+    if asked and (not has_work or (with_work and _is_collected(lab, student))):
+        why = " ".join(filter(None, [known.note, *told, *_left_aside(lab, student, handed_in)]))
+        return Collected(student, known.offer.shown, ASKED, why)
     try:
         if rival:
             raise Unreadable(rival)
+        if faults and not has_work:
+            raise Unreadable(" ".join(faults))
         chosen, data = _choose(lab, files)
         known = chosen
         outcome = _store(lab, student, data, _receipt(chosen.offer, stamps))
     except Unreadable as error:
-        sure = any(file.sure for file in files) and not rival
+        sure = any(file.sure for file in handed_in) and not rival
         why = _leave_reason(lab, student, str(error), _receipt(known.offer, stamps) if sure else None)
         if not rival:
             _keep_number(lab, known)
         return Collected(student, known.offer.shown, REFUSED, why)
     _keep_number(lab, known)
-    notes = [known.note, "Canvas marks it as late." if known.late else ""]
+    notes = [known.note, "Canvas marks it as late." if known.late else "", *told]
+    notes += _left_aside(lab, student, [file for file in handed_in if file.offer.beside_request])
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
+
+
+def _requests(desk: Desk, student: str, files: Iterable[File]) -> tuple[dict[Offer, Asked], list[str]]:
+    """The requests among a student's files, and what is wrong with those that are none."""
+    asked: dict[Offer, Asked] = {}
+    faults: dict[str, None] = {}
+    for file in itertools.islice((file for file in files if is_request(file.offer)), MAX_REQUESTS):
+        try:
+            asked[file.offer] = desk.read(file.offer, student)
+        except Unreadable as error:
+            faults[f"{printable(file.offer.parts[-1])}: {error}"] = None
+    more = (
+        [f"{len(faults) - _FAULTS_TOLD} more files are no requests, either."]
+        if len(faults) > _FAULTS_TOLD
+        else []
+    )
+    return asked, [*list(faults)[:_FAULTS_TOLD], *more]
+
+
+def _enter(desk: Desk, asked: Asked) -> str:
+    """Enters a request. Returns what to say about it."""
+    try:
+        number, new = desk.enter(asked)
+    except TooMany as error:
+        return str(error)
+    return f"Request {number} about {desk.exercise(asked)}{'' if new else ', which was here already'}."
+
+
+def _is_collected(lab: Lab, student: str) -> bool:
+    present, _ = find_notebook(_folders(lab, student)[0], lab.notebook_name)
+    return present.is_symlink() or present.exists()
+
+
+def _left_aside(lab: Lab, student: str, files: Iterable[File]) -> list[str]:
+    """What to say about notebooks that were not taken because a request lies beside them; nothing if they are the collected one."""
+    present, _ = find_notebook(_folders(lab, student)[0], lab.notebook_name)
+    for file in itertools.islice((file for file in files if file.stem), 5):
+        with suppress(Unreadable):
+            if not _same(present, file.offer.read()):
+                return [_NOT_TAKEN]
+    return []
+
+
+_NOT_TAKEN = (
+    "The notebook beside it is not the one that was collected, and was not taken: if it is meant as new work, have it handed in "
+    "without the request."
+)
 
 
 def _choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from nbgrader.apps.baseapp import NbGrader
 from nbgrader.auth import Authenticator
@@ -25,9 +26,18 @@ from grader.receive.files import SECRET, Unreadable, opened_folder, printable, t
 from grader.receive.sources import Offer, listed, refusing, user_name
 from grader.receive.students import student_id
 
+_LOOKED_INTO = 20
+"""So many of a student's submissions, the newest, are looked into for requests to look again."""
 
-def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
+
+def in_exchange(lab: Lab, shared_account: bool, asks: Callable[[Offer], bool]) -> list[Offer]:
     """The submissions of a lab that nbgrader would collect, and those that claim to be somebody else's.
+
+    A submission with a request to look again counts as work only if its student has handed in nothing else. Of those that do not
+    count, the requests are returned, and what lies beside the last one.
+
+    Args:
+        asks: whether a file is a request that its student may make.
 
     Raises:
         GraderError: the exchange is not set up.
@@ -37,7 +47,9 @@ def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
     with gradebook_file.opened(lab.course):
         pass
     inbound = _Inbound(
+        lab,
         shared_account,
+        asks,
         coursedir=CourseDirectory(parent=app),
         authenticator=Authenticator(parent=app),
         parent=app,
@@ -55,7 +67,12 @@ def in_exchange(lab: Lab, shared_account: bool) -> list[Offer]:
     offers = [Offer((name,), refusing(why), forged=why) for name, why in sorted(forged.items())]
     for record in inbound.src_records:
         if record["filename"] not in forged:
-            offers += _in_record(lab, Path(inbound.inbound_path), record, inbound.shared_account)
+            offers += inbound.files_of(record)
+    chosen = {record["filename"] for record in inbound.src_records}
+    for records in inbound.asking:
+        for number, record in enumerate(record for record in records if record["filename"] not in chosen):
+            files = inbound.files_of(record)
+            offers += [replace(offer, beside_request=True) for offer in files if not number or asks(offer)]
     return offers
 
 
@@ -91,13 +108,21 @@ class _Inbound(ExchangeCollect):
     """nbgrader's own choice of which submission counts (the last, or the last before the due date), without its copying,
     which follows links, stops at one bad submission, and deletes what was collected before.
 
-    Forged submissions are left out of that choice.
+    Forged submissions are left out of that choice, and those with a request to look again wherever there are others: to ask
+    must not make anybody's work late.
     """
 
-    def __init__(self, shared_account: bool, **settings) -> None:
+    def __init__(
+        self, lab: Lab, shared_account: bool, asks: Callable[[Offer], bool], **settings: Any
+    ) -> None:
         super().__init__(**settings)
+        self.lab, self.asks = lab, asks
         self.shared_account = shared_account or not self.check_owner
         self.forged: list[tuple[str, str]] = []  # name in the exchange, and why
+        self.asking: list[list[dict]] = []  # each student's submissions with requests, the newest first
+
+    def files_of(self, record: dict) -> list[Offer]:
+        return list(_in_record(self.lab, Path(self.inbound_path), record, self.shared_account))
 
     def copy_files(self) -> None:
         pass
@@ -110,8 +135,12 @@ class _Inbound(ExchangeCollect):
 
     def _sort_by_timestamp(self, records):
         """nbgrader calls this with all submissions under one user's name, to choose from."""
-        real = [record for record in records if not self._is_forged(record)]
-        return super()._sort_by_timestamp(real or records)
+        real = super()._sort_by_timestamp([record for record in records if not self._is_forged(record)])
+        asking = [record for record in real[:_LOOKED_INTO] if any(map(self.asks, self.files_of(record)))]
+        self.asking.append(asking)
+        return (
+            [record for record in real if record not in asking] or real or super()._sort_by_timestamp(records)
+        )
 
     def _is_forged(self, record) -> bool:
         name, username = record["filename"], record["username"]

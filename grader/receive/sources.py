@@ -49,6 +49,9 @@ class Offer:
     stamp: datetime | None = None
     secret: bytes = b""
     forged: str = ""  # why it cannot be the work of the student that it claims to be from
+    beside_request: bool = (
+        False  # handed in together with a request to look again, so it is not taken as work
+    )
 
     @property
     def shown(self) -> str:

@@ -169,7 +169,8 @@ class _Pages:
                 else:
                     (target / name).unlink(missing_ok=True)
             notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
-            text = as_html(notebook, enter(notebook, result) | {"notebook": self.lab.slug})
+            names = {"notebook": self.lab.slug, "assignment": self.lab.name}
+            text = as_html(notebook, enter(notebook, result) | names)
             scratch = target / f".{self._page.name}.new"
             scratch.write_text(text, "utf-8")
             scratch.replace(target / self._page.name)
@@ -207,7 +208,8 @@ class _Pages:
     def _inputs(self, result: Result, notebook: bytes) -> str:
         source = self._source(result.student)
         told = (sorted(result.points.items()), sorted(result.comments.items()), result.penalty)
-        parts = [self.code, repr(told), hashlib.sha256(notebook).hexdigest()]
+        asked = (result.submission, result.requests)
+        parts = [self.code, repr(told), repr(asked), hashlib.sha256(notebook).hexdigest()]
         parts += [_digest_of(source / name) for name in _BESIDE]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -217,8 +219,9 @@ class _Pages:
 
 def enter(notebook: NotebookNode, result: Result) -> dict[str, Any]:
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
+    Requests to look again are put there, too.
 
-    Returns: ``score``, ``max_score`` and ``late_penalty``.
+    Returns: ``score``, ``max_score``, ``late_penalty`` and ``submission``.
     """
     most = 0.0
     for cell in notebook.cells:
@@ -226,10 +229,16 @@ def enter(notebook: NotebookNode, result: Result) -> dict[str, Any]:
         if is_grade(cell) or is_task(cell):
             given = result.points.get(meta["grade_id"])
             meta["score"], meta["waiting"] = given or 0.0, given is None
+            meta["requests"] = [each for each in result.requests if each.cell == meta["grade_id"]]
             most += float(meta["points"])
         if is_solution(cell) or is_task(cell):
             meta["comment"] = result.comments.get(meta["grade_id"])
-    return {"score": result.score, "max_score": most, "late_penalty": result.penalty}
+    return {
+        "score": result.score,
+        "max_score": most,
+        "late_penalty": result.penalty,
+        "submission": result.submission,
+    }
 
 
 class Grades(NbGraderPreprocessor):

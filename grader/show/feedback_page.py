@@ -10,6 +10,7 @@ import base64
 import functools
 import io
 import re
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -24,8 +25,10 @@ from pygments.formatters import HtmlFormatter
 from traitlets import default
 
 from course_utils.display import inline
+from grader.grade.requests import exercise_name
 from grader.grade.results import FACTS
 from grader.lab import checked_exercise, nbgrader_of
+from grader.receive.regrade import blank, file_name
 
 MAX_FORMULAS = 400
 """How many formulas are drawn of a cell of the course's, and of everything that others wrote on a page."""
@@ -59,7 +62,8 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
 
     Args:
         notebook: with scores and comments in its cells' metadata.
-        facts: ``score``, ``max_score`` and ``late_penalty`` of the submission; ``notebook``, its name.
+        facts: ``score``, ``max_score``, ``late_penalty`` and ``submission`` (its id in the gradebook) of the submission;
+            ``notebook`` and ``assignment``, its names.
     """
     rows = [row for cell in notebook.cells if (row := _row(cell))]
     title = _title(notebook) or facts["notebook"]
@@ -67,6 +71,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         comment=_Markdown(trusted=False),
         cells=notebook.cells,
         rows=rows,
+        requests=_requests(rows, facts),
         waiting=sum(row["points"] for row in rows if row["mark"] == "waiting"),
         title=title,
         facts=facts,
@@ -112,16 +117,27 @@ def _row(cell: NotebookNode) -> dict[str, Any] | None:
     told = outputs[0].get("metadata", {}).get(FACTS, {})
     given = outputs[0].get("data", {}).get("text/plain")
     score, points = float(meta.get("score") or 0), float(meta["points"])
-    key = checked_exercise(cell)
     return {
         "id": meta["grade_id"],
-        "name": key.partition(".")[2] if key else meta["grade_id"],
+        "name": exercise_name(cell),
         "score": score,
         "points": points,
         "mark": "waiting" if meta.get("waiting") else _mark(score, points),
         "summary": told.get("summary", "").partition(": ")[2],  # its exercise is next to it
         "misconceptions": told.get("misconceptions", []),
         "by_hand": given is not None and abs(score - float(given)) > 0.005,
+    }
+
+
+def _requests(rows: Sequence[dict[str, Any]], facts: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """Graded cell -> name and text of the file that asks for another look at it, where more points are possible."""
+    return {
+        row["id"]: (
+            file_name(row["name"]),
+            blank(facts["assignment"], row["name"], facts["submission"]),
+        )
+        for row in rows
+        if row["mark"] in ("some", "none")
     }
 
 

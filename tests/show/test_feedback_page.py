@@ -13,7 +13,9 @@ from grader.course import Course
 from grader.grade.results import FACTS
 from grader.show.feedback_page import MAX_FORMULA, FeedbackPage, as_html, typeset
 
-SCORES = {"score": 4.5, "max_score": 7.0, "late_penalty": 0.5, "notebook": "small"}
+CODE = "0123456789abcdef" * 2
+SCORES = {"score": 4.5, "max_score": 7.0, "late_penalty": 0.5}
+SCORES |= {"notebook": "small", "assignment": "00_small", "submission": CODE}
 
 
 def graded(grade_id: str, points: float, score: float, **more) -> dict:

@@ -1,0 +1,156 @@
+"""Learners' requests to look again, for whoever decides them: the list, and one with everything that is needed to decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import nbformat
+from nbformat import NotebookNode
+
+from grader.course import Course
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.requests import Request, exercises_in
+from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.receive.regrade import legible
+from grader.roster import Person
+
+HEADER = ("No.", "State", "Asked", "Lab", "Student", "Exercise", "Request", "Decision", "By")
+
+
+def table(course: Course, lab: str = "", among: Collection[str] | None = None) -> list[list[str]]:
+    """A row (see ``HEADER``) for each request. Open ones are last, where a terminal shows them, the oldest of them first.
+
+    Args:
+        lab: only about this one.
+        among: only of these students; None: of everybody.
+    """
+    with Gradebook.open(course) as gradebook:
+        found = gradebook.requests(lab, among)
+        people = gradebook.people()
+    here = set(course.labs())
+    names = {name: exercises_in(Lab(course, name)) for name in {each.lab for each in found} & here}
+    found.sort(key=lambda each: (not each.decided, each.asked, each.number))
+    return [
+        [
+            str(each.number),
+            "decided" if each.decided else "open",
+            _asked(each),
+            each.lab,
+            _person(people.get(each.student), each.student),
+            names.get(each.lab, {}).get(each.cell, each.cell),
+            each.words,
+            f"{each.decision}: {each.reason}" if each.decided else "",
+            each.decided_by or "",
+        ]
+        for each in found
+    ]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Everything that is needed to decide a request, safe to show in a terminal.
+
+    Attributes:
+        title: whose request it is, and about what.
+        parts: pairs of a heading and a text of one or more lines.
+    """
+
+    title: str
+    parts: Sequence[tuple[str, str]]
+
+
+def details(course: Course, number: int) -> Shown:
+    """
+    Raises:
+        GraderError: there is no such request, or its lab is not there any more.
+    """
+    with Gradebook.open(course) as gradebook:
+        request = gradebook.request(number)
+        lab = Lab.load(course, request.lab)
+        results = gradebook.results(lab, [request.student])
+        people = gradebook.people()
+    result = next((each for each in results if each.submission == request.submission), None)
+    exercise = exercises_in(lab).get(request.cell, request.cell)
+    state = "decided" if request.decided else f"open since {_asked(request)}"
+    who = _person(people.get(request.student), request.student)
+    parts = [("Request", request.words)]
+    if request.decided:
+        when = f"{request.decided:%Y-%m-%d %H:%M} UTC, {request.decided_by}"
+        parts.append((f"Decision ({when})", f"{request.decision}.\n{request.reason}"))
+    parts += _of_work(lab, request, result, exercise)
+    return Shown(
+        f"Request {number} ({state}): {who}, {lab.name}, {exercise}",
+        [(heading, legible(text)) for heading, text in parts],
+    )
+
+
+def _of_work(lab: Lab, request: Request, result: Result | None, exercise: str) -> Sequence[tuple[str, str]]:
+    """What was handed in, what the check said, and the points."""
+    file = lab.course.autograded / request.student / lab.name / lab.notebook_name
+    if result is None or not file.is_file():
+        return [("Answer", "The work that it is about is not in the gradebook any more.")]
+    cells = {
+        nbgrader_of(cell)["grade_id"]: cell
+        for cell in nbformat.read(file, as_version=4).cells
+        if "grade_id" in nbgrader_of(cell)
+    }
+    parts = []
+    if request.work and result.marker and request.work != result.marker.handed_in:
+        parts.append(("Note", "The work was handed in anew after the request was made; this is the new one."))
+    if answer := cells.get(exercise):
+        parts.append(("Answer", answer.source))
+    check = cells.get(request.cell)
+    if check is not None and (report := _report(check)):
+        parts.append(("What the check said", report))
+    points = result.points.get(request.cell)
+    most = lab.points_of_cells.get(request.cell, 0.0)
+    parts.append(("Points", f"{'not graded yet' if points is None else f'{points:g}'} of {most:g}"))
+    page = lab.course.feedback / request.student / lab.name / f"{lab.slug}.html"
+    if page.is_file():
+        parts.append(("Feedback page", f"{page.as_uri()}#{request.cell}"))
+    return parts
+
+
+def _report(check: NotebookNode) -> str:
+    """The report in a check cell's output, as text."""
+    if not checked_exercise(check) or not check.outputs:
+        return ""
+    reader = _Lines()
+    reader.feed(check.outputs[0].get("data", {}).get("text/html", ""))
+    lines = ("".join(line).strip() for line in reader.lines)
+    return "\n".join(filter(None, lines))
+
+
+class _Lines(HTMLParser):
+    """The lines of text in HTML. A mark at the start of a line (✗) stays with what follows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[list[str]] = [[]]
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "li":
+            self.lines.append(["- "])
+        elif tag in ("div", "br", "pre", "summary"):
+            only_mark = len("".join(self.lines[-1]).strip()) <= len("- ✗")
+            self.lines += [] if only_mark else [[]]
+            self.lines[-1].append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if "\n" in data:
+            self.lines += [[line] for line in data.split("\n")]
+        else:
+            self.lines[-1].append(data)
+
+
+def _asked(request: Request) -> str:
+    """When it was asked, and how many days ago."""
+    days = (datetime.now(UTC).replace(tzinfo=None) - request.asked).days
+    return f"{request.asked:%Y-%m-%d} ({max(days, 0)} d)"
+
+
+def _person(person: Person | None, student: str) -> str:
+    return f"{person.name} ({student})" if person and person.name else student
