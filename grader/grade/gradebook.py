@@ -151,6 +151,11 @@ class Gradebook:
             log.sign_sessions()
             yield cls(course, book)
 
+    @property
+    def engine(self) -> Engine:
+        """The database, to read from."""
+        return self._book.engine
+
     def register(self, lab: Lab) -> None:
         """Enters a lab's cells, or brings them up to date, with nbgrader's own step.
 
@@ -199,7 +204,7 @@ class Gradebook:
             CourseError: the gradebook cannot be written to now; nothing was written.
         """
         # with tables and not with nbgrader's objects, which load a dozen relations per submission with a query each
-        with self._transaction() as db:
+        with self.transaction() as db:
             page = _page(db, lab, student, points.submitted)
             cells = db.execute(
                 select(_CELL.c.id, _CELL.c.name, _CELL.c.type)
@@ -215,9 +220,17 @@ class Gradebook:
         self._book.db.expire_all()
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def transaction(self, who: str = "") -> Iterator[Connection]:
+        """Changes that are made together or not at all. Nobody else can write in the meantime.
+
+        Args:
+            who: makes them, if that is not the user of this process.
+
+        Raises:
+            CourseError: the gradebook cannot be written to now; nothing was written.
+        """
         try:
-            with self._book.engine.begin() as connection, log.signed(connection):
+            with self._book.engine.begin() as connection, log.signed(connection, who):
                 yield connection
         except DatabaseError as error:
             if type(error) in (
@@ -269,7 +282,7 @@ class Gradebook:
             for each in people
         ]
         sections = [{"student": each.student, "section": each.section} for each in people]
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(add.on_conflict_do_update(index_elements=["id"], set_=known), students)
             db.execute(
                 listed.on_conflict_do_update(
@@ -301,7 +314,7 @@ class Gradebook:
             index_elements=["student", "assignment"],
             set_={"seconds": func.max(_EXTENSIONS.c.seconds, longer.excluded.seconds)},
         )
-        with self._transaction() as db:
+        with self.transaction() as db:
             pages = select(_PAGE.c.id).where(_PAGE.c.assignment_id.in_(removed))
             for table in (_GRADE, _COMMENT):
                 db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
@@ -394,7 +407,7 @@ class Gradebook:
         key = {"student": student, "assignment": lab.name}
         add = insert(_EXTENSIONS).values(**key, seconds=extension.total_seconds())
         changes = {"seconds": add.excluded.seconds}
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(
                 _extended(lab, student, extension or None)
             )  # first, or the log would take it for a copy
@@ -422,7 +435,7 @@ class Gradebook:
             _PAGE, _PAGE.c.assignment_id == _SUBMISSION.c.id
         )
         pages = pages.join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
-        with self._transaction() as db:
+        with self.transaction() as db:
             page_of = dict(db.execute(pages.where(_ASSIGNMENT.c.name == lab.name)).all())
         changes = []
         for result in self.results(lab):
@@ -435,7 +448,7 @@ class Gradebook:
             if (off or 0.0) != result.penalty:
                 changes.append({"page": page_of[result.student], "off": off})
         if changes:
-            with self._transaction() as db:
+            with self.transaction() as db:
                 db.execute(page, changes)
             self._book.db.expire_all()
 
@@ -444,7 +457,7 @@ class Gradebook:
         given = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
             _EXTENSIONS.c.assignment == lab.name
         )
-        with self._transaction() as db:
+        with self.transaction() as db:
             for student, seconds in db.execute(given).all():
                 db.execute(_extended(lab, student, timedelta(seconds=seconds)))
         self._book.db.expire_all()

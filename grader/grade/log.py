@@ -217,18 +217,22 @@ def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
 
 
 @contextmanager
-def signed(db: Connection) -> Iterator[None]:
+def signed(db: Connection, who: str = "") -> Iterator[None]:
     """Says who makes the changes of a transaction. No other program ever sees it, because it is gone when they are
     committed.
+
+    Args:
+        who: if that is not the user of this process.
     """
-    _sign(db)
+    _sign(db, who)
     yield
     _unsign(db)
 
 
-def _sign(db: Connection) -> None:
+def _sign(db: Connection, who: str = "") -> None:
     _unsign(db)
-    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", _who())
+    user, program = _who()
+    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", (who or user, program))
 
 
 def _unsign(db: Connection) -> None:
