@@ -746,9 +746,9 @@ def queue(
     if agree:
         found = pairs(works)
         _show_table(f"{len(found)} answers were read twice", *agreement_table(agreement(found, questions)))
-        title, (header, rows) = "Differences", difference_table(found, questions, lab)
+        title, (header, rows) = "Differences", difference_table(found, questions)
     elif reader is not None:
-        header, rows = reader_table(works, reader, lab)
+        header, rows = reader_table(works, reader)
         title = f"{len(rows)} submissions for {reader}"
         if not rows:
             names = ", ".join(settings.readers) or "nobody yet"
@@ -757,13 +757,18 @@ def queue(
         title, (header, rows) = lab, progress_table(standings(works, settings))
     _show_table(title, header, rows)
     _write_table(out, header, rows)
-    if not agree and reader is None:
+    place = f"/{ADDRESS}/{lab}"
+    if agree:
+        typer.echo(f"To decide: {place}/differences at the address of `make instructor`.")
+    elif reader is not None:
+        typer.echo(f"To grade: {place}/{reader} at the address of `make instructor`.")
+    else:
         if waiting := nobody_s(works):
             names = ",".join(settings.readers) or "NAME,NAME"
             typer.echo(
                 f"In nobody's queue: {waiting}. To give them out: grader queue {lab} --readers {names}"
             )
-        typer.echo(f"To grade: /{ADDRESS}/{lab} at the address of `make instructor`.")
+        typer.echo(f"To grade: {place} at the address of `make instructor`.")
 
 
 @app.command()

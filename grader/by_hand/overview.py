@@ -109,11 +109,9 @@ def progress_table(found: Sequence[Standing]) -> tuple[tuple[str, ...], list[tup
     return header, [tuple(map(str, row)) for row in [*rows, total] if row]
 
 
-def reader_table(
-    works: Mapping[str, Work], reader: str, lab: str
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def reader_table(works: Mapping[str, Work], reader: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Heading and rows: everything that a reader has, without names until they are released."""
-    header = ("Submission", "Reading", "State", "Points", "Student", "To grade", "In formgrader")
+    header = ("Submission", "Reading", "State", "Points", "Student", "In formgrader")
     rows = []
     for role, name in ROLES.items():
         for work in in_order(works, reader, role):
@@ -124,7 +122,6 @@ def reader_table(
                     STATES[work.state(role)],
                     points_of(work, role),
                     work.student if work.released else "",
-                    f"/{ADDRESS}/{lab}/{reader}/{work.page}",
                     f"/formgrader/submissions/{work.page}/",
                 )
             )
@@ -155,7 +152,7 @@ def agreement_table(found: Sequence[Agreement]) -> tuple[tuple[str, ...], list[t
 
 
 def difference_table(
-    pairs: Sequence[Pair], questions: Mapping[str, Question], lab: str
+    pairs: Sequence[Pair], questions: Mapping[str, Question]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     header = (
         "Submission",
@@ -166,7 +163,6 @@ def difference_table(
         "Second points",
         "Only one gives",
         "Decision",
-        "To decide",
     )
     rows = []
     for pair in pairs:
@@ -174,8 +170,7 @@ def difference_table(
             items = questions[pair.cell].items if pair.cell in questions else ()
             only = [items[number].text for number in pair.other_items if number < len(items)]
             decision = f"{pair.decision.points:g} ({pair.decision.reader})" if pair.decision else ""
-            address = f"/{ADDRESS}/{lab}/differences/{pair.page}" if pair.points_differ else ""
             first, second = f"{pair.first.points:g}", f"{pair.second.points:g}"
             row = (short(pair.page), pair.cell, pair.first.reader, first, pair.second.reader, second)
-            rows.append((*row, "\n".join(only), decision or ("open" if pair.points_differ else ""), address))
+            rows.append((*row, "\n".join(only), decision or ("open" if pair.points_differ else "")))
     return header, rows

@@ -473,18 +473,18 @@ class Readings:
 
     # ---------------------------------------------------------------------------------- remarks
 
-    def remarks(self) -> dict[str, list[str]]:
-        """Cell -> comments that were kept for others to use, oldest first."""
-        found: dict[str, list[str]] = {}
+    def remarks(self) -> dict[str, dict[int, str]]:
+        """Cell -> comments that were kept for others to use, by their numbers, oldest first."""
+        found: dict[str, dict[int, str]] = {}
         with self._gradebook.engine.connect() as db:
             for row in db.execute(select(_REMARK).filter_by(assignment=self.lab.name).order_by(_REMARK.c.id)):
-                found.setdefault(row.cell, []).append(row.text)
+                found.setdefault(row.cell, {})[row.id] = row.text
         return found
 
-    def forget(self, cell: str, text: str) -> None:
+    def forget(self, number: int) -> None:
         """Removes a comment from those that are kept."""
         with self._gradebook.transaction() as db:
-            db.execute(delete(_REMARK).filter_by(assignment=self.lab.name, cell=cell, text=text))
+            db.execute(delete(_REMARK).filter_by(assignment=self.lab.name, id=number))
 
     def _keep(self, db: Connection, cell: str, text: str) -> None:
         row = {"assignment": self.lab.name, "cell": cell, "text": text}

@@ -156,7 +156,10 @@ def second_readers(
     while len(found) < wanted and any(waiting.values()):
         whose = min((each for each in waiting if waiting[each]), key=lambda each: (drawn[each], each))
         drawn[whose] += 1
-        _give(found, load, waiting[whose].pop(), first)
+        others = [each for each in load if each > whose] + [each for each in load if each < whose]
+        reader = min(others, key=lambda each: load[each])  # in turn, where they have as many
+        found[waiting[whose].pop().page] = reader
+        load[reader] += 1
     return found
 
 
