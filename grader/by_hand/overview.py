@@ -122,7 +122,9 @@ def reader_table(works: Mapping[str, Work], reader: str) -> tuple[tuple[str, ...
                     STATES[work.state(role)],
                     points_of(work, role),
                     work.student if work.released else "",
-                    f"/formgrader/submissions/{work.page}/",
+                    f"/formgrader/submissions/{work.page}/"
+                    if role == FIRST
+                    else "",  # it shows the first reading
                 )
             )
     return header, rows
