@@ -736,7 +736,7 @@ def queue(
             )
             typer.echo(f"Given out: {dealt.new} new, {dealt.moved} moved, {dealt.second} to be read twice.")
         if release:
-            typer.echo(f"Finished, and no longer anonymous: {readings.release()} submissions.")
+            typer.echo(f"Submissions that are finished and no longer anonymous: {readings.release()}")
         works, settings = readings.works(), readings.settings()
         questions = readings.questions()
     if not works:
@@ -745,11 +745,11 @@ def queue(
         )
     if agree:
         found = pairs(works)
-        _show_table(f"{len(found)} answers were read twice", *agreement_table(agreement(found, questions)))
+        _show_table(f"Answers read twice: {len(found)}", *agreement_table(agreement(found, questions)))
         title, (header, rows) = "Differences", difference_table(found, questions)
     elif reader is not None:
         header, rows = reader_table(works, reader)
-        title = f"{len(rows)} submissions for {reader}"
+        title = f"For {reader}: {len(rows)}"
         if not rows:
             names = ", ".join(settings.readers) or "nobody yet"
             raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")

@@ -378,7 +378,8 @@ class Readings:
     def release(self) -> int:
         """Lets names be shown for what is finished, and returns how many submissions that is."""
         with self._gradebook.transaction() as db:
-            done = [page for page, work in self._works(db).items() if work.finished()]
+            works = self._works(db)
+            done = [page for page, work in works.items() if FIRST in work.tasks and work.finished()]
             db.execute(update(_TASK).where(_TASK.c.page.in_(done)).values(released=1))
         return len(done)
 

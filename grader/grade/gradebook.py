@@ -1,4 +1,4 @@
-"""nbgrader's gradebook.db. In the grader, only this module enters grades into it.
+"""nbgrader's gradebook.db. Only this module enters what the checks give, and :mod:`grader.by_hand.readings` what people do.
 
 A submission is written in one transaction together with its marker (:mod:`grader.grade.resume`), so that a run that is
 killed leaves only complete submissions behind. The marker is in a table of our own, which nbgrader ignores.

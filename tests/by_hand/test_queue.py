@@ -108,7 +108,7 @@ def test_progress_and_lists_name_no_student_until_they_are_released(lab, tmp_pat
     page = page_of(lab, alone)
     assert row["In formgrader"] == f"/formgrader/submissions/{page}/" and row["Points"] == "2.5"
     assert f"To grade: /by-hand/{START}/ana" in said
-    assert "1 submissions" in queue("--release")
+    assert "no longer anonymous: 1\n" in queue("--release")
     said = queue("--reader", "ana")
     assert alone in said and not any(student in said for student in given(lab) if student != alone)
 
@@ -202,7 +202,7 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
         assert book.find_comment("why", lab.slug, START, "s00").manual_comment == "first's"
     table = tmp_path / "table.csv"
     said = queue("--agreement", "--csv", str(table))
-    assert "12 answers were read twice" in said and "92%" in said and "points (quadratic weights)" in said
+    assert "Answers read twice: 12" in said and "92%" in said and "points (quadratic weights)" in said
     rows = {row["Submission"]: row for row in csv.DictReader(table.open())}
     pages = [page_of(lab, student) for student in ("s00", "s01")]
     assert rows.keys() == {page[:8] for page in pages}
@@ -212,14 +212,14 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
     assert items["Only one gives"].startswith("It says why the numbers are positive")
     assert not any(student in said for student in first)
 
-    assert "11 submissions" in queue("--release")
+    assert "no longer anonymous: 11\n" in queue("--release")
     read(lab, "s00", "lead", 1.5, DECISION, seen=0, answer="of the old text")
     with book_of(lab.course) as book:
         assert book.find_grade("why", lab.slug, START, "s00").manual_score == 1.5
     queue("--agreement", "--csv", str(table))
     row = next(row for row in csv.DictReader(table.open()) if row["Submission"] == pages[0][:8])
     assert (row["First points"], row["Second points"], row["Decision"]) == ("0", "3", "1.5 (lead)")
-    assert "12 submissions" in queue("--release")
+    assert "no longer anonymous: 12\n" in queue("--release")
 
     answer_of(lab, "s00", "Handed in again.")  # whoever reads it again confirms or replaces the decision
     graded(lab)
