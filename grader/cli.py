@@ -21,6 +21,19 @@ from grader.author.build import build as build_labs
 from grader.author.mutate import EQUIVALENT, keep_record
 from grader.author.mutate import mutate as mutate_lab
 from grader.author.new import new_lab
+from grader.by_hand.agreement import agreement, pairs
+from grader.by_hand.overview import (
+    ADDRESS,
+    agreement_table,
+    difference_table,
+    nobody_s,
+    progress_table,
+    reader_table,
+    readers_of,
+    share_of,
+    standings,
+)
+from grader.by_hand.readings import Readings, Settings
 from grader.course import Course
 from grader.demo import run_demo
 from grader.errors import GraderError
@@ -762,6 +775,104 @@ def requests_decide(
         decided = gradebook.decide(number, points, told, again)
     typer.echo(f"Request {number} of {decided.student} is decided: {decided.decision}.")
     typer.echo(f"To put it on the feedback page: grader feedback {decided.lab}")
+
+
+@app.command()
+def queue(
+    lab: LabName,
+    readers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Give submissions out to these, as in ana,ben; who is not named loses what is not begun.",
+        ),
+    ] = None,
+    by_section: Annotated[
+        bool | None,
+        typer.Option(
+            "--by-section/--no-by-section",
+            help="Each section to as few readers as possible. Default: as the last time.",
+        ),
+    ] = None,
+    second: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Have so many read by a second reader, too, e.g. 10%. Default: as the last time.",
+        ),
+    ] = None,
+    reader: Annotated[str | None, typer.Option(metavar="NAME", help="Show what this reader has.")] = None,
+    agree: Annotated[
+        bool,
+        typer.Option(
+            "--agreement", help="Show how far first and second readers agree, and where they differ."
+        ),
+    ] = False,
+    release: Annotated[
+        bool,
+        typer.Option("--release", help="From now on, show the names of students whose answers are finished."),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a CSV file, too.")
+    ] = None,
+) -> None:
+    """Share out answers that people grade, and show how far everybody is. Students stay anonymous."""
+    giving = readers is not None or by_section is not None or second is not None
+    if sum((giving, reader is not None, agree, release)) > 1:
+        raise GraderError(
+            "Do one thing at a time: give out (--readers, --by-section, --second), --reader, --agreement or --release."
+        )
+    loaded = Lab.load(Course.find(), lab)
+    with Gradebook.open(loaded.course) as gradebook:
+        readings = Readings(gradebook, loaded)
+        if not readings.questions():
+            raise GraderError(
+                f"{lab} has no answers that people grade. docs/writing-a-lab.md says how to add one."
+            )
+        if giving:
+            before = readings.settings()
+            dealt = readings.deal(
+                Settings(
+                    before.readers if readers is None else readers_of(readers),
+                    before.by_section if by_section is None else by_section,
+                    before.second if second is None else share_of(second),
+                )
+            )
+            typer.echo(f"Given out: {dealt.new} new, {dealt.moved} moved, {dealt.second} to be read twice.")
+        if release:
+            typer.echo(f"Submissions that are finished and no longer anonymous: {readings.release()}")
+        works, settings = readings.works(), readings.settings()
+        questions = readings.questions()
+    if not works:
+        raise GraderError(
+            f"No answer of {lab} waits to be graded by hand. Run `grader autograde {lab}` first."
+        )
+    if agree:
+        found = pairs(works)
+        _show_table(f"Answers read twice: {len(found)}", *agreement_table(agreement(found, questions)))
+        title, (header, rows) = "Differences", difference_table(found, questions)
+    elif reader is not None:
+        header, rows = reader_table(works, reader)
+        title = f"For {reader}: {len(rows)}"
+        if not rows:
+            names = ", ".join(settings.readers) or "nobody yet"
+            raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")
+    else:
+        title, (header, rows) = lab, progress_table(standings(works, settings))
+    _show_table(title, header, rows)
+    _write_table(out, header, rows)
+    place = f"/{ADDRESS}/{lab}"
+    if agree:
+        typer.echo(f"To decide: {place}/differences at the address of `make instructor`.")
+    elif reader is not None:
+        typer.echo(f"To grade: {place}/{reader} at the address of `make instructor`.")
+    else:
+        if waiting := nobody_s(works):
+            names = ",".join(settings.readers) or "NAME,NAME"
+            typer.echo(
+                f"In nobody's queue: {waiting}. To give them out: grader queue {lab} --readers {names}"
+            )
+        typer.echo(f"To grade: {place} at the address of `make instructor`.")
 
 
 @app.command()

@@ -88,6 +88,7 @@ for number, course in enumerate(courses):
                 "jupyterhub.singleuser",
                 f"--ServerApp.root_dir={course['root']}",
                 "--ServerApp.default_url=/lab",
+                "--ServerApp.jpserver_extensions=grader.by_hand.page=True",
                 "--ServerApp.log_level=WARN",
             ],
             "user": course["account"],

@@ -15,6 +15,7 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
+from grader.by_hand.rubric import questions
 from grader.errors import place_of
 from grader.lab import (
     HIDDEN,
@@ -61,6 +62,7 @@ def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) 
         *_first_page(lab, source),
         *_order(lab, source),
         *_cells(lab, source),
+        *_rubrics(lab, source),
         *_hints(lab, hints),
         *_quiz(lab),
         *_catalogue(lab, source),
@@ -229,6 +231,14 @@ def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
                     if isinstance(node, ast.FunctionDef | ast.ClassDef))  # fmt: skip
         if (lines := len(cell.source.splitlines()) - prose) > MAX_LINES:
             yield f"{_in_notebook(lab, first)}: a cell of {lines} lines of code is more than a learner reads; the limit is {MAX_LINES}."
+
+
+def _rubrics(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    for question in questions(source).values():
+        items = sum(item.points for item in question.items)
+        if question.items and abs(items - question.points) > 1e-9:
+            place = _in_notebook(lab, f'"grade_id": "{question.cell}"')
+            yield f"{place}: the table of points above {question.cell} adds up to {items:g}, but the cell has {question.points:g} points."
 
 
 def _hints(lab: Lab, hints: Mapping[str, Sequence[Hint]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook.db. In the grader, only this module enters grades into it.
+"""nbgrader's gradebook.db. Only this module enters what the checks give, and :mod:`grader.by_hand.readings` what people do.
 
 A submission is written in one transaction together with its marker (:mod:`grader.grade.resume`), so that a run that is
 killed leaves only complete submissions behind. The marker is in a table of our own, which nbgrader ignores.
@@ -165,6 +165,11 @@ class Gradebook:
             log.sign_sessions()
             yield cls(course, book)
 
+    @property
+    def engine(self) -> Engine:
+        """The database, to read from."""
+        return self._book.engine
+
     def register(self, lab: Lab) -> None:
         """Enters a lab's cells, or brings them up to date, with nbgrader's own step.
 
@@ -213,7 +218,7 @@ class Gradebook:
             CourseError: the gradebook cannot be written to now; nothing was written.
         """
         # with tables and not with nbgrader's objects, which load a dozen relations per submission with a query each
-        with self._transaction() as db:
+        with self.transaction() as db:
             page = _page(db, lab, student, points.submitted)
             cells = db.execute(
                 select(_CELL.c.id, _CELL.c.name, _CELL.c.type)
@@ -229,9 +234,17 @@ class Gradebook:
         self._book.db.expire_all()
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def transaction(self, who: str = "") -> Iterator[Connection]:
+        """Changes that are made together or not at all. Nobody else can write in the meantime.
+
+        Args:
+            who: makes them, if that is not the user of this process.
+
+        Raises:
+            CourseError: the gradebook cannot be written to now; nothing was written.
+        """
         try:
-            with self._book.engine.begin() as connection, log.signed(connection):
+            with self._book.engine.begin() as connection, log.signed(connection, who):
                 yield connection
         except DatabaseError as error:
             if type(error) in (
@@ -283,7 +296,7 @@ class Gradebook:
             for each in people
         ]
         sections = [{"student": each.student, "section": each.section} for each in people]
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(add.on_conflict_do_update(index_elements=["id"], set_=known), students)
             db.execute(
                 listed.on_conflict_do_update(
@@ -315,7 +328,7 @@ class Gradebook:
             index_elements=["student", "assignment"],
             set_={"seconds": func.max(_EXTENSIONS.c.seconds, longer.excluded.seconds)},
         )
-        with self._transaction() as db:
+        with self.transaction() as db:
             pages = select(_PAGE.c.id).where(_PAGE.c.assignment_id.in_(removed))
             for table in (_GRADE, _COMMENT):
                 db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
@@ -416,7 +429,7 @@ class Gradebook:
         key = {"student": student, "assignment": lab.name}
         add = insert(_EXTENSIONS).values(**key, seconds=extension.total_seconds())
         changes = {"seconds": add.excluded.seconds}
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(
                 _extended(lab, student, extension or None)
             )  # first, or the log would take it for a copy
@@ -444,7 +457,7 @@ class Gradebook:
             _PAGE, _PAGE.c.assignment_id == _SUBMISSION.c.id
         )
         pages = pages.join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
-        with self._transaction() as db:
+        with self.transaction() as db:
             page_of = dict(db.execute(pages.where(_ASSIGNMENT.c.name == lab.name)).all())
         changes = []
         for result in self.results(lab):
@@ -457,7 +470,7 @@ class Gradebook:
             if (off or 0.0) != result.penalty:
                 changes.append({"page": page_of[result.student], "off": off})
         if changes:
-            with self._transaction() as db:
+            with self.transaction() as db:
                 db.execute(page, changes)
             self._book.db.expire_all()
 
@@ -466,7 +479,7 @@ class Gradebook:
         given = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
             _EXTENSIONS.c.assignment == lab.name
         )
-        with self._transaction() as db:
+        with self.transaction() as db:
             for student, seconds in db.execute(given).all():
                 db.execute(_extended(lab, student, timedelta(seconds=seconds)))
         self._book.db.expire_all()
@@ -541,7 +554,10 @@ class Gradebook:
                 told["before"] = _points(grade) if grade else None
             if points is not None:
                 _give(db, lab, request, grade, points, told["before"])
-            told |= {"decided": datetime.now(UTC).replace(tzinfo=None), "decided_by": log.who()[0]}
+            told |= {
+                "decided": datetime.now(UTC).replace(tzinfo=None),
+                "decided_by": log.user_and_program()[0],
+            }
             db.execute(update(REQUESTS).filter_by(number=number).values(told))
         self._book.db.expire_all()
         if points is not None:

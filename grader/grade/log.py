@@ -238,25 +238,29 @@ def note_merge(db: Connection, old: str, new: str) -> None:
 
 
 @contextmanager
-def signed(db: Connection) -> Iterator[None]:
+def signed(db: Connection, who: str = "") -> Iterator[None]:
     """Says who makes the changes of a transaction. No other program ever sees it, because it is gone when they are
     committed.
+
+    Args:
+        who: if that is not the user of this process.
     """
-    _sign(db)
+    _sign(db, who)
     yield
     _unsign(db)
 
 
-def _sign(db: Connection) -> None:
+def _sign(db: Connection, who: str = "") -> None:
     _unsign(db)
-    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", who())
+    user, program = user_and_program()
+    db.exec_driver_sql(f"INSERT INTO {_SIGNATURE} VALUES (?, ?)", (who or user, program))
 
 
 def _unsign(db: Connection) -> None:
     db.exec_driver_sql(f"DELETE FROM {_SIGNATURE}")
 
 
-def who() -> tuple[str, str]:
+def user_and_program() -> tuple[str, str]:
     """The user and the program of this process. A hub's user name counts more than the account that its server runs as."""
     hub = os.environ.get("JUPYTERHUB_USER")
     script = Path(sys.argv[0])

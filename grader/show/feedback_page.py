@@ -68,7 +68,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
     rows = [row for cell in notebook.cells if (row := _row(cell))]
     title = _title(notebook) or facts["notebook"]
     return _template().render(
-        comment=_Markdown(trusted=False),
+        comment=Markdown(trusted=False),
         cells=notebook.cells,
         rows=rows,
         requests=_requests(rows, facts),
@@ -89,7 +89,7 @@ def _template() -> jinja2.Template:
     code = Highlight2HTML(pygments_lexer="ipython3")
     environment.filters |= {
         # most cells are the course's own, and the same on everybody's page
-        "markdown": functools.lru_cache(maxsize=_CELLS_KEPT)(lambda source: _Markdown(trusted=True)(source)),
+        "markdown": functools.lru_cache(maxsize=_CELLS_KEPT)(lambda source: Markdown(trusted=True)(source)),
         "code": functools.lru_cache(maxsize=_CELLS_KEPT)(lambda source: code(source)),
         "ansi": ansi2html,
         "inline": inline,
@@ -150,7 +150,7 @@ def _mark(score: float, points: float) -> str:
 # ---------------------------------------------------------------------------------- text and formulas
 
 
-class _Markdown:
+class Markdown:
     """Markdown to HTML, formulas as pictures. Only the course's own text may contain HTML."""
 
     def __init__(self, trusted: bool) -> None:

@@ -307,6 +307,16 @@ def test_a_folder_outside_a_course_is_told_so(tmp_path):
 # ---------------------------------------------------------------------------------- what every lab must have
 
 NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py"
+WRITTEN = """# | points | what the answer does |
+# |---|---|
+# | 1 | It gives a reason. |
+# | 1.5 | It gives an example. |
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "why", "locked": false, "points": 3, "schema_version": 3, "solution": true, "task": false}
+# *Your answer.*
+
+# %% [markdown]
+# ## Going further"""
 
 
 @pytest.mark.parametrize(
@@ -335,6 +345,7 @@ NB, EX, MI, VA = "00_tiny.py", "exercises.py", "misconceptions.py", "variants.py
         (NB, "# NumPy computes with whole arrays: what you write for one number works for a table of them.\n", "# Try.\n",
          f"{NB}:", "is too short to help"),
         (NB, '"grade_id": "check_double"', '"grade_id": "double_check"', f"{NB}:", "must be followed by its check"),
+        (NB, "# ## Going further", WRITTEN, f"{NB}:", "the table of points above why adds up to 2.5, but the cell has 3 points"),
         (EX, '"""Lab 00: what', "# Lab 00: what", f"{EX}:", "it needs a docstring that says how"),
         (EX, '"""Half of the result is the input again."""', "", f"{EX}:", "needs a docstring: learners read it as its title"),
         (EX, "a table of shape (2, 5)", "a row of 3 numbers", f"{EX}:", "two cases with the title 'a row of 3 numbers'"),

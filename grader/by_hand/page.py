@@ -1,0 +1,432 @@
+"""The page on which written answers are graded, served by Jupyter beside formgrader.
+
+Formgrader shows whole notebooks and knows neither rubrics nor who reads what. This page shows one answer after the other, with the
+rubric and the comments that others have kept, and links to formgrader for the rest. `make instructor` loads it as an extension of
+Jupyter's server; it uses Jupyter's own log-in, authorisation and protection against forged requests.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import nbformat
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.utils import url_path_join
+from tornado import web
+
+from grader.by_hand.agreement import agreement, pairs
+from grader.by_hand.overview import (
+    ADDRESS,
+    ROLES,
+    STATES,
+    in_order,
+    points_of,
+    short,
+    standings,
+)
+from grader.by_hand.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work, digest
+from grader.by_hand.rubric import Question
+from grader.course import Course
+from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab, nbgrader_of
+from grader.show.feedback_page import Markdown
+
+_HUB = "JUPYTERHUB_SERVICE_PREFIX"
+"""In the environment of a server that JupyterHub has started, so that users are who they say they are."""
+_MAX_COMMENT = 20_000
+
+
+def _load_jupyter_server_extension(server: ServerApp) -> None:
+    """Adds the page to a Jupyter server whose root is a course."""
+    root = Path(server.root_dir).resolve()
+    course = Course.find(root)
+    settings = {"course": course}
+    name = r"([^/]+)"
+    pages = [
+        (rf"/{ADDRESS}/?", _Labs),
+        (rf"/{ADDRESS}/{name}/?", _Readers),
+        (rf"/{ADDRESS}/{name}/differences/?", _Differences),
+        (rf"/{ADDRESS}/{name}/differences/([0-9a-f-]+)/?", _Decision),
+        (rf"/{ADDRESS}/{name}/{name}/?", _Queue),
+        (rf"/{ADDRESS}/{name}/{name}/next/?", _Next),
+        (rf"/{ADDRESS}/{name}/{name}/([0-9a-f-]+)/?", _Reading),
+    ]
+    base = server.web_app.settings["base_url"]
+    server.web_app.add_handlers(
+        ".*$", [(url_path_join(base, path), handler, settings) for path, handler in pages]
+    )
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": "grader.by_hand.page"}]
+
+
+def _allowed(method: Callable[..., Any]) -> Callable[..., Awaitable[None]]:
+    """For whom Jupyter lets in. What the person at the keyboard must know is shown as a page."""
+
+    @web.authenticated
+    @authorized
+    @functools.wraps(method)
+    def checked(self: _Page, *names: str) -> None:
+        try:
+            method(self, *names)
+        except GraderError as error:
+            self.set_status(409)
+            self.show("message", title="That did not work", message=str(error))
+
+    return checked
+
+
+class _Page(JupyterHandler):
+    auth_resource = "by-hand"
+
+    def initialize(self, course: Course) -> None:
+        self.course = course
+
+    @functools.cached_property
+    def nonce(self) -> str:
+        """What allows the page's own script to run, and nothing else."""
+        return secrets.token_urlsafe(16)
+
+    @property
+    def content_security_policy(self) -> str:
+        return (
+            f"default-src 'none'; script-src 'nonce-{self.nonce}'; style-src 'unsafe-inline'; img-src data:; "
+            "form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+        )
+
+    def show(self, view: str, **facts: Any) -> None:
+        self.finish(
+            _template().render(
+                view=view,
+                nonce=self.nonce,
+                root=url_path_join(self.base_url, ADDRESS),
+                base=self.base_url,
+                **facts,
+            )
+        )
+
+    @contextmanager
+    def readings(self, name: str) -> Iterator[Readings]:
+        lab = Lab.load(self.course, name)
+        with Gradebook.open(self.course) as gradebook:
+            readings = Readings(gradebook, lab)
+            if not readings.questions():
+                raise GraderError(f"{name} has no answers that people grade.")
+            yield readings
+
+    def who(self) -> str:
+        """The name of whoever is logged in, if a hub vouches for it; else nothing."""
+        return self.current_user.username if _HUB in os.environ else ""
+
+    def see_that_it_is(self, reader: str) -> None:
+        """
+        Raises:
+            GraderError: a hub says that somebody else is logged in.
+        """
+        if self.who() not in ("", reader):
+            raise GraderError(f"These are {reader}'s answers, and you are logged in as {self.who()}.")
+
+
+class _Labs(_Page):
+    @_allowed
+    def get(self) -> None:
+        found = []
+        with Gradebook.open(self.course) as gradebook:
+            for name in self.course.labs():
+                readings = Readings(gradebook, Lab.load(self.course, name))
+                if readings.questions():
+                    found.append((name, standings(readings.works(), readings.settings())))
+        self.show("labs", title="Answers to grade by hand", labs=found)
+
+
+class _Readers(_Page):
+    @_allowed
+    def get(self, lab: str) -> None:
+        with self.readings(lab) as readings:
+            found = standings(readings.works(), readings.settings())
+            undecided = sum(bool(work.undecided()) for work in readings.works().values())
+        self.show("readers", title=lab, lab=lab, standings=found, undecided=undecided)
+
+
+class _Queue(_Page):
+    @_allowed
+    def get(self, lab: str, reader: str) -> None:
+        self.see_that_it_is(reader)
+        with self.readings(lab) as readings:
+            works = readings.works()
+        rows = [
+            {
+                "work": work,
+                "reading": ROLES[role],
+                "state": STATES[work.state(role)],
+                "points": points_of(work, role),
+            }
+            for role in ROLES
+            for work in in_order(works, reader, role)
+        ]
+        self.show("queue", title=f"{lab}: {reader}", lab=lab, reader=reader, rows=rows, short=short)
+
+
+class _Next(_Page):
+    @_allowed
+    def get(self, lab: str, reader: str) -> None:
+        self.see_that_it_is(reader)
+        holder = self.current_user.username
+        with self.readings(lab) as readings:
+            works = readings.works()
+            for role in ROLES:
+                for work in in_order(works, reader, role):
+                    if work.state(role) != "done" and readings.hold(work.page, role, holder).holder == holder:
+                        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader, work.page))
+                        return
+        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader))
+
+
+class _Marking(_Page):
+    """A page with a form for the points of a submission's answers."""
+
+    def form(self, readings: Readings, work: Work, role: str, faults: list[str], **facts: Any) -> None:
+        """Shows the form: as it was sent, with what is wrong with it, or filled with what the gradebook says."""
+        texts = _texts(readings.lab, work)
+        questions, remarks = readings.questions(), readings.remarks()
+        answers = [
+            {
+                "cell": answer.cell,
+                "question": questions[answer.cell],
+                "text": texts[answer.cell],
+                "answer": answer,
+                "entered": self._entered(answer, role),
+                "remarks": remarks.get(answer.cell, {}),
+            }
+            for answer in work.answers
+        ]
+        self.show(
+            "marking",
+            lab=readings.lab.name,
+            work=work,
+            role=role,
+            answers=answers,
+            faults=faults,
+            short=short,
+            xsrf=self.xsrf_form_html(),
+            **facts,
+        )
+
+    def _entered(self, answer: Answer, role: str) -> dict[str, Any]:
+        """What the fields of an answer hold. A second reader's say nothing about the first reading."""
+        if self.request.method == "POST":
+            return {
+                "points": self.get_body_argument(f"points-{answer.cell}", ""),
+                "items": {
+                    int(each) for each in self.get_body_arguments(f"item-{answer.cell}") if each.isdecimal()
+                },
+                "comment": self.get_body_argument(f"comment-{answer.cell}", "", strip=False),
+                "keep": bool(self.get_body_argument(f"keep-{answer.cell}", "")),
+                "seen": self.get_body_argument(f"seen-{answer.cell}", ""),
+            }
+        mark = answer.marks.get(role) or (answer.marks.get(FIRST) if role == DECISION else None)
+        points = (mark.points if mark else None) if role == SECOND else answer.points
+        comment = (mark.comment if mark else "") if role == SECOND else answer.comment
+        return {
+            "points": "" if points is None else f"{points:g}",
+            "items": {*mark.items} if mark and mark.items and mark.points == points else set(),
+            "comment": comment,
+            "keep": False,
+            "seen": "" if role == SECOND or answer.points is None else repr(answer.points),
+        }
+
+    def marks(
+        self, work: Work, reader: str, questions: Mapping[str, Question], texts: Mapping[str, str]
+    ) -> tuple[dict[str, Mark], list[str]]:
+        """What was entered, and what is wrong with it."""
+        marks, faults = {}, []
+        for answer in work.answers:
+            question = questions[answer.cell]
+            ticked = {
+                int(each) for each in self.get_body_arguments(f"item-{answer.cell}") if each.isdecimal()
+            }
+            items = tuple(sorted(each for each in ticked if each < len(question.items)))
+            written = self.get_body_argument(f"points-{answer.cell}", "").replace(",", ".")
+            comment = self.get_body_argument(f"comment-{answer.cell}", "").replace("\r\n", "\n")
+            try:
+                points = float(written) if written else sum(question.items[each].points for each in items)
+            except ValueError:
+                points = -1.0
+            if not written and not items:
+                faults.append(f"Give points for {answer.cell}: 0 if it earns nothing.")
+            elif not 0 <= points <= question.points:
+                faults.append(
+                    f"{answer.cell}: points are a number from 0 to {question.points:g}, not {written!r}."
+                )
+            elif len(comment) > _MAX_COMMENT:
+                faults.append(f"{answer.cell}: the comment is longer than {_MAX_COMMENT} characters.")
+            marks[answer.cell] = Mark(reader, points, items, comment, digest(texts[answer.cell]))
+        return marks, faults
+
+    def enter(self, readings: Readings, work: Work, role: str, reader: str) -> list[str]:
+        """Enters what was sent, or says why not."""
+        marks, faults = self.marks(work, reader, readings.questions(), _texts(readings.lab, work))
+        if faults:
+            return faults
+        seen, kept = {}, []
+        for answer in work.answers:
+            before = self.get_body_argument(f"seen-{answer.cell}", "")
+            try:
+                seen[answer.cell] = float(before) if before else None
+            except ValueError:
+                raise web.HTTPError(400, "The form is broken: load the page again.") from None
+            if self.get_body_argument(f"keep-{answer.cell}", ""):
+                kept.append(answer.cell)
+        try:
+            readings.read(work.page, role, self.current_user.username, marks, seen, kept)
+        except GraderError as error:
+            return [str(error)]
+        return []
+
+
+class _Reading(_Marking):
+    @_allowed
+    def get(self, lab: str, reader: str, page: str) -> None:
+        with self.readings(lab) as readings:
+            work, role = self._work(readings, reader, page)
+            task = readings.hold(page, role, self.current_user.username)
+            if task.holder != self.current_user.username:
+                raise GraderError(
+                    f"Somebody else has opened this submission as {reader}. It is closed to you until {task.held_until:%H:%M} UTC, "
+                    "unless it is saved earlier."
+                )
+            self._show(readings, work, role, reader, [])
+
+    @_allowed
+    def post(self, lab: str, reader: str, page: str) -> None:
+        with self.readings(lab) as readings:
+            work, role = self._work(readings, reader, page)
+            number = self.get_body_argument("forget", "")
+            if number.isdecimal():
+                readings.forget(int(number))
+                faults = []
+            else:
+                faults = self.enter(readings, work, role, reader)
+            if number or faults:
+                self._show(readings, work, role, reader, faults)
+                return
+        self.redirect(url_path_join(self.base_url, ADDRESS, lab, reader, "next"))
+
+    def _work(self, readings: Readings, reader: str, page: str) -> tuple[Work, str]:
+        self.see_that_it_is(reader)
+        work = readings.work(page)
+        role = next((role for role, task in work.tasks.items() if task.reader == reader), None)
+        if role is None:
+            raise GraderError(f"This submission is not in the queue of {reader} any more.")
+        return work, role
+
+    def _show(self, readings: Readings, work: Work, role: str, reader: str, faults: list[str]) -> None:
+        works = readings.works()
+        left = sum(each.state(kind) != "done" for kind in ROLES for each in in_order(works, reader, kind))
+        self.form(
+            readings, work, role, faults, title=f"{readings.lab.name}: {reader}", reader=reader, left=left
+        )
+
+
+class _Differences(_Page):
+    @_allowed
+    def get(self, lab: str) -> None:
+        with self.readings(lab) as readings:
+            works, questions = readings.works(), readings.questions()
+        found = pairs(works)  # of what both have read: nobody sees another's points before giving some
+        rows = agreement(found, questions)
+        differ = [pair for pair in found if pair.differ]
+        title = f"{lab}: first and second readers"
+        self.show(
+            "differences",
+            title=title,
+            lab=lab,
+            found=found,
+            rows=rows,
+            differ=differ,
+            questions=questions,
+            short=short,
+        )
+
+
+class _Decision(_Marking):
+    @_allowed
+    def get(self, lab: str, page: str) -> None:
+        with self.readings(lab) as readings:
+            self._show(readings, self._work(readings, page), [])
+
+    @_allowed
+    def post(self, lab: str, page: str) -> None:
+        with self.readings(lab) as readings:
+            work, decider = self._work(readings, page), self._decider()
+            faults = self.enter(readings, work, DECISION, decider) if decider else ["Say who decides."]
+            if faults:
+                self._show(readings, work, faults)
+                return
+        self.redirect(url_path_join(self.base_url, ADDRESS, lab, "differences"))
+
+    def _decider(self) -> str:
+        return self.who() or self.get_body_argument("decider", "")[:64]
+
+    def _work(self, readings: Readings, page: str) -> Work:
+        work = readings.work(page)
+        if not pairs({page: work}):
+            raise GraderError("Two people have to read this submission before anything can be decided.")
+        return work
+
+    def _show(self, readings: Readings, work: Work, faults: list[str]) -> None:
+        both = {pair.cell: pair for pair in pairs({work.page: work})}
+        title = f"{readings.lab.name}: what counts"
+        self.form(
+            readings,
+            work,
+            DECISION,
+            faults,
+            title=title,
+            pairs=both,
+            decider=self._decider(),
+            known=self.who(),
+        )
+
+
+def _texts(lab: Lab, work: Work) -> dict[str, str]:
+    """Cell -> what the student wrote.
+
+    Raises:
+        GraderError: the graded notebook cannot be read.
+    """
+    file = lab.course.autograded / work.student / lab.name / lab.notebook_name
+    try:
+        notebook = nbformat.read(file, as_version=4)
+    except (OSError, ValueError, nbformat.ValidationError):
+        raise GraderError(
+            f"The graded notebook of submission {short(work.page)} cannot be read. `grader autograde {lab.name}` makes it again."
+        ) from None
+    found = {nbgrader_of(cell).get("grade_id"): cell.source for cell in notebook.cells}
+    return {answer.cell: found.get(answer.cell, "") for answer in work.answers}
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grader", "by_hand"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "course_text": lambda source: Markdown(trusted=True)(source),
+        "learner_text": lambda source: Markdown(trusted=False)(source),
+    }
+    return environment.get_template("page.html")

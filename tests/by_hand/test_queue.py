@@ -1,0 +1,295 @@
+"""Written answers of a class are given out, read, compared and settled; the gradebook has what counts."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+from classroom import START, book_of
+from typer.testing import CliRunner
+from written import answer_of, graded, mark, written_lab
+
+from grader.by_hand.agreement import pairs
+from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
+from grader.cli import app
+from grader.errors import GraderError
+from grader.grade.gradebook import Gradebook
+from grader.lab import Lab
+
+NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def kept_lab(tmp_path_factory):
+    return written_lab(tmp_path_factory.mktemp("course"), 12)
+
+
+@pytest.fixture
+def lab(kept_lab, monkeypatch):
+    """The class, and nothing given out or graded by hand; what a test does to the gradebook is undone."""
+    before = kept_lab.course.gradebook.read_bytes()
+    monkeypatch.chdir(kept_lab.course.root)
+    yield kept_lab
+    kept_lab.course.gradebook.write_bytes(before)
+
+
+@contextmanager
+def readings_of(lab: Lab, now: datetime = NOON):
+    with Gradebook.open(lab.course) as gradebook:
+        yield Readings(gradebook, lab, lambda: now)
+
+
+def queue(*options: str) -> str:
+    done = CliRunner().invoke(app, ["queue", START, *options], env={"COLUMNS": "300"})
+    assert not done.exception or isinstance(done.exception, SystemExit), done.exception
+    return done.output
+
+
+def given(lab: Lab, role: str = FIRST) -> dict[str, str]:
+    with readings_of(lab) as readings:
+        return {
+            work.student: work.tasks[role].reader for work in readings.works().values() if role in work.tasks
+        }
+
+
+def page_of(lab: Lab, student: str) -> str:
+    with readings_of(lab) as readings:
+        return next(page for page, work in readings.works().items() if work.student == student)
+
+
+def read(
+    lab: Lab, student: str, reader: str, points: float, role: str = FIRST, seen: float | None = None, **said
+):
+    with readings_of(lab) as readings:
+        page = page_of(lab, student)
+        if role != DECISION:
+            readings.hold(page, role, reader)
+        readings.read(page, role, reader, mark(reader, points, **said), {"why": seen})
+
+
+def test_answers_are_given_out_by_section_and_the_next_call_gives_out_only_what_is_new(lab):
+    assert "In nobody's queue: 12" in queue()
+    said = queue("--readers", "ben, ana", "--by-section")
+    assert "12 new, 0 moved, 0 to be read twice" in said and f"/by-hand/{START}" in said
+    before = given(lab)
+    assert Counter(before.values()) == {"ana": 6, "ben": 6}
+    assert len({before[f"s{n:02}"] for n in range(0, 12, 2)}) == 1
+    assert "Given out: 0 new, 0 moved" in queue("--readers", "ana,ben")
+    assert given(lab) == before
+    assert "0 new, 4 moved" in queue("--readers", "ana,ben,cem")
+    assert Counter(given(lab).values()) == {"ana": 4, "ben": 4, "cem": 4}
+    read(lab, next(student for student, reader in given(lab).items() if reader == "cem"), "cem", 1)
+    assert "0 new, 3 moved" in queue("--readers", "ana,ben")
+    assert Counter(given(lab).values())["cem"] == 1
+
+
+def test_progress_and_lists_name_no_student_until_they_are_released(lab, tmp_path):
+    queue("--readers", "ana,ben", "--second", "25%")
+    mine = sorted(student for student, reader in given(lab).items() if reader == "ana")
+    second = given(lab, SECOND)
+    assert len(second) == 3
+    alone = next(student for student in mine if student not in second)
+    read(lab, alone, "ana", 2.5)
+    table = tmp_path / "table.csv"
+    queue("--csv", str(table))
+    rows = list(csv.DictReader(table.open()))
+    assert [(row["Reader"], row["Given"], row["Done"], row["Open"]) for row in rows] == [
+        ("ana", "6", "1", "5"),
+        ("ben", "6", "0", "6"),
+        ("all", "12", "1", "11"),
+    ]
+    assert rows[-1]["Second readings"] == "3"
+    said = queue("--reader", "ana", "--csv", str(table))
+    assert not any(student in said + table.read_text() for student in given(lab))
+    row = next(row for row in csv.DictReader(table.open()) if row["State"] == "done")
+    page = page_of(lab, alone)
+    assert row["In formgrader"] == f"/formgrader/submissions/{page}/" and row["Points"] == "2.5"
+    assert f"To grade: /by-hand/{START}/ana" in said
+    assert "no longer anonymous: 1\n" in queue("--release")
+    said = queue("--reader", "ana")
+    assert alone in said and not any(student in said for student in given(lab) if student != alone)
+
+
+def test_points_and_comment_are_where_formgrader_keeps_them_and_outlast_grading(lab):
+    queue("--readers", "ana,ben")
+    read(lab, "s00", given(lab)["s00"], 2, comment="Why positive?")
+    with book_of(lab.course) as book:
+        grade = book.find_grade("why", lab.slug, START, "s00")
+        assert (grade.manual_score, grade.needs_manual_grade) == (2, False)
+        assert book.find_comment("why", lab.slug, START, "s00").manual_comment == "Why positive?"
+    with Gradebook.open(lab.course) as gradebook:
+        change = gradebook.changes(START, "s00")[0]
+        assert change.who == given(lab)["s00"] and change.after == "2"
+    answer_of(lab, "s00", "Another answer.")
+    graded(lab)
+    with readings_of(lab) as readings:
+        work = readings.work(page_of(lab, "s00"))
+        assert work.state(FIRST) == "again" and work.answers[0].points == 2
+        assert work.answers[0].comment == "Why positive?"
+    read(lab, "s00", given(lab)["s00"], 3, seen=2)
+    with readings_of(lab) as readings:
+        assert readings.work(page_of(lab, "s00")).state(FIRST) == "done"
+
+
+def test_what_formgrader_enters_counts_as_read(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    with book_of(lab.course) as book:
+        grade = book.find_grade("why", lab.slug, START, "s03")
+        grade.manual_score, grade.needs_manual_grade = 1, False
+        book.db.commit()
+    read(lab, "s03", given(lab, SECOND)["s03"], 3, SECOND)
+    with readings_of(lab) as readings:
+        (pair,) = pairs(readings.works())
+    assert (pair.first.reader, pair.first.points, pair.first.items) == (given(lab)["s03"], 1, None)
+    assert pair.points_differ and pair.other_items == []
+
+
+def test_an_answer_that_somebody_has_open_is_closed_to_others_for_a_while(lab):
+    queue("--readers", "ana,ben")
+    page = page_of(lab, "s00")
+    with readings_of(lab) as readings:
+        assert readings.hold(page, FIRST, "here").holder == "here"
+        assert readings.hold(page, FIRST, "there").holder == "here"
+        with pytest.raises(GraderError, match="Somebody else is reading"):
+            readings.read(page, FIRST, "there", mark("ana", 1), {"why": None})
+        assert readings.work(page).answers[0].points is None
+        readings.deal(Settings(("cem",)))
+        assert readings.work(page).tasks[FIRST].reader in ("ana", "ben")  # not while it is open
+    with readings_of(lab, NOON + HELD) as readings:
+        assert readings.hold(page, FIRST, "there").holder == "there"
+        readings.read(page, FIRST, "there", mark("ana", 1), {"why": None})
+        assert not readings.work(page).tasks[FIRST].held(NOON + HELD)
+    with readings_of(lab, NOON + 3 * HELD) as readings:
+        assert readings.hold(page, FIRST, "here").holder == "here"
+    with readings_of(lab) as readings, pytest.raises(GraderError, match="not in anybody's queue"):
+        readings.hold("nothing", FIRST, "here")
+
+
+def test_points_that_were_changed_meanwhile_are_not_overwritten(lab):
+    queue("--readers", "ana,ben")
+    page = page_of(lab, "s00")
+    with readings_of(lab) as readings:
+        readings.hold(page, FIRST, "here")
+        with book_of(lab.course) as book:
+            book.find_grade("why", lab.slug, START, "s00").manual_score = 0.5
+            book.db.commit()
+        with pytest.raises(GraderError, match="Somebody has given 0.5 points for this answer"):
+            readings.read(page, FIRST, "here", mark("ana", 3), {"why": None})
+        assert readings.work(page).answers[0].points == 0.5
+
+
+def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tmp_path):
+    queue("--readers", "ana,ben,cem", "--second", "100%")
+    first, second = given(lab), given(lab, SECOND)
+    assert all(first[student] != second[student] for student in first)
+    for number, student in enumerate(sorted(first)):
+        read(lab, student, first[student], number % 4, items=(0,), comment="first's")
+        points = 3 if number == 0 else number % 4
+        read(
+            lab,
+            student,
+            second[student],
+            points,
+            SECOND,
+            items=(0, 1) if number < 2 else (0,),
+            comment="second's",
+        )
+    with book_of(lab.course) as book:  # the second reading changes nothing that counts
+        assert book.find_grade("why", lab.slug, START, "s00").manual_score == 0
+        assert book.find_comment("why", lab.slug, START, "s00").manual_comment == "first's"
+    table = tmp_path / "table.csv"
+    said = queue("--agreement", "--csv", str(table))
+    assert "Answers read twice: 12" in said and "92%" in said and "points (quadratic weights)" in said
+    rows = {row["Submission"]: row for row in csv.DictReader(table.open())}
+    pages = [page_of(lab, student) for student in ("s00", "s01")]
+    assert rows.keys() == {page[:8] for page in pages}
+    differs, items = (rows[page[:8]] for page in pages)
+    assert (differs["First points"], differs["Second points"], differs["Decision"]) == ("0", "3", "open")
+    assert items["Decision"] == ""  # the same points
+    assert items["Only one gives"].startswith("It says why the numbers are positive")
+    assert not any(student in said for student in first)
+
+    assert "no longer anonymous: 11\n" in queue("--release")
+    read(lab, "s00", "lead", 1.5, DECISION, seen=0, answer="of the old text")
+    with book_of(lab.course) as book:
+        assert book.find_grade("why", lab.slug, START, "s00").manual_score == 1.5
+    queue("--agreement", "--csv", str(table))
+    row = next(row for row in csv.DictReader(table.open()) if row["Submission"] == pages[0][:8])
+    assert (row["First points"], row["Second points"], row["Decision"]) == ("0", "3", "1.5 (lead)")
+    assert "no longer anonymous: 12\n" in queue("--release")
+
+    answer_of(lab, "s00", "Handed in again.")  # whoever reads it again confirms or replaces the decision
+    graded(lab)
+    read(lab, "s00", first["s00"], 2, seen=1.5, answer="of the new text")
+    with readings_of(lab) as readings:
+        marks = readings.work(pages[0]).answers[0].marks
+        assert marks[FIRST].points == 2 and readings.work(pages[0]).answers[0].points == 2
+
+
+def test_readings_of_two_texts_are_not_compared(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    read(lab, "s00", given(lab, SECOND)["s00"], 3, SECOND, answer="old")
+    read(lab, "s00", given(lab)["s00"], 0, answer="new")
+    with readings_of(lab) as readings:
+        assert pairs(readings.works()) == [] and readings.work(page_of(lab, "s00")).finished()
+
+
+def test_remarks_are_kept_once_for_everybody_and_can_be_removed(lab):
+    queue("--readers", "ana,ben")
+    for student in ("s00", "s01"):
+        with readings_of(lab) as readings:
+            page = page_of(lab, student)
+            readings.hold(page, FIRST, "here")
+            readings.read(page, FIRST, "here", mark("ana", 1, comment="No example."), {"why": None}, ["why"])
+    with readings_of(lab) as readings:
+        ((number, text),) = readings.remarks()["why"].items()
+        assert text == "No example."
+        readings.forget(number)
+        assert readings.remarks() == {}
+
+
+def test_a_merge_of_two_ids_keeps_what_was_read(lab):
+    queue("--readers", "ana,ben")
+    answer_of(lab, "old id", "An answer under an old id.")
+    graded(lab)
+    queue("--readers", "ana,ben")
+    read(lab, "old id", given(lab)["old id"], 2.5)
+    reader, page = given(lab)["old id"], page_of(lab, "old id")
+    gone = page_of(lab, "s00")
+    done = CliRunner().invoke(app, ["roster", "merge", "old id", "s00", "--keep", "old id", "--yes"])
+    assert done.exit_code == 0, done.output
+    assert page_of(lab, "s00") == page and given(lab)["s00"] == reader and "old id" not in given(lab)
+    with readings_of(lab) as readings:
+        assert readings.work(page).answers[0].marks[FIRST].points == 2.5
+    with Gradebook.open(lab.course) as gradebook, gradebook.engine.connect() as db:
+        rows = db.exec_driver_sql("SELECT page FROM transformer_labs_task").scalars().all()
+        assert page in rows and gone not in rows
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--readers", "ana,ana"), "names ana twice"),
+        (("--readers", "a/b"), "'a/b' cannot be a reader's name"),
+        (("--readers", "differences"), "cannot be a reader's name"),
+        (("--readers", ""), "Name at least one reader"),
+        (("--by-section",), "Name at least one reader"),
+        (("--readers", "ana", "--second", "10%"), "needs at least two readers"),
+        (("--readers", "ana,ben", "--second", "ten"), "percentage from 0% to 100%"),
+        (("--readers", "ana,ben", "--second", "101%"), "percentage from 0% to 100%"),
+        (("--reader", "zoe"), "'zoe' has nothing to read"),
+        (("--reader", "ana", "--agreement"), "Do one thing at a time"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(lab, options, words):
+    said = " ".join(queue(*options).split())
+    assert words in said and "Traceback" not in said
+    assert given(lab) == {}
+
+
+def test_a_lab_without_written_answers_says_so(lab):
+    done = CliRunner().invoke(app, ["queue", "02_self_attention"])
+    assert done.exit_code == 1 and "no answers that people grade" in done.output
