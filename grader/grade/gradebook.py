@@ -503,7 +503,7 @@ class Gradebook:
             CourseError: the gradebook cannot be written to now.
         """
         graded = select(_MARKERS.c.handed_in).filter_by(submission_id=asked.submission)
-        with self._transaction() as db:
+        with self.transaction() as db:
             return requests.enter(db, asked, db.execute(graded).scalar() or "")
 
     def requests(self, lab: str = "", among: Collection[str] | None = None) -> list[Request]:
@@ -535,7 +535,7 @@ class Gradebook:
         Raises:
             GraderError: there is no such request, it has been decided, or the exercise cannot have these points. Nothing has changed.
         """
-        with self._transaction() as db:
+        with self.transaction() as db:
             request = requests.numbered(db, number)
             _see_that_it_is_open(request, points, again)
             lab = Lab.load(self.course, request.lab)
