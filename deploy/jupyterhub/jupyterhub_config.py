@@ -94,5 +94,6 @@ for number, course in enumerate(courses):
             "cwd": course["root"],
             "environment": {"PATH": f"{bin_folder}:/usr/local/bin:/usr/bin:/bin"},
             "oauth_no_confirm": True,
+            "timeout": 300,  # after it the whole hub ends; a busy machine needs more than the 30 seconds of the default
         }
     ]
