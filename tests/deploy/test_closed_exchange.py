@@ -116,6 +116,23 @@ def test_only_the_learner_and_the_graders_can_read_or_change_what_was_handed_in(
     assert as_user(GRADERS, (submission / "figures/more/two.png").unlink) == ""
 
 
+def test_the_graders_group_cannot_be_borrowed_from_their_folder(exchange):
+    """A program in there that runs with its file's group could read everybody's submissions."""
+    inbound = exchange / "nlp" / "inbound"
+
+    def plant() -> None:
+        os.umask(0)
+        for name, mode in (("made", 0o2755), ("changed", 0o644), ("in-steps", 0o2644)):
+            os.close(os.open(inbound / name, os.O_CREAT | os.O_WRONLY, mode))
+            if name != "made":
+                os.chmod(inbound / name, 0o2755)
+
+    assert as_user(OTHER, plant) == ""
+    assert len(list(inbound.iterdir())) == 3
+    for path in inbound.iterdir():
+        assert path.stat().st_gid != GRADERS or not path.stat().st_mode & 0o2000, path
+
+
 def test_what_nobody_could_grade_is_refused_and_not_noted_as_handed_in(exchange):
     inbound = exchange / "nlp" / "inbound"
     inbound.chmod(0o1733)
