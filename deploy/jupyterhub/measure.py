@@ -133,9 +133,17 @@ def main() -> None:
             for learner in group:
                 learner.stop()
         python = given.prefix / "learner/.venv/bin/python"
-        command = ["runuser", "-u", names[0], "--", str(python), "-c", _KERNEL]
-        home = {"HOME": pwd.getpwnam(names[0]).pw_dir, "PATH": "/usr/bin:/bin"}
-        done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=home)
+        account = pwd.getpwnam(names[0])
+        done = subprocess.run(
+            [python, "-c", _KERNEL],
+            user=account.pw_uid,
+            group=account.pw_gid,
+            extra_groups=[],
+            cwd=account.pw_dir,
+            env={"HOME": account.pw_dir, "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             sys.exit(f"A kernel in {python} fails: {done.stderr.strip()[-500:]}")
         print(f"a kernel with lab 05's imports: {pss(done.stdout):.0f} MB")

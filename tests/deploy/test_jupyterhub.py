@@ -29,6 +29,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import requests
+import websocket
 from classroom import START, new_course
 from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
@@ -210,6 +211,26 @@ class Person:
         fetched.write_text(json.dumps(notebook))
         self.press("submit", course_id)
 
+    def open_kernel(self) -> websocket.WebSocket:
+        """The connection over which JupyterLab talks to a new kernel."""
+        answer = self.ask("POST", f"/user/{self.name}/api/kernels")
+        assert answer.status_code == 201, answer.text
+        address = f"{self.hub}/user/{self.name}/api/kernels/{answer.json()['id']}/channels"
+        header = [f"Authorization: token {self.token}"]
+        return websocket.create_connection(address.replace("http", "ws", 1), header=header, timeout=120)
+
+
+def printed(kernel: websocket.WebSocket, code: str) -> str:
+    """What a kernel prints first."""
+    header = {"msg_id": "1", "msg_type": "execute_request", "username": "", "session": "s", "version": "5.3"}
+    content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
+    message = {"header": header | {"date": ""}, "parent_header": {}, "metadata": {}, "channel": "shell"}
+    kernel.send(json.dumps(message | {"content": content | {"allow_stdin": False}, "buffers": []}))
+    while True:
+        reply = json.loads(kernel.recv())
+        if reply["msg_type"] == "stream":
+            return reply["content"]["text"]
+
 
 @dataclass
 class Deployment:
@@ -329,6 +350,8 @@ def deployment(base, names) -> Iterator[Deployment]:
                 server.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 server.kill()
+            with contextlib.suppress(OSError):  # a hub that has failed leaves its proxy behind
+                os.kill(int((prefix / "state/proxy.pid").read_text()), signal.SIGTERM)
             print((base / "hub.log").read_text())  # pytest shows it if something failed
         for course_id in (OTHER_ID, COURSE_ID):
             remove = [DEPLOY / "remove.sh", "--prefix", prefix, "--id", course_id, "--accounts"]
@@ -408,6 +431,45 @@ def test_a_submission_belongs_to_its_learner_and_the_graders_group(handed_in):
         assert path.stat().st_mode & 0o007 == 0, path
     assert run_as(anna, "wc", *theirs.iterdir()).returncode == 0
     assert run_as(account, "cp", "-r", theirs, f"/home/{account}/copy").returncode == 0
+
+
+LISTENER = """
+import sys
+import time
+from pathlib import Path
+
+import zmq
+
+context, poller = zmq.Context(), zmq.Poller()
+lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+ports = [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[7] == sys.argv[1]]
+for port in ports:
+    ear = context.socket(zmq.SUB)
+    ear.connect(f"tcp://127.0.0.1:{port}")
+    ear.subscribe(b"")
+    poller.register(ear, zmq.POLLIN)
+time.sleep(3)
+print(len(ports), flush=True)
+sys.stdin.readline()
+print([ear.recv_multipart() for ear, _ in poller.poll(3000)])
+"""
+
+
+def test_nobody_hears_what_another_s_kernel_computes(handed_in):
+    anna, ben = handed_in.people["anna"], handed_in.people["ben"]
+    kernel = anna.open_kernel()
+    assert printed(kernel, "print(6 * 7)") == "42\n"
+    python = handed_in.course.root.parent / "prefix/learner/.venv/bin/python"
+    number = Path(f"/home/{anna.name}").stat().st_uid
+    command = ["runuser", "-u", ben.name, "--", python, "-c", LISTENER, number]
+    with subprocess.Popen(
+        list(map(str, command)), cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as listener:
+        assert int(listener.stdout.readline()) >= 5  # the ports of anna's kernel
+        assert printed(kernel, "print('sec' + 'ret')") == "secret\n"
+        heard, _ = listener.communicate("go\n", timeout=60)
+    kernel.close()
+    assert heard == "[]\n"
 
 
 def test_what_was_submitted_is_collected_and_a_forged_submission_is_refused(handed_in):
