@@ -115,6 +115,12 @@ def main() -> None:
     names = list(dict.fromkeys(name for course in listed for name in course["learners"]))
     if len(names) < max(given.numbers):
         sys.exit(f"The hub in {given.prefix} has {len(names)} learners: choose no greater number.")
+    try:
+        requests.get(f"{given.hub}/hub/health", timeout=30).raise_for_status()
+    except requests.RequestException as error:
+        sys.exit(
+            f"No hub answers at {given.hub} ({type(error).__name__}): start it, or name its address with --hub."
+        )
     learners: list[Learner] = []
     try:
         for name in names[: max(given.numbers)]:
