@@ -117,6 +117,14 @@ class Course:
                 f"{file} cannot be used: {type(error).__name__}: {error}. Fix it, then run the same command again."
             ) from error
 
+    def course_id(self) -> str:
+        """nbgrader's name of this course, also in the exchange: ``c.CourseDirectory.course_id``.
+
+        Raises:
+            CourseError: the file with the instructor's configuration cannot be executed.
+        """
+        return self.configuration().CourseDirectory.course_id
+
 
 def make_private(folder: Path) -> None:
     """Makes a folder, and any missing folders above it, that nobody but their owner may enter.

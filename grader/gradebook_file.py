@@ -103,7 +103,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
-    return NbgraderGradebook(url(file), course.nbgrader_config().CourseDirectory.course_id)
+    return NbgraderGradebook(url(file), course.course_id())
 
 
 def unusable(course: Course, reason: str) -> CourseError:

@@ -46,7 +46,7 @@ say "[3/4] the learners' environment"
 say "[4/4] the hub"
 [ -x "$prefix/hub/bin/python" ] || "$python" -m venv "$prefix/hub"
 hub_packages=(-r "$here/requirements.txt")
-if systemd; then hub_packages+=(jupyterhub-systemdspawner); fi
+if systemd; then hub_packages+=(jupyterhub-systemdspawner==1.0.2); fi
 "$prefix/hub/bin/python" -m pip install --quiet "${hub_packages[@]}"
 npm install --silent --no-fund --no-audit --prefix "$prefix/node" configurable-http-proxy@5
 

@@ -44,6 +44,7 @@ if Path("/run/systemd/system").is_dir():
     c.SystemdSpawner.mem_limit = "4G"
     c.SystemdSpawner.cpu_limit = 2.0
     c.SystemdSpawner.isolate_tmp = True
+    c.SystemdSpawner.unit_extra_properties = {"UMask": "0077"}  # systemd's services do not inherit the hub's
 else:
     c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
 c.Spawner.cmd = [str(learner_bin / "python"), "-m", "jupyterhub.singleuser"]
@@ -95,5 +96,6 @@ for number, course in enumerate(courses):
             "cwd": course["root"],
             "environment": {"PATH": f"{bin_folder}:/usr/local/bin:/usr/bin:/bin"},
             "oauth_no_confirm": True,
+            "timeout": 300,  # after it the whole hub ends; a busy machine needs more than the 30 seconds of the default
         }
     ]

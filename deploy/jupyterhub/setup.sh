@@ -96,13 +96,14 @@ for name in $teaching $learning; do account "$name"; done
 say "Accounts: $(wc -w <<<"$teaching") instructors, $(wc -w <<<"$learning") learners; $made new (first passwords: $state/passwords); homes 0700."
 
 # The sticky bit keeps learners from renaming one another's files; nbgrader leaves it out of inbound. Both folders
-# are made first and belong to the grading account, so that nobody can put others in their place.
+# are made first and belong to the grading account, so that nobody can put others in their place. The set-group-ID bit
+# gives its group to what learners hand in, so that they need not open that to everybody (learner/closed_exchange.py).
 install -d -m 755 "$(dirname "$exchange")"
 install -d -m 1777 "$exchange"
-for folder in "$exchange/$id:0755" "$exchange/$id/inbound:1733" "$exchange/$id/outbound:0755" "$exchange/$id/feedback:0711"; do
+for folder in "$exchange/$id:0755" "$exchange/$id/inbound:3733" "$exchange/$id/outbound:0755" "$exchange/$id/feedback:0711"; do
   install -d -m "${folder##*:}" -o "$grader" -g "$grader" "${folder%:*}"
 done
-say "Exchange: $exchange (1777), $id/inbound (1733), all of it $grader's."
+say "Exchange: $exchange (1777), $id/inbound (3733), all of it $grader's."
 
 mark="# --- JupyterHub (deploy/jupyterhub/setup.sh writes what follows) ---"
 sed -i "\\|^$mark\$|,\$d" "$course/nbgrader_config.py"
@@ -132,6 +133,8 @@ learner_etc=$prefix/learner/.venv/etc/jupyter
 install -D -m 644 -t "$learner_etc/jupyter_server_config.d" "$here/learner/transformer-labs.json"
 install -D -m 644 "$here/learner/page_config.json" "$learner_etc/labconfig/page_config.json"
 sed "s|@EXCHANGE@|$exchange|" "$here/learner/nbgrader_config.py" >"$learner_etc/nbgrader_config.py"
+packages=$("$prefix/learner/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+install -m 644 -t "$packages" "$here/learner/closed_exchange.py"
 for etc in "$learner_etc" "$course/.venv/etc/jupyter"; do
   install -D -m 644 -t "$etc" "$here/jupyter_server_config.py"
 done

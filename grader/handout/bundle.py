@@ -75,7 +75,7 @@ def publish(course: Course, out: Path) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "course"
         try:
-            write_course(course.root, folder, course.nbgrader_config().CourseDirectory.course_id)
+            write_course(course.root, folder, course.course_id())
             faults = [
                 f"{lab.name}: {fault}"
                 for lab in labs
@@ -111,7 +111,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")
-    course_id = lab.course.nbgrader_config().CourseDirectory.course_id
+    course_id = lab.course.course_id()
     (folder / "nbgrader_config.py").write_text(NBGRADER.format(course=course_id), "utf-8")
     title = lab.release().cells[0].source.splitlines()[0].lstrip("# ")
     (folder / "README.md").write_text(_README.format(title=title, **names), "utf-8")

@@ -11,7 +11,9 @@ from grader.receive.files import SECRET, TIMESTAMP
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """nbgrader's own step, except that work that came another way, such as from an LMS, does not stop it."""
+    """nbgrader's own step, except that work that came another way, such as from an LMS, does not stop it, and that learners
+    can read their pages whatever umask these were made with: it is their names that nobody else knows.
+    """
 
     def copy_files(self) -> None:
         pages, others = self.src_path, []
@@ -22,6 +24,9 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             else:
                 others.append(Path(folder).parent.name)
         self.src_path = pages
+        for page in Path(self.dest_path).glob("*.html"):
+            if page.stat().st_mode & 0o044 != 0o044:
+                page.chmod(0o644)
         if others:
             self.log.warning(
                 "Not handed in through the exchange, so nobody could fetch it there; hand out these pages yourself: %s",

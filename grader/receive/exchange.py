@@ -16,7 +16,6 @@ from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import Exchange, ExchangeCollect
-from traitlets.config import Application
 
 from grader import gradebook_file
 from grader.course import Course
@@ -174,6 +173,5 @@ def _nbgrader_app(course: Course) -> NbGrader:
     app.log.setLevel(logging.CRITICAL + 1)
     app.load_cwd_config = False
     app.load_config_file()
-    Application.load_config_file(app, app.config_file_name, path=str(course.root))
-    app.update_config(course.nbgrader_config())
+    app.update_config(course.configuration())
     return app

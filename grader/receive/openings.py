@@ -45,7 +45,7 @@ def openings(course: Course) -> tuple[list[Opening], Path | None]:
         if _mode(path) & 0o002:
             found.append(Opening(path, "others can change it", f"chmod o-w {shlex.quote(str(path))}"))
     exchange = exchange_of(course)
-    for path in (exchange, exchange / "transformer-labs" / "inbound"):
+    for path in (exchange, exchange / course.course_id() / "inbound"):
         if _mode(path) & 0o1002 == 0o002:  # everybody may write to it, and it has no sticky bit
             what = "others can rename and delete files in it that belong to somebody else"
             found.append(Opening(path, what, f"chmod +t {shlex.quote(str(path))}"))

@@ -381,8 +381,12 @@ def test_a_lab_goes_through_the_exchange_and_its_feedback_comes_back(course, mon
     assert states == {"ada": "graded", "bob": "unreadable", "by mail": "graded"}
     pages = tmp_path / "pages.zip"
     assert command(course, monkeypatch, "feedback", lab.name, "--zip", str(pages)).exit_code == 0
+    for page in course.feedback.rglob("*.html"):
+        page.chmod(0o600)  # as a JupyterHub's umask makes them
     said = instructor("release_feedback", lab.name)
     assert "by mail" in said
+    released = list((exchange / "transformer-labs" / "feedback").glob("*.html"))
+    assert len(released) == 2 and all(page.stat().st_mode & 0o044 == 0o044 for page in released)
     fetched = {}
     for name, home in learners.items():
         learner(name, "fetch_feedback")

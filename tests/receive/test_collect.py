@@ -29,6 +29,7 @@ from collecting import (
 )
 from typer.testing import CliRunner
 
+from grader import gradebook_file
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
@@ -36,6 +37,7 @@ from grader.lab import Lab
 from grader.receive import exchange, sources
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
 from grader.receive.files import REASON_FILE, SECRET, find_notebook
+from grader.receive.openings import openings
 from grader.receive.read import read_submission
 from grader.receive.students import MOODLE_NUMBER, student_id
 
@@ -653,6 +655,27 @@ def test_one_hostile_submission_in_the_exchange_stops_no_other(lab, inbound, tmp
         "when": REFUSED,
     }
     assert notebook("secret") not in taken(lab).values()
+
+
+@pytest.mark.usefixtures("i_am_anna")
+def test_two_courses_share_an_exchange_and_each_has_its_own_part_of_it(lab, inbound, tmp_path):
+    theirs = inbound.parents[1] / "nlp-2027" / "inbound"
+    theirs.mkdir(parents=True)
+    submit(inbound, "anna", "2030-01-02 10:00:00 UTC", "ours")
+    submit(theirs, "anna", "2030-01-01 10:00:00 UTC", "theirs")
+    collect(lab)
+    assert taken(lab) == {"anna": notebook("ours")}
+
+    with (lab.course.root / "nbgrader_config.py").open("a") as file:
+        file.write("\nget_config().CourseDirectory.course_id = 'nlp-2027'\n")
+    collect(lab)
+    assert taken(lab) == {"anna": notebook("theirs")}
+    for folder in (inbound, theirs):
+        folder.chmod(0o777)
+    found, _ = openings(lab.course)
+    assert {each.path for each in found if each.path.name == "inbound"} == {theirs}
+    with gradebook_file.opened(lab.course) as book:
+        assert book.course_id == "nlp-2027"
 
 
 @pytest.mark.slow
