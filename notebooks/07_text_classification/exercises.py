@@ -53,6 +53,14 @@ def _rule(above: bool, usual: bool = False):
     return inputs
 
 
+def _just_the_threshold(rng: np.random.Generator) -> Inputs:
+    """A ratio that is exactly the threshold, however it is calculated: the mean length is a whole number, and the ratio, too."""
+    mean, ratio = int(rng.integers(4, 9)), 2 * int(rng.integers(2, 6))
+    apart = rng.integers(1, mean - 1, mean * ratio // 2)
+    lengths = rng.permutation([*(mean - apart), *(mean + apart)]).tolist()
+    return {"texts": new_texts(rng, lengths, new_words(rng, 15)), "threshold": float(ratio)}
+
+
 samples_per_length = Exercise(
     name="samples_per_length",
     returns=("ratio", "sequence_model"),
@@ -62,7 +70,10 @@ samples_per_length = Exercise(
             together(_rule(True), _rule(False)),
         ),
         Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
-        Case("the usual threshold, then one that is passed", together(_rule(False, usual=True), _rule(True))),
+        Case(
+            "the usual threshold, then one that is passed, and one that is just reached",
+            together(_rule(False, usual=True), _rule(True), _just_the_threshold),
+        ),
     ),
 )
 
@@ -103,17 +114,29 @@ def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
     return inputs
 
 
-def _exactly_the_share(rng: np.random.Generator) -> Inputs:
-    """After some groups the test set has exactly its share: a quarter, or a half, of all samples."""
-    wanted = float(rng.choice([0.25, 0.5]))
-    first = rng.integers(3, 8, int(rng.integers(2, 5)))
-    rest = int(first.sum() * (1 / wanted - 1))
-    cuts = np.sort(rng.choice(np.arange(1, rest), 3, replace=False))
-    sizes = [*first.tolist(), *np.diff([0, *cuts, rest]).tolist()]
+def _about_the_share(short: int):
+    """After some groups the test set has its share, a quarter or a half of all samples, exactly; or it is so many samples short."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        wanted = float(rng.choice([0.25, 0.5]))
+        first = rng.integers(3, 8, int(rng.integers(2, 5)))
+        rest = int((first.sum() + short) / wanted - first.sum())
+        cuts = np.sort(rng.choice(np.arange(1, rest), 3, replace=False))
+        return _in_this_order(rng, [*first.tolist(), *np.diff([0, *cuts, rest]).tolist()], wanted)
+
+    return inputs
+
+
+def _all_of_them(rng: np.random.Generator) -> Inputs:
+    """A share that takes the last group, too."""
+    return _in_this_order(rng, rng.integers(3, 8, 5).tolist(), 0.95)
+
+
+def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
     groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
     rng.shuffle(groups)
-    return {"groups": groups, "order": order, "share": wanted}
+    return {"groups": groups, "order": order, "share": share}
 
 
 def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -137,8 +160,10 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; then a share that is reached exactly",
-            together(_groups(9, (0.4, 0.6), (2, 9)), _exactly_the_share),
+            "9 groups, about a half; then shares that are reached exactly, missed by one sample, and take all groups",
+            together(
+                _groups(9, (0.4, 0.6), (2, 9)), _about_the_share(0), _about_the_share(short=1), _all_of_them
+            ),
         ),
         Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),
     ),
@@ -165,12 +190,13 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
             for start in range(len(row) - size + 1)
         }
         found |= {f"{one[-1]} {two[0]}" for one, two in itertools.pairwise(lists)}  # of two texts
+        found |= {" ".join(row[:-1]) for row in lists if len(row) > n + 1}  # too long
         found |= {" ".join(sorted(gram.split())) for gram in found} | {
             " ".join(rng.choice(words, 2)) for _ in range(4)
         }
-        kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[1:]
+        kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[2:]
         rng.shuffle(kept)
-        index = {gram: column for column, gram in enumerate([ends[0], *kept])}
+        index = {gram: column for column, gram in enumerate([ends[0], *kept, ends[1]])}
         return {"texts": [" ".join(row) for row in lists], "index": index, "n": n}
 
     return inputs
@@ -191,12 +217,16 @@ bag_of_ngrams = Exercise(
 # ---------------------------------------------------------------------------------- bucketed_batches
 
 _FILL = -9  # stands for "not there" where a check lays batches of different widths on each other
+_WIDEST = 110
 
 
-def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int):
+def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int, outlier: int = 2):
+    """``outlier``: the length of one of the sentences."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = rng.integers(2, longest + 1, count)
         lengths[: len(boundaries)] = boundaries  # on the border
+        lengths[-1] = outlier
         rng.shuffle(lengths)
         return {
             "sentences": [rng.integers(1, 100, length).tolist() for length in lengths],
@@ -233,10 +263,10 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         key=lambda batch: batch[0][0].tolist() if len(batch[0]) else []
     )  # in whatever order they come
     height = max([inputs["batch_size"], *(len(ids) for ids, _ in batches)]) + 1
-    laid = np.full((len(batches), height, 30), _FILL, dtype=np.int64)
+    laid = np.full((len(batches), height, _WIDEST), _FILL, dtype=np.int64)
     marks = np.full((len(batches), height), _FILL, dtype=np.int64)
     for table, row, (ids, labels) in zip(laid, marks, batches, strict=True):
-        table[: len(ids), : ids.shape[1]] = ids[:, :30]
+        table[: len(ids), : ids.shape[1]] = ids[:, :_WIDEST]
         row[: len(labels)] = labels
     return {"ids": laid, "labels": marks}
 
@@ -261,7 +291,10 @@ bucketed_batches = Exercise(
     cases=(
         Case("23 sentences in batches of 3, with boundaries at 5 and 9", _rows(23, 3, (5, 9), 13)),
         Case("17 sentences in batches of 4, with one boundary", _rows(17, 4, (6,), 11)),
-        Case("26 sentences in batches of 5, with boundaries at 4, 8 and 12", _rows(26, 5, (4, 8, 12), 17)),
+        Case(
+            "26 sentences in batches of 5, with boundaries at 4, 8 and 12; one is very long",
+            _rows(26, 5, (4, 8, 12), 17, outlier=100),
+        ),
     ),
     properties=(every_sentence_once,),
 )
@@ -498,6 +531,7 @@ def _states(batch: int, width: int, masked: bool = True, an_empty_one: bool = Fa
         mask[:, 0] = True
         if an_empty_one:
             mask[1] = False
+            mask[2, 1:] = False
         return {
             "states": f32(normal(rng, *real.shape, width) + rng.uniform(0.5, 1.5)),
             "mask": mask if masked else None,
@@ -541,7 +575,10 @@ masked_mean = Exercise(
             _more_padding,
             padding_changes_no_mean,
         ),
-        Case("one of 4 sentences has no real word at all: its mean is 0", _states(4, 7, an_empty_one=True)),
+        Case(
+            "one of 4 sentences has no real word at all: its mean is 0; another has one",
+            _states(4, 7, an_empty_one=True),
+        ),
     ),
     bypasses=("keras.layers.GlobalAveragePooling1D",),
 )
@@ -678,10 +715,20 @@ def _tie(rng: np.random.Generator) -> Inputs:
     return {"losses": [*map(float, falling), 1.0, 1.0, *[1.2] * (patience + 1)], "patience": patience}
 
 
-def _rising(rng: np.random.Generator) -> Inputs:
-    patience = int(rng.integers(2, 12))
-    rising = np.sort(rng.uniform(1.1, 2.0, patience + int(rng.integers(1, 9))))
-    return {"losses": [1.0, *map(float, rising)], "patience": patience}
+def _rising(*first: float):
+    """After the first losses all are higher."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        patience = int(rng.integers(2, 12))
+        rising = np.sort(rng.uniform(1.1, 2.0, patience + int(rng.integers(1, 9))))
+        return {"losses": [*first, *map(float, rising)], "patience": patience}
+
+    return inputs
+
+
+def _falling(rng: np.random.Generator) -> Inputs:
+    falling = np.sort(rng.uniform(0.5, 2.0, int(rng.integers(6, 30))))[::-1]
+    return {"losses": falling.tolist(), "patience": int(rng.integers(2, 5))}
 
 
 best_epoch = Exercise(
@@ -697,8 +744,8 @@ best_epoch = Exercise(
             together(_losses("missed"), _losses("missed")),
         ),
         Case(
-            "training ends before patience does; then the same loss twice; then the first epoch is the best",
-            together(_losses("ends"), _tie, _rising),
+            "training ends before patience does; then the same loss twice; then the first epoch is the best, or the last",
+            together(_losses("ends"), _tie, _rising(1.0), _rising(1.0, 1.0), _falling),
         ),
     ),
 )
@@ -706,14 +753,21 @@ best_epoch = Exercise(
 # ---------------------------------------------------------------------------------- calibration_error
 
 
-def _judged(count: int, classes: int, sharpness: float, bins: int):
-    """In every second tenth of confidence the model is always right, and elsewhere seldom."""
+def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int = 0):
+    """In every second tenth of confidence the model is always right, and elsewhere seldom.
+
+    certain: of so many texts the model is absolutely sure, and wrong. Then it is right about all others in the last bin.
+    """
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = normal(rng, count, classes, scale=sharpness)
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = f32(shares / shares.sum(axis=1, keepdims=True))
+        shares[:certain] = np.eye(classes, dtype=shares.dtype)[rng.integers(0, classes, certain)]
         hit = ((shares.max(axis=1) * 10).astype(int) % 2 == 0) | (rng.random(count) < 0.3)
+        if certain:
+            hit |= shares.max(axis=1) >= 1 - 1 / bins
+            hit[:certain] = False
         said = shares.argmax(axis=1)
         labels = np.where(hit, said, (said + rng.integers(1, classes, count)) % classes)
         return {"probabilities": shares, "labels": labels, "bins": bins}
@@ -730,12 +784,12 @@ calibration_error = Exercise(
             together(_judged(80, 4, 1.6, 10), _judged(85, 6, 1.8, 10)),
         ),
         Case(
-            "90 texts of 3 classes, 12 bins, then 75, 8 bins",
-            together(_judged(90, 3, 1.6, 12), _judged(75, 3, 1.6, 8)),
+            "90 texts of 3 classes, 12 bins, then 75, 8 bins, then 60 of 12 classes, 4 bins",
+            together(_judged(90, 3, 1.6, 12), _judged(75, 3, 1.6, 8), _judged(60, 12, 0.7, 4)),
         ),
         Case(
             "a model that is nearly always sure, so that most bins are empty; then one that is less sure",
-            together(_judged(40, 6, 12.0, 10), _judged(70, 5, 1.8, 7)),
+            together(_judged(40, 6, 12.0, 10, certain=6), _judged(70, 5, 1.8, 7)),
         ),
     ),
     rtol=1e-3,

@@ -549,8 +549,11 @@ decoder_layer = Exercise(
             _decoder_layer_inputs(dropout_rate=1.0, training=True),
         ),
         Case(
-            "the same, pre-norm: the layer gives x itself",
-            _decoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+            "the same, pre-norm: in training mode the layer gives x itself, in evaluation mode it does not",
+            together(
+                _decoder_layer_inputs(dropout_rate=1.0, training=True, norm_first=True),
+                _decoder_layer_inputs(dropout_rate=1.0, norm_first=True),
+            ),
         ),
         Case(
             "training mode with dropout_rate=0.5: the greatest and the least values that can come out",
@@ -708,7 +711,7 @@ def _transformer_inputs(
                 **LAYER,
                 "source_vocab_size": SOURCE_WORDS,
                 "target_vocab_size": TARGET_WORDS,
-                "max_len": 11,
+                "max_len": max(11, source_len),
                 "dropout_rate": dropout_rate,
                 "layernorm_eps": eps,
                 "norm_first": norm_first,
@@ -756,7 +759,10 @@ transformer = Exercise(
     uses=("Encoder", "Decoder", "make_masks"),
     bypasses=READY_MADE,
     cases=(
-        Case("post-norm, no padding", _transformer_inputs()),
+        Case(
+            "post-norm, no padding; then sources of 31 words, more than there are in a vocabulary",
+            together(_transformer_inputs(), _transformer_inputs(source_len=31)),
+        ),
         Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
         Case(
             "pre-norm, padded source and target, layernorm_eps=0.2",

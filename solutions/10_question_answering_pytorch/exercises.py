@@ -156,8 +156,10 @@ def _one_too_many(rng: np.random.Generator) -> Inputs:
     return {**inputs, "length": inputs["length"] + 1}
 
 
-def _shorter_than_the_overlap(rng: np.random.Generator) -> Inputs:
-    return {"length": int(rng.integers(2, 6)), "size": int(rng.integers(50, 60)), "overlap": 9}
+def _one_token_only(rng: np.random.Generator) -> Inputs:
+    """Shorter than the overlap, which is as large as it may be."""
+    size = int(rng.integers(50, 60))
+    return {"length": 1, "size": size, "overlap": size - 1}
 
 
 def _call_windows(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -197,7 +199,7 @@ split_into_windows = Exercise(
     cases=(
         Case(
             "everything fits into one window; then it is even shorter than the overlap",
-            together(_windows(1, 3, missing=4), _shorter_than_the_overlap),
+            together(_windows(1, 3, missing=4), _one_token_only),
         ),
         Case("it fits exactly", _windows(1, 4)),
         Case("one token too many for one window", _one_too_many),
@@ -684,13 +686,20 @@ f1 = Exercise(
 
 
 def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
-    """A reader that is called like the lab's, small enough to follow by hand; notes the mode it ran in."""
+    """A reader that is called like the lab's, small enough to follow by hand; notes the mode it ran in.
+
+    As in the lab's, a part of it is frozen, and another part has no influence on the logits.
+    """
     import torch
 
     class TinyReader(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            for name, array in weights.items():
+            (first, array), *others = weights.items()
+            self.register_parameter(first, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.frozen = torch.nn.Parameter(torch.tensor(0.5), requires_grad=False)
+            self.unused = torch.nn.Parameter(torch.tensor(0.5))
+            for name, array in others:  # what matters stands first and last, so that no loop may leave it out
                 self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
             self.modes: list[bool] = []
 
@@ -704,7 +713,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
             self.modes.append(self.training)
             kinds = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
             seen = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-            x = self.embedding[input_ids] + self.kind[kinds]
+            x = self.embedding[input_ids] + self.kind[kinds] + self.frozen
             shares = seen[..., None] / seen.sum(dim=1)[:, None, None]
             logits = torch.tanh(x + (shares * x).sum(dim=1, keepdim=True)) @ self.output
             if allowed is not None:
@@ -726,18 +735,31 @@ def _steps(rates: Sequence[float], scale: float = 1.0, max_norm: float = 50.0):
     return inputs
 
 
+def _one_limit_after_another(rng: np.random.Generator) -> Inputs:
+    """Small steps with one batch; the limits begin below the norm of the gradients, and end above it."""
+    made, limits = _steps([0.05], scale=3.0)(rng), 0.1 * 1.7 ** np.arange(10)
+    return {
+        **made,
+        "batches": made["batches"] * len(limits),
+        "rates": made["rates"] * len(limits),
+        "max_norm": limits.tolist(),
+    }
+
+
 def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
     model = _tiny_reader(inputs["weights"]).eval()  # as an evaluation may have left it
     for weight in model.parameters():
-        weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
+        if weight.requires_grad:
+            weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
     optimizer = PlainDescent(model.parameters(), lr=0.01)
     optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
+    limits = np.broadcast_to(inputs["max_norm"], len(inputs["rates"])).tolist()
     with one_thread():
         losses = [
-            learner(model, optimizer, tensors(batch), rate, inputs["max_norm"])
-            for batch, rate in zip(inputs["batches"], inputs["rates"], strict=True)
+            learner(model, optimizer, tensors(batch), rate, limit)
+            for batch, rate, limit in zip(inputs["batches"], inputs["rates"], limits, strict=True)
         ]
     if any(loss is None for loss in losses):
         raise TypeError("it returned None instead of the loss.")
@@ -750,13 +772,16 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "in_training", "embedding", "kind", "output"),
+    returns=("losses", "in_training", "embedding", "kind", "output", "frozen", "unused"),
     call=_call_train_step,
     uses=("span_loss",),
     cases=(
         Case("one step", _steps([0.5])),
         Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
-        Case("gradients that are too long: shortened to 0.1", _steps([0.5, 0.5], scale=3.0, max_norm=0.1)),
+        Case(
+            "gradients that are too long: shortened to 0.1; then one limit after another",
+            together(_steps([0.5, 0.5], scale=3.0, max_norm=0.1), _one_limit_after_another),
+        ),
     ),
     properties=(trained_in_training_mode, weights_have_moved),
 )

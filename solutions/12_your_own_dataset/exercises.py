@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -114,10 +115,13 @@ _KINDS = {
 }
 
 
-def _table(task: str):
+def _table(task: str, one_fault_each: bool = False):
+    """``one_fault_each``: no row has two columns that are wrong by themselves, so that none may be overlooked."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         words = new_words(rng, 25)
-        first, *others = rng.permutation(_KINDS[task]).tolist()
+        kinds = [kind for kind in _KINDS[task] if not (one_fault_each and kind == "two")]
+        first, *others = rng.permutation(kinds).tolist()
         kinds = [*others, *[""] * int(rng.integers(6, 14))]
         rng.shuffle(kinds)
         rows = [_spoilt(rng, task, first, words), _good_row(rng, task, words, at_the_beginning=True)]
@@ -152,8 +156,13 @@ validate_rows = Exercise(
     call=_call_validate,
     cases=(
         Case("two files for classification", together(_table("classification"), _table("classification"))),
-        Case("two files with entities", together(_table("entities"), _table("entities"))),
-        Case("two files with questions", together(_table("questions"), _table("questions"))),
+        Case(
+            "two files with entities", together(_table("entities"), _table("entities", one_fault_each=True))
+        ),
+        Case(
+            "two files with questions",
+            together(_table("questions"), _table("questions", one_fault_each=True)),
+        ),
     ),
     properties=(in_the_order_of_the_file,),
 )
@@ -451,6 +460,8 @@ embed = Exercise(
 def nearest(features: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """The simplest classifier there is: the label of the nearest training row."""
     features, labels = np.array(features), np.array(labels)
+    if len(features) != len(labels):
+        raise ValueError(f"there are {len(features)} rows and {len(labels)} labels.")
 
     def predict(others: np.ndarray) -> np.ndarray:
         distances = ((np.asarray(others)[:, None, :] - features[None]) ** 2).sum(axis=-1)
@@ -670,10 +681,13 @@ calibration_error = Exercise(
 # ---------------------------------------------------------------------------------- best_temperature
 
 
-def _too_sure(texts: int, classes: int, factor: tuple[float, float], apart: float = 0.0):
+def _too_sure(
+    texts: int, classes: int, factor: tuple[float, float], apart: float = 0.0, never_first: bool = False
+):
     """Logits of a model that would be calibrated, if they were not that many times too large.
 
     apart: how far the rows are from each other, and one more class, which is never right, from all others.
+    never_first: that class is the first one, so that it is no help against overflow; else the last.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -683,7 +697,8 @@ def _too_sure(texts: int, classes: int, factor: tuple[float, float], apart: floa
         logits = logits * rng.uniform(*factor)
         if apart:
             never = logits.min(axis=1, keepdims=True) - rng.uniform(0.9, 1.1, (texts, 1)) * apart
-            logits = np.concatenate([logits, never], axis=1) + rng.uniform(-apart, apart, (texts, 1))
+            logits = np.concatenate([never, logits] if never_first else [logits, never], axis=1)
+            logits, labels = logits + rng.uniform(-apart, apart, (texts, 1)), labels + int(never_first)
         return {
             "logits": logits,
             "labels": labels,
@@ -714,6 +729,19 @@ def _torn(texts: int, classes: int):
     return inputs
 
 
+def _all_too_hot(texts: int, classes: int, best: int):
+    """Every candidate is above the right temperature, so that the lowest is the best. It stands first (0) or last (-1)."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rising = np.sort(rng.uniform(5, 9, 40))
+        return {
+            **_too_sure(texts, classes, (2.0, 3.0))(rng),
+            "candidates": rising if best == 0 else rising[::-1].copy(),
+        }
+
+    return inputs
+
+
 best_temperature = Exercise(
     name="best_temperature",
     returns=("temperature",),
@@ -723,13 +751,21 @@ best_temperature = Exercise(
             together(_too_sure(90, 5, (2.0, 3.0)), _too_sure(80, 4, (0.2, 0.3)), _torn(75, 5)),
         ),
         Case(
-            "once more, the other way round",
-            together(_torn(65, 4), _too_sure(110, 3, (0.2, 0.3)), _too_sure(70, 6, (2.2, 3.2))),
+            "once more, the other way round; then the best candidate is the first, or the last",
+            together(
+                _torn(65, 4),
+                _too_sure(110, 3, (0.2, 0.3)),
+                _too_sure(70, 6, (2.2, 3.2)),
+                _all_too_hot(90, 5, best=0),
+                _all_too_hot(100, 4, best=-1),
+            ),
         ),
         Case(
             "logits that are very large, or far apart; then once more between two classes",
             together(
-                _too_sure(95, 4, (2.0, 3.0), 50_000.0), _too_sure(85, 5, (0.2, 0.3), 50_000.0), _torn(85, 6)
+                _too_sure(95, 4, (2.0, 3.0), 50_000.0, never_first=True),
+                _too_sure(85, 5, (0.2, 0.3), 50_000.0),
+                _torn(85, 6),
             ),
         ),
     ),
@@ -812,6 +848,19 @@ def _section(card: str, title: str) -> str:
     return found[1]
 
 
+def _table_of_results(section: str) -> dict[str, str]:
+    """Measure -> value. As in GitHub's Markdown, it takes a line of dashes directly under a heading to make a table."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.splitlines()]
+    tables = [
+        place
+        for place, (heading, dashes) in enumerate(pairwise(rows), start=2)
+        if len(heading) == len(dashes) == 2 and all(re.fullmatch(":?-+:?", cell) for cell in dashes)
+    ]
+    if not tables:
+        raise ValueError("the table of results has no line of dashes under its heading, so it is no table.")
+    return {row[0]: row[1] for place in tables for row in takewhile(lambda row: len(row) == 2, rows[place:])}
+
+
 def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     card = call_function(learner, inputs)
     if card is None:
@@ -822,13 +871,7 @@ def _call_card(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     title = re.search(r"^# (.+)$", card, re.MULTILINE)
     if not title:
         raise ValueError("there is no heading `# ...` with the name.")
-    cells = [
-        [cell.strip() for cell in line.strip().strip("|").split("|")]
-        for line in _section(card, "Results").splitlines()
-    ]
-    if not any(len(row) == 2 and all(re.fullmatch(":?-+:?", cell) for cell in row) for row in cells):
-        raise ValueError("the table of results has no line of dashes under its heading, so it is no table.")
-    results = {row[0]: row[1] for row in cells if len(row) == 2}
+    results = _table_of_results(_section(card, "Results"))
     numbers = []
     for measure in MEASURES:
         if measure not in results:
