@@ -38,8 +38,9 @@ def test_a_figure_is_an_html_image_with_its_alt_text(published):
     plots.show_figure(_figure(), alt='A line, "rising" & thin.')
     html = published[0]["text/html"]
     assert 'alt="A line, &quot;rising&quot; &amp; thin."' in html
-    data = re.search(r"base64,([^\"]+)", html).group(1)
-    assert base64.b64decode(data).startswith(b"\x89PNG")
+    light, dark = (base64.b64decode(data) for data in re.findall(r"data:image/webp;base64,([\w+/=]+)", html))
+    assert light[8:12] == dark[8:12] == b"WEBP" and light != dark
+    assert html.index("<style>") < html.index("content:url(") < html.index("</style>")
 
 
 def test_the_plain_text_of_a_figure_is_its_alt_text(published):
