@@ -10,7 +10,7 @@ function draw(place, model, roles) {
   const slider = html("input", { type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step of the training", style: "flex:1;min-width:200px" });
   const play = html("button", { type: "button", onclick: () => (timer ? stop() : start()) });
   const said = html("div", { "aria-live": "off" });
-  const picture = svg("svg", { role: "img", viewBox: `0 0 ${right + 20} ${bottom + 92}` });
+  const picture = svg("svg", { role: "img", viewBox: `0 0 ${right + 20} ${bottom + 92}`, style: `max-width:${right + 20}px` });
   place.append(html("div", { class: "row" }, play, html("span", {}, "first step"), slider, html("span", {}, "last step")), said, picture);
 
   columns.forEach((word, c) => picture.append(

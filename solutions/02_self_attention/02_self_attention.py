@@ -990,8 +990,8 @@ watch_it_learn(
 )
 
 # %% [markdown]
-# The diagonal appears row by row: some names are told apart before others. As a row gets sharper, less and less of the other pairs' digits is mixed
-# into the answer.
+# The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
+# of the other pairs' digits is mixed into the answer.
 #
 # ## 9. Optional: a word moves
 #

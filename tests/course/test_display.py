@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from course_utils import display, plots
 from course_utils.display import inline, publish, show_table, table
+from course_utils.plots.attention import numbers
 from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 
 SCORES = np.array([2.0, 1.0, 0.0, -1.0])
@@ -121,3 +122,14 @@ def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(
     html = bundle["text/html"]
     assert "<th" in html and "<code>train</code> &amp; more" in html and "&lt;of all&gt;" in html
     assert html.count("text-align:right") == 3
+
+
+def test_vectors_are_a_table_with_a_row_for_each_word(monkeypatch):
+    published: list[dict] = []
+    monkeypatch.setattr(display, "publish", published.append)
+    numbers("keys", ["le", "chat"], np.array([[1.0, -0.25], [0.5, 2.0]]), ["who?", "when?"])
+    numbers("", ["le"], np.array([[1.0, 0.123456]]), digits=4)
+    assert [bundle["text/plain"].splitlines() for bundle in published] == [
+        ["keys", "      who?  when?", "le    1.00  -0.25", "chat  0.50   2.00"],
+        ["         0       1", "le  1.0000  0.1235"],
+    ]
