@@ -25,9 +25,9 @@ _DARK = '[data-jp-theme-light="false"],html[data-theme="dark"],html[theme="dark"
 def show_figure(figure: Figure, alt: str) -> None:
     """Shows a Matplotlib figure, in the colours of the page's theme, with a text that describes it where it cannot be seen.
 
-    JupyterLab gives a PNG output no alt text, so the picture is published as an HTML image. It is drawn for a white ground; a
-    style puts its dark version in its place where the theme is dark. Pages that remove styles, as JupyterLab does in notebooks that
-    are not trusted, show the white one, and so does paper.
+    JupyterLab gives a PNG output no alt text, so the picture is published as an HTML image. It is drawn for a white ground;
+    where the theme is dark, a style puts its dark version in its place, without a ground of its own. Pages that remove styles,
+    as JupyterLab does in notebooks that are not trusted, show the white one, and so does paper.
 
     Args:
         figure: made with or without pyplot; it is not shown a second time at the end of the cell.
@@ -42,7 +42,7 @@ def show_figure(figure: Figure, alt: str) -> None:
     width = round(figure.get_figwidth() * _CSS_PIXELS_AN_INCH)
     html = (
         f'<img alt="{escape(alt)}" src="{light}" width="{width}" style="max-width:100%;height:auto" class="{name}">'
-        f"<style>@media screen{{:is({_DARK}) .{name}{{content:url({at_night})}}}}</style>"
+        f"<style>@media screen{{:is({_DARK}) .{name}{{content:url({at_night});background:none!important}}}}</style>"
     )
     publish({"text/html": html, "text/plain": alt})
 

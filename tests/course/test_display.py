@@ -41,6 +41,7 @@ def test_a_figure_is_an_html_image_with_its_alt_text(published):
     assert 'alt="A line, &quot;rising&quot; &amp; thin."' in html
     light, dark = (base64.b64decode(data) for data in re.findall(r"data:image/webp;base64,([\w+/=]+)", html))
     assert light[8:12] == dark[8:12] == b"WEBP" and light != dark
+    assert "background:none!important" in html  # some pages put a light ground behind all pictures
     assert html.index("<style>") < html.index("content:url(") < html.index("</style>")
 
 
