@@ -22,6 +22,7 @@ from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
+from course_utils.start_page import FILE_NAME as START_PAGE
 from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
 from grader.course import Course, CourseError
 from grader.errors import place_of
@@ -246,6 +247,7 @@ class Lab:
         heading = ""
         if self.seconds is not None:
             notebook.cells[0].source = notebook.cells[0].source.replace(SECONDS, str(self.seconds))
+        self._link(notebook)
         for cell in notebook.cells:
             if cell.cell_type == "markdown" and (found := re.search(r"^#+ (.+)", cell.source, re.MULTILINE)):
                 heading = re.sub(r"[^a-z0-9]+", "-", found.group(1).lower()).strip("-")[:40]
@@ -253,6 +255,24 @@ class Lab:
             seen[base] = seen.get(base, 0) + 1
             cell.id = base if seen[base] == 1 else f"{base}-{seen[base]}"
         return notebook
+
+    def _link(self, notebook: NotebookNode) -> None:
+        """Links the notebook, at its top and at its end, with the map of the course and with the labs before and after it."""
+        names = self.course.labs()
+        place = names.index(self.name)
+        back = _link_to(Lab(self.course, names[place - 1])) if place else None
+        on = _link_to(Lab(self.course, names[place + 1])) if place + 1 < len(names) else None
+        ways = [
+            f"[The map of the course](../{START_PAGE})",
+            *([f"back: {back}"] if back else []),
+            *([f"on: {on}"] if on else []),
+        ]
+        first, last = notebook.cells[0], notebook.cells[-1]
+        heading, _, rest = first.source.partition("\n")
+        first.source = f"{heading}\n\n{' · '.join(ways)}\n{rest}"
+        if last.cell_type == "markdown":
+            end = f"Next: {on}. Or go back" if on else "This was the last lab. Go back"
+            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE})."
 
     def release(self) -> NotebookNode:
         """A fresh copy of the notebook that learners get.
@@ -342,3 +362,7 @@ class Lab:
             )
             for key, exercise in self.exercises.items()
         }
+
+
+def _link_to(lab: Lab) -> str:
+    return f"[lab {lab.name.partition('_')[0]}: {lab.settings['title']}](../{lab.name}/{lab.notebook_name})"

@@ -59,7 +59,13 @@ def jupyterlab(tmp_path_factory, labs):
         "x = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])\n"
         'attention_stepper(["one", "two", "three"], x, x, x)'
     )
-    nbformat.write(nbformat.v4.new_notebook(cells=[stepper], metadata=wrong.metadata), root / "stepper.ipynb")
+    figure = nbformat.v4.new_code_cell(
+        "from course_utils.plots import show_figure\nfrom course_utils.plots.attention import word_bars\n\n"
+        'show_figure(word_bars(["one", "two"], [0.3, 0.7], "Shares"), alt="Two bars.")'
+    )
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[stepper, figure], metadata=wrong.metadata), root / "stepper.ipynb"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -270,7 +276,9 @@ def test_the_keyboard_reaches_every_part_of_the_head_browser_and_works_there(jup
     keep_picture(page, "heads")
 
 
-def test_a_widget_steps_by_keyboard_in_both_themes_and_asks_no_other_machine(jupyterlab, browser):
+def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_machine_is_asked(
+    jupyterlab, browser
+):
     page = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     page.set_default_timeout(300_000)
     asked: list[str] = []
@@ -295,12 +303,16 @@ def test_a_widget_steps_by_keyboard_in_both_themes_and_asks_no_other_machine(jup
     assert picture.evaluate(moving) > 0
     ink = "element => getComputedStyle(element.querySelector('text')).fill"
     light = picture.evaluate(ink)
+    figure = page.get_by_alt_text("Two bars.")
+    shown = "element => getComputedStyle(element).content"
+    assert figure.evaluate(shown) == "normal"
     keep_picture(page, "stepper_light")
     page.get_by_role("menuitem", name="Settings", exact=True).click()
     page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
     page.locator(".lm-Menu-item", has_text=re.compile("^JupyterLab Dark$")).click()
     page.locator("body[data-jp-theme-light=false]").wait_for(state="attached")
     page.wait_for_function(f"light => ({ink})(document.querySelector('.tl-widget svg')) !== light", arg=light)
+    assert figure.evaluate(shown).startswith('url("data:image/webp')
     keep_picture(page, "stepper_dark")
     page.keyboard.press("Control+s")
     page.locator(".jp-NotebookPanel:not(.jp-mod-dirty)").first.wait_for()

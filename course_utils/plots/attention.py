@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from course_utils.display import show_table
 from course_utils.maths import softmax
 from course_utils.plots import focus_ring, show_live
 from course_utils.plots.drawing import arrow, box, note, show_drawing
@@ -278,11 +279,17 @@ def weights_text(words: Sequence[str], weights: np.ndarray, columns: Sequence[st
     return "\n".join(lines)
 
 
-def numbers(title: str, words: Sequence[str], vectors: np.ndarray, features: Sequence[str] = ()) -> None:
-    """Prints a vector for each word, with the names of its features if they have any."""
-    width = max(map(len, words)) + 1
-    print(title)
-    if features:
-        print(" " * width + "".join(f"{feature:>9}" for feature in features))
-    for word, vector in zip(words, np.atleast_2d(vectors), strict=True):
-        print(f"{word:<{width}}" + "".join(f"{value:9.2f}" for value in np.atleast_1d(vector)))
+def numbers(
+    title: str, words: Sequence[str], vectors: np.ndarray, features: Sequence[str] = (), digits: int = 2
+) -> None:
+    """Shows a vector for each word as a row of a table; features without names are counted from 0.
+
+    Args:
+        vectors: (len(words), n_features).
+    """
+    head = ["", *(features or map(str, range(vectors.shape[-1])))]
+    rows = [
+        [word, *(f"{value:.{digits}f}" for value in vector)]
+        for word, vector in zip(words, vectors, strict=True)
+    ]
+    show_table(head, rows, title)

@@ -10,7 +10,7 @@ function draw(place, model, roles) {
   const slider = html("input", { type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step of the training", style: "flex:1;min-width:200px" });
   const play = html("button", { type: "button", onclick: () => (timer ? stop() : start()) });
   const said = html("div", { "aria-live": "off" });
-  const picture = svg("svg", { role: "img", viewBox: `0 0 ${right + 20} ${bottom + 92}` });
+  const picture = svg("svg", { role: "img", viewBox: `0 0 ${right + 20} ${bottom + 92}`, style: `max-width:${right + 20}px` });
   place.append(html("div", { class: "row" }, play, html("span", {}, "first step"), slider, html("span", {}, "last step")), said, picture);
 
   columns.forEach((word, c) => picture.append(
@@ -34,7 +34,7 @@ function draw(place, model, roles) {
     text(left - 8, y(1 / columns.length), "uniform", { "text-anchor": "end", class: "quiet", style: "font-size:12px" }),
     svg("line", { class: "line", x1: left, x2: right, y1: y(1 / columns.length), y2: y(1 / columns.length), "stroke-dasharray": "4 3" }),
     svg("polyline", { points: largest.map((value, step) => `${x(step)},${y(value)}`).join(" "), fill: "none", stroke: roles.weight.colour, "stroke-width": 2 }),
-    text(left, low + 14, "largest weight of a word, mean over the words", { class: "quiet", style: "font-size:12px" }),
+    text(left, low + 14, "largest weight of a row, mean over the rows", { class: "quiet", style: "font-size:12px" }),
   );
   const dot = svg("circle", { r: 5, fill: roles.weight.colour, class: "line" });
   picture.append(dot);
@@ -53,7 +53,7 @@ function draw(place, model, roles) {
     }));
     dot.setAttribute("cx", x(step));
     dot.setAttribute("cy", y(largest[step]));
-    said.textContent = `Step ${steps[step]} of ${steps[steps.length - 1]}: the largest weight of a word is ${largest[step].toFixed(2)} on average; uniform would be ${(1 / columns.length).toFixed(2)}.`;
+    said.textContent = `Step ${steps[step]} of ${steps[steps.length - 1]}: the largest weight of a row is ${largest[step].toFixed(2)} on average; uniform would be ${(1 / columns.length).toFixed(2)}.`;
     slider.setAttribute("aria-valuetext", said.textContent);
     picture.setAttribute("aria-label", said.textContent);
   }

@@ -78,9 +78,9 @@ class WatchItLearn(Widget):
         return "\n".join(
             [
                 "Attention weights during a training.",
-                f"At step {first:,} the largest weight of a word is {start.max(axis=1).mean():.2f} on average "
+                f"At step {first:,} the largest weight of a row is {start.max(axis=1).mean():.2f} on average "
                 f"(uniform would be {1 / len(self.columns):.2f}); at step {last:,} it is {end.max(axis=1).mean():.2f}.",
-                f"At the end each word looks most: {looks}.",
+                f"At the end each row looks most: {looks}.",
             ]
         )
 

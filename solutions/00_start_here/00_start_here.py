@@ -14,8 +14,6 @@
 # %% [markdown]
 # # Lab 00: start here
 #
-# [The map of the course](../START.md) · on: [lab 01, why attention](../01_why_attention/why_attention.ipynb)
-#
 # Every lab of the course works in the same way. You learn how by doing a small one: you write the **softmax**, the function that
 # turns scores into probabilities. Every Transformer uses it in every layer, so you will meet it again.
 #
@@ -526,7 +524,3 @@ progress.overview()
 #   near 0?
 # - Bridle, J. S. (1990), [*Probabilistic interpretation of feedforward classification network outputs, with relationships to
 #   statistical pattern recognition*](https://doi.org/10.1007/978-3-642-76153-9_28): the paper that named the softmax.
-#
-# Next: [lab 01](../01_why_attention/why_attention.ipynb) shows why attention was invented. In
-# [lab 02](../02_self_attention/self_attention.ipynb) your softmax becomes part of self-attention. Or go back to
-# [the map of the course](../START.md).

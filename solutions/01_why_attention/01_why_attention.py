@@ -14,9 +14,6 @@
 # %% [markdown]
 # # Lab 01: why attention
 #
-# [The map of the course](../START.md) · back: [lab 00, start here](../00_start_here/start_here.ipynb) · on: [lab 02,
-# self-attention](../02_self_attention/self_attention.ipynb)
-#
 # Read a sentence once, close your eyes, and say it in another language. With five words that is easy. With fifty nobody would try: you
 # would look at the text again. Until 2014 neural translators could not do that. They read the sentence word by word into one vector, and
 # wrote the translation from that vector alone. **Attention** was invented to let them look back.
@@ -1546,5 +1543,3 @@ quiz("why_attention")
 #   translation*](https://arxiv.org/abs/1409.1259), shows the drop with length that you measured.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
-#
-# Next: [lab 02, self-attention](../02_self_attention/self_attention.ipynb). Or go back to [the map of the course](../START.md).

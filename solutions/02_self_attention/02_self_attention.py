@@ -179,9 +179,7 @@ check("self_attention.project_qkv")
 # %%
 query, key, value = project_qkv(jane, w_query, w_key, w_value)
 numbers("queries: what each word asks", words, query, ["who?", "what?", "when?"])
-print()
 numbers("keys: what each word answers", words, key, ["who?", "what?", "when?"])
-print()
 numbers("values: what each word says", words, value, ["activity", "season"])
 
 # %% [markdown]
@@ -337,6 +335,7 @@ predict("self_attention.saturated")
 # Measure it (here, the gradient of the shares with respect to the numbers that enter the softmax):
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
 from course_utils.plots.attention import growth_with_d_k
 
 rng = np.random.default_rng(0)
@@ -356,9 +355,9 @@ for d_k in d_ks:
     scaled.append((dots / np.sqrt(d_k)).std())
     slopes["not scaled"].append(mean_gradient(dots))
     slopes["divided by √d_k"].append(mean_gradient(dots / np.sqrt(d_k)))
-    spread = f"{plain[-1]:6.2f} -> {scaled[-1]:.2f}"
-    slope = f"{slopes['not scaled'][-1]:.4f} -> {slopes['divided by √d_k'][-1]:.4f}"
-    print(f"d_k {d_k:5}: spread {spread},   gradient {slope}")
+rows = zip(map(str, d_ks), *(map("{:.2f}".format, spread) for spread in (plain, scaled)),
+           *(map("{:.4f}".format, slope) for slope in slopes.values()), strict=True)
+show_table(["d_k", "spread", "divided by √d_k", "gradient", "divided by √d_k"], rows)
 show_figure(
     growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
     alt="Left: the spread of unscaled scores follows the square root of d_k; scaled scores stay at 1. "
@@ -503,13 +502,13 @@ predict("self_attention.bare")
 
 # %% tags=["skip-grading"]
 _, bare = scaled_dot_product_attention(jane, jane, jane)
-for position, word in enumerate(words):
-    print(
-        f"{word:10} looks most at: bare {words[bare[position].argmax()]:10}",
-        f"projected {words[weights[position].argmax()]}",
-    )
+show_table(
+    ["word", "looks most at, bare", "projected"],
+    [[word, words[alike.argmax()], words[needed.argmax()]]
+     for word, alike, needed in zip(words, bare, weights, strict=True)],
+)
 scores = jane @ jane.T
-print("\nscore of Jane for visite:", scores[0, 1], "  of visite for Jane:", scores[1, 0])
+print("score of Jane for visite:", scores[0, 1], "  of visite for Jane:", scores[1, 0])
 measured("self_attention.bare")
 
 # %% [markdown]
@@ -781,12 +780,12 @@ predict("self_attention.changed_end")
 # %% tags=["skip-grading"]
 changed = jane.copy()
 changed[4] = [3.0, -2.0, 1.0, 0.0]
-for name, attend in {
+kinds = {
     "causal": lambda x: causal_self_attention(x, w_query, w_key, w_value)[0],
     "bidirectional": lambda x: scaled_dot_product_attention(*project_qkv(x, w_query, w_key, w_value))[0],
-}.items():
-    moved = np.abs(attend(changed) - attend(jane)).max(axis=-1)
-    print(f"{name:14}", "change at each word:", moved)
+}
+moved = [np.abs(attend(changed) - attend(jane)).max(axis=-1) for attend in kinds.values()]
+numbers("how much each word's output changes", list(kinds), np.array(moved), words, digits=3)
 measured("self_attention.changed_end")
 
 # %% [markdown]
@@ -870,7 +869,8 @@ print("September, if septembre is padding:", shortened[1])
 # matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
-# (2019, *Attention is not explanation*) and Wiegreffe and Pinter (2019, *Attention is not not explanation*) argue about exactly this.
+# (2019, [*Attention is not explanation*](https://arxiv.org/abs/1902.10186)) and Wiegreffe and Pinter (2019, [*Attention is not not
+# explanation*](https://arxiv.org/abs/1908.04626)) argue about exactly this.
 #
 # ## 7. Look around
 #
@@ -895,7 +895,9 @@ word_picker(
 #
 # So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
 # order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to
-# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from random numbers.
+# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. What comes back from attention has ten
+# entries, one for each digit, and counts as the logits. Every five steps **your** `cross_attention` reads the book that is printed below,
+# with the matrices of that moment, and its weights are kept.
 
 # %% tags=["skip-grading"]
 NAMES, DIGITS, PAIRS = 20, 10, 8
@@ -926,18 +928,23 @@ with torch.no_grad():
     for matrix in matrices:
         matrix *= 0.3
 optimizer = torch.optim.Adam(matrices, lr=0.02)
+pairs = books[0, :PAIRS]
+each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)  # asks for each name of the book in turn
+kept, rows = {}, []  # kept: step -> (PAIRS, PAIRS)
 for step in range(121):
     x, y = (torch.tensor(array) for array in telephone_books(64, rng))
     q, k, v = (x @ matrix for matrix in matrices)
     seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
-    # what comes back is an average of values and stays small; as logits, it has to be larger
-    loss = torch.nn.functional.cross_entropy(5 * seen[:, 0], y)
+    loss = torch.nn.functional.cross_entropy(seen[:, 0], y)
+    if step % 5 == 0:
+        _, kept[step] = cross_attention(each_name, pairs, *(matrix.detach().numpy() for matrix in matrices))
+    if step % 20 == 0:
+        right = (seen[:, 0].argmax(-1) == y).float().mean()
+        rows.append([f"{step}", f"{loss.item():.3f}", f"{right:.0%}"])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 20 == 0:
-        right = (seen[:, 0].argmax(-1) == y).float().mean()
-        print(f"step {step:3}: loss {loss.item():.3f}, right {right:.0%} of the batch")
+show_table(["step", "loss", "right, of the batch"], rows)
 
 # %% [markdown]
 # Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen.
@@ -954,9 +961,11 @@ learned = [matrix.detach().numpy() for matrix in matrices]
 x, y = telephone_books(2000, np.random.default_rng(5))  # books that nobody has seen
 output, weights = cross_attention(x[:, -1:], x[:, :-1], *learned)
 uniform = (x[:, :-1] @ learned[2]).mean(axis=1)
-print(f"your attention, learned weights: {(output[:, 0].argmax(-1) == y).mean():6.1%} right")
-print(f"uniform attention:               {(uniform.argmax(-1) == y).mean():6.1%} right")
-print(f"always the same digit:           {np.bincount(y).max() / len(y):6.1%} right")
+show_table(["new books", "right"], [
+    ["your attention, learned weights", f"{(output[:, 0].argmax(-1) == y).mean():.1%}"],
+    ["uniform attention", f"{(uniform.argmax(-1) == y).mean():.1%}"],
+    ["always the same digit", f"{np.bincount(y).max() / len(y):.1%}"],
+])
 sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
 show_figure(
     word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
@@ -966,6 +975,23 @@ measured("self_attention.telephone")
 
 # %% [markdown]
 # Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
+#
+# Watch it being found. Each row asks for one of the eight names in the book printed above; each column is a pair. Drag the slider from the first step,
+# where every row is nearly uniform because nothing has been learned, to the last.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.training import watch_it_learn
+
+number, digit = pairs[:, :NAMES].argmax(axis=1), pairs[:, NAMES:].argmax(axis=1)
+watch_it_learn(
+    [f"name {name}?" for name in number],
+    [f"{name}: {says}" for name, says in zip(number, digit, strict=True)],
+    kept,
+)
+
+# %% [markdown]
+# The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
+# of the other pairs' digits is mixed into the answer.
 #
 # ## 9. Optional: a word moves
 #
@@ -1017,11 +1043,11 @@ quiz("self_attention")
 # ## Going further
 #
 # - **Cost.** The score matrix has q_len × k_len entries. Double the text, and it becomes four times as large. Flash attention
-#   (Dao et al. 2022) never writes it to memory: it computes the softmax block by block. Try writing that: keep a running maximum
+#   (Dao et al. 2022, [*FlashAttention*](https://arxiv.org/abs/2205.14135)) never writes it to memory: it computes the softmax block by block. Try writing that: keep a running maximum
 #   and a running sum.
 # - **Several heads.** One softmax gives one pattern of attention. A word that asks *who* and *when* at once has to split it, as *visite* did. Lab 03
 #   gives it several heads.
 # - **Order.** Attention treats a sentence as a bag of words. Lab 04 adds positions.
-# - Vaswani et al. (2017), *Attention is all you need*, sections 3.2.1 to 3.2.3, is short, and you can now read it.
+# - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762), sections 3.2.1 to 3.2.3, is short, and you can now read it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

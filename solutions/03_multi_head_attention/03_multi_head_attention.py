@@ -14,9 +14,6 @@
 # %% [markdown]
 # # Lab 03: multi-head attention
 #
-# [The map of the course](../START.md) · back: [lab 02, self-attention](../02_self_attention/self_attention.ipynb) · on: [lab 04,
-# positional encoding](../04_positional_encoding/positional_encoding.ipynb)
-#
 # In *Jane visite l'Afrique en septembre*, the word *visite* wants to know two things: **who** does it, and **when**? In lab 02 it had one row of
 # attention weights for both questions, and that row sums to 1. Whatever *Jane* gained, *septembre* lost. Then the two answers were averaged into one
 # vector.
@@ -83,7 +80,7 @@ from course_utils.widgets.predict import measured, predict
 predict("multi_head_attention.two_answers")
 
 # %%
-from course_utils.plots.attention import numbers, weights_text
+from course_utils.plots.attention import numbers
 
 words = ["Jane", "visite", "l'Afrique", "en", "septembre"]
 features = ["person", "action", "place", "time"]
@@ -105,8 +102,7 @@ w_value = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0
 
 query, key, value = jane @ w_query, jane @ w_key, jane @ w_value
 found, weights = scaled_dot_product_attention(query, key, value)
-print("weights of one attention (each row is a word that looks)", weights_text(words, weights), sep="\n")
-print()
+numbers("weights of one attention (each row is a word that looks)", words, weights, words)
 numbers("what each word finds", words, found, ["person", "action", "time"])
 
 # %% tags=["skip-grading"]
@@ -124,8 +120,8 @@ measured("multi_head_attention.two_answers")
 # %%
 for column, question in enumerate(questions):
     shares = softmax(np.outer(query[:, column], key[:, column]))  # d_k is 1 here, and its root too
-    print(f"{question} (each row is a word that looks)", weights_text(words, shares), sep="\n")
-    print(f"visite finds {shares[1] @ value[:, column]:.2f}\n")
+    numbers(f"{question} (each row is a word that looks)", words, shares, words)
+    print(f"visite finds {shares[1] @ value[:, column]:.2f}")
 
 # %% [markdown]
 # The row of *visite* has become three rows. *who?* gives *Jane* 0.93, and *when?* gives *septembre* 0.92: both at once. The same numbers went in.
@@ -272,8 +268,8 @@ for head in range(3):
     only_this = np.zeros_like(w_output)
     only_this[head] = w_output[head]  # d_v is 1: one row per head
     parts.append(multi_head_attention_loop(jane, jane, w_query, w_key, w_value, only_this, num_heads=3)[0])
-    numbers(f"visite, head {questions[head]} alone", [""], parts[-1][1], features)
-numbers("visite, the sum of the three", [""], sum(parts)[1], features)
+of_visite = np.array([*(part[1] for part in parts), sum(parts)[1]])
+numbers("visite", [*(f"head {question} alone" for question in questions), "the sum"], of_visite, features)
 print("equal to all heads at once:", np.allclose(sum(parts), output))
 
 # %% [markdown]
@@ -513,6 +509,8 @@ print("one head and plain attention differ by at most", np.abs(one_head - plain 
 # %% tags=["skip-grading"]
 import time
 
+from course_utils.display import show_table
+
 
 def milliseconds(function, *arguments, repeats: int = 7) -> float:
     """The best of some runs: the least disturbed one."""
@@ -524,14 +522,14 @@ def milliseconds(function, *arguments, repeats: int = 7) -> float:
     return 1000 * min(times)
 
 
-rng = np.random.default_rng(2)
+rng, rows = np.random.default_rng(2), []
 for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     x = rng.standard_normal((1, seq_len, d_model))
     matrices = [rng.standard_normal((d_model, d_model)) / np.sqrt(d_model) for _ in range(4)]
     looped = milliseconds(multi_head_attention_loop, x, x, *matrices, heads)
     at_once = milliseconds(multi_head_attention, x, x, *matrices, heads)
-    sizes = f"{seq_len:4} words, {heads} heads of {d_model // heads:2}"
-    print(f"{sizes}: loop {looped:6.2f} ms, at once {at_once:6.2f} ms")
+    rows.append([f"{seq_len}", f"{heads} of {d_model // heads}", f"{looped:.2f}", f"{at_once:.2f}"])
+show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
 
 # %% [markdown]
 # With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one
@@ -750,14 +748,18 @@ check("multi_head_attention.count_parameters")
 # Now answer the question. Take $d_{model} = 512$, as the paper does, and more and more heads. On the left each head gets its share of the width, $d_k = d_v = 512 / h$,
 # and the number is compared with what your module really has. On the right each head keeps 64 features.
 
-# %%
-print("heads    shared width: formula      module     64 each: formula")
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+rows = []
 for heads in [1, 2, 4, 8, 16, 32]:
     share = 512 // heads
     module = MultiHeadAttention(d_model=512, num_heads=heads)
     really = sum(parameter.numel() for parameter in module.parameters())
     by_formula = count_parameters(512, heads, share, share)
-    print(f"{heads:5} {by_formula:23,} {really:11,} {count_parameters(512, heads, 64, 64):20,}")
+    of_64 = count_parameters(512, heads, 64, 64)
+    rows.append([f"{heads}", f"{by_formula:,}", f"{really:,}", f"{of_64:,}"])
+show_table(["heads", "shared width: formula", "your module", "64 each: formula"], rows)
 
 # %% [markdown]
 # With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because
@@ -907,13 +909,14 @@ with torch.no_grad():
 for hook in hooks:
     hook.remove()
 
-real = batch["attention_mask"].bool()  # (2, seq_len): False at padding
+real, rows = batch["attention_mask"].bool(), []  # real (2, seq_len): False at padding
 for layer in range(1, 7):
     words_in = seen.hidden_states[layer - 1]
     with torch.no_grad():
         output, weights = mine[layer](words_in, words_in, words_in, real[:, None, :])
     apart = (output - theirs[layer]).abs().max(), (weights - seen.attentions[layer - 1]).abs().max()
-    print(f"layer {layer}: outputs differ by at most {apart[0]:.1e}, weights by at most {apart[1]:.1e}")
+    rows.append([f"{layer}", *(f"{largest:.1e}" for largest in apart)])
+show_table(["layer", "outputs", "weights"], rows, "Largest difference between your module and the encoder's")
 
 # %% [markdown]
 # All six layers agree, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
@@ -1318,16 +1321,14 @@ quiz("multi_head_attention")
 #
 # - **Which heads are needed?** Michel et al. (2019, [*Are sixteen heads really better than one?*](https://arxiv.org/abs/1905.10650)) remove heads after training, and many are hardly
 #   missed. Try it: set the columns of `w_output.weight` that read one head to 0, and measure how far the output moves.
-# - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query (Shazeer 2019) and grouped-query
-#   attention (Ainslie et al. 2023) let several heads share them. Which of your four shapes change?
+# - **Fewer keys than queries.** A language model keeps all keys and values in memory while it writes. Multi-query ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) and grouped-query
+#   attention ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) let several heads share them. Which of your four shapes change?
 # - **A bias that does nothing.** Set the bias of `w_key` to any numbers: neither output nor weights change. Why? (Write a score as a sum, and look
 #   for what all keys have in common.)
 # - **Rank.** A head's scores are $x\,W_i^Q (W_i^K)^\top m^\top$. The matrix in the middle is $d_{model} \times d_{model}$, but its rank is at most
-#   $d_k$. That is the price of free heads: each can compare words in only a few ways (Bhojanapalli et al. 2020, *Low-rank bottleneck in multi-head
-#   attention models*).
+#   $d_k$. That is the price of free heads: each can compare words in only a few ways (Bhojanapalli et al. 2020, [*Low-rank bottleneck in multi-head
+#   attention models*](https://arxiv.org/abs/2002.07028)).
 # - **Order.** The head of the previous token can only work because something tells the encoder where each token is. Lab 04 shows what.
 # - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762), section 3.2.2, is one page. You can now follow all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
-#
-# Next: [lab 04, positional encoding](../04_positional_encoding/positional_encoding.ipynb). Or go back to [the map of the course](../START.md).

@@ -14,9 +14,6 @@
 # %% [markdown]
 # # Lab 04: positional encoding
 #
-# [The map of the course](../START.md) · back: [lab 03, multi-head attention](../03_multi_head_attention/multi_head_attention.ipynb) · on: [lab 05,
-# Transformer in PyTorch](../05_transformer_pytorch/transformer_pytorch.ipynb)
-#
 # *The dog bites the man.* That is not news. *The man bites the dog.* That is. The words are the same; the order makes the
 # difference. And attention, as you wrote it in lab 02, cannot see the order.
 #
@@ -94,7 +91,6 @@ def look_around(x: np.ndarray) -> np.ndarray:
 old_news, news = ["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]
 for sentence in (old_news, news):
     numbers(" ".join(sentence), sentence, look_around(np.array([vectors[word] for word in sentence])))
-    print()
 measured("positional_encoding.the_dog")
 
 # %% [markdown]
@@ -113,6 +109,7 @@ measured("positional_encoding.the_dog")
 predict("positional_encoding.no_table")
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 
 tokenizer, encoder = load_tokenizer(), new_encoder().eval()
@@ -125,16 +122,18 @@ def sentence_vector(sentence: str) -> torch.Tensor:
     return encoder(**tokenizer(sentence, return_tensors="pt")).last_hidden_state[0].mean(dim=0)
 
 
-def compare(title: str, first: str, second: str) -> None:
-    one, other = sentence_vector(first), sentence_vector(second)
+def compare() -> list[str]:
+    """How alike the vectors of the two sentences are, and their largest difference."""
+    one, other = (sentence_vector(" ".join(sentence)) for sentence in (old_news, news))
     alike = torch.cosine_similarity(one, other, dim=0).item()
-    print(f"{title}: cosine similarity {alike:.4f}, largest difference {(one - other).abs().max():.1e}")
+    return [f"{alike:.4f}", f"{(one - other).abs().max():.1e}"]
 
 
-compare("with its positions   ", " ".join(old_news), " ".join(news))
+rows = [["with its positions", *compare()]]
 with torch.no_grad():
     table_of_positions.zero_()
-compare("without its positions", " ".join(old_news), " ".join(news))
+rows.append(["without its positions", *compare()])
+show_table(["the encoder", "cosine similarity", "largest difference"], rows)
 measured("positional_encoding.no_table")
 
 # %% [markdown]
@@ -181,11 +180,15 @@ for pos in range(9):
 # %%
 import math
 
+from course_utils.plots.attention import numbers
+
+waves = []
 for pos in range(4):
     fast = pos / 10000 ** (0 / 4)  # pair 0: 2i = 0
     slow = pos / 10000 ** (2 / 4)  # pair 1: 2i = 2
-    waves = [math.sin(fast), math.cos(fast), math.sin(slow), math.cos(slow)]
-    print(f"position {pos}: angles {fast:.2f}, {slow:.2f}  ->  " + "".join(f"{wave:8.3f}" for wave in waves))
+    waves.append([fast, math.sin(fast), math.cos(fast), slow, math.sin(slow), math.cos(slow)])
+columns = ["angle of pair 0", "its sine", "its cosine", "angle of pair 1", "its sine", "its cosine"]
+numbers("", [f"position {pos}" for pos in range(4)], np.array(waves), columns, digits=3)
 
 # %% [markdown]
 # The first pair moves fast, the second hardly at all: it takes hundreds of positions to go round once. Position 0 is always 0, 1, 0, 1,
@@ -362,14 +365,15 @@ choices = {
     "equal steps of wavelength": 1 / np.linspace(1, 1000, 4),
     "geometric": 1000.0 ** -np.linspace(0, 1, 4),
 }
-far_apart = ~np.eye(1000, dtype=bool)
-print(f"{'':26} wavelengths in positions       neighbours   any two")
+far_apart, rows = ~np.eye(1000, dtype=bool), []
 for name, speeds in choices.items():
     around = np.exp(1j * np.arange(1000)[:, None] * speeds) / 2  # a point on each of four clocks
     distance = np.abs(around[:, None] - around[None, :]) ** 2
     distance = np.sqrt(distance.sum(axis=-1))
     neighbours, any_two = np.diag(distance, 1).min(), distance[far_apart].min()
-    print(f"{name:26}{np.array2string(2 * np.pi / speeds, precision=0):32}{neighbours:9.4f} {any_two:9.4f}")
+    waves = ", ".join(f"{length:.0f}" for length in 2 * np.pi / speeds)
+    rows.append([name, waves, f"{neighbours:.4f}", f"{any_two:.4f}"])
+show_table(["choice", "wavelengths in positions", "neighbours", "any two"], rows)
 
 # %% [markdown]
 # Fast waves alone tell neighbours apart, but they repeat: after a few turns two distant positions land on nearly the same spot. Slow waves
@@ -485,16 +489,19 @@ check("positional_encoding.shift_matrix")
 # rotation? Then it is orthogonal, its determinant is 1 (a reflection has −1), and two shifts in a row are one shift by the sum.
 
 # %% tags=["skip-grading"]
-encoding = positional_encoding(200, 64)
+encoding, rows = positional_encoding(200, 64), []
 for k in (1, 7, 50, -3):
     here, there = (encoding[:150], encoding[k : 150 + k]) if k > 0 else (encoding[-k:150], encoding[: 150 + k])
     moved = here @ shift_matrix(k, 64).T  # the rows are vectors: M PE(pos), all positions at once
-    print(f"offset {k:3}: largest error over {len(here)} positions {np.abs(moved - there).max():.1e}")
+    rows.append([f"{k}", f"{len(here)}", f"{np.abs(moved - there).max():.1e}"])
+show_table(["offset", "positions", "largest error"], rows)
 three = shift_matrix(3, 64)
-print("orthogonal:          ", np.allclose(three.T @ three, np.eye(64)))
-print(f"determinant:          {np.linalg.det(three):.6f}")
-print("M(3) M(4) = M(7):    ", np.allclose(three @ shift_matrix(4, 64), shift_matrix(7, 64)))
-print("back = transposed:   ", np.allclose(shift_matrix(-3, 64), three.T))
+show_table(["is it a rotation?", ""], [
+    ["orthogonal", f"{np.allclose(three.T @ three, np.eye(64))}"],
+    ["determinant", f"{np.linalg.det(three):.6f}"],
+    ["M(3) M(4) = M(7)", f"{np.allclose(three @ shift_matrix(4, 64), shift_matrix(7, 64))}"],
+    ["back = transposed", f"{np.allclose(shift_matrix(-3, 64), three.T)}"],
+])
 
 # %% [markdown]
 # What is it good for? The authors of the paper hoped that such a rotation would be easy to learn for the projections of
@@ -528,9 +535,9 @@ show_figure(
 rng = np.random.default_rng(1)
 table = rng.standard_normal((1000, 512)) / np.sqrt(512)
 places = positional_encoding(60, 512)
-print(f"a word:              length {np.linalg.norm(table, axis=1).mean():5.2f}")
-print(f"a position:          length {np.linalg.norm(places, axis=1).mean():5.2f}  (the square root of 256)")
-print(f"a word times √512:   length {np.linalg.norm(table * 512**0.5, axis=1).mean():5.2f}")
+lengths = [[np.linalg.norm(rows, axis=1).mean()] for rows in (table, places, table * 512**0.5)]
+names = ["a word", "a position: the square root of 256", "a word times √512"]
+numbers("", names, np.array(lengths), ["length"])
 
 # %% [markdown]
 # If they were simply added, the position would drown out the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
@@ -593,7 +600,6 @@ vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)
 for sentence in (old_news, news):
     ids = np.array([vocabulary.index(word) for word in sentence])
     numbers(" ".join(sentence), sentence, look_around(embed_tokens(ids, vector_table)))
-    print()
 
 # %% [markdown]
 # ### Why is adding enough?
@@ -615,7 +621,7 @@ word_of, place_of = (grid.ravel() for grid in np.mgrid[:n_words, :n_places])  # 
 wanted = np.hstack([np.eye(n_words)[word_of], np.eye(n_places)[place_of]])
 known = np.random.default_rng(2).random(len(wanted)) < 0.5
 
-print("d_model   |cosine| of word and position   word right   position right")
+rows = []
 for d_model in (32, 64, 128, 256):
     words = np.random.default_rng(3).standard_normal((n_words, d_model))
     places = positional_encoding(n_places, d_model)
@@ -627,7 +633,8 @@ for d_model in (32, 64, 128, 256):
     read = sums[~known] @ reader
     word_right = read[:, :n_words].argmax(axis=1) == word_of[~known]
     place_right = read[:, n_words:].argmax(axis=1) == place_of[~known]
-    print(f"{d_model:7}{cosine:31.3f}{word_right.mean():13.1%}{place_right.mean():17.1%}")
+    rows.append([f"{d_model}", f"{cosine:.3f}", f"{word_right.mean():.1%}", f"{place_right.mean():.1%}"])
+show_table(["d_model", "|cosine| of word and position", "word right", "position right"], rows)
 
 # %% [markdown]
 # With enough features, both can be read from the sum without a mistake, even in combinations that the reader has never seen. With few, the
@@ -725,8 +732,11 @@ print("parameters of the table:", learned_table.size)
 different = learned_table[:128] - learned_table[:128].mean(axis=0)
 different /= np.linalg.norm(different, axis=1, keepdims=True)
 alike = different @ different.T
-for k in (1, 2, 4, 8, 16, 32):
-    print(f"distance {k:2}: mean similarity {np.diag(alike, k).mean():5.2f}")
+distances = (1, 2, 4, 8, 16, 32)
+show_table(
+    ["distance", *map(str, distances)],
+    [["mean similarity", *(f"{np.diag(alike, k).mean():.2f}" for k in distances)]],
+)
 show_figure(
     similarity_and_distance(
         alike, starts=[30, 60, 90], title="A learned table", ylabel="cosine similarity", reach=30
@@ -835,10 +845,12 @@ def turn(vector: list[float], angle: float) -> list[float]:
     return [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
 
 
-for m, n in ((0, 2), (5, 7), (40, 42), (5, 8)):
+places, fits = ((0, 2), (5, 7), (40, 42), (5, 8)), []
+for m, n in places:
     asks, answers = turn([1.0, 0.0], m), turn([1.0, 0.0], n)
-    fit = asks[0] * answers[0] + asks[1] * answers[1]
-    print(f"query at {m:2}, key at {n:2}: score {fit:6.3f}   cos({n - m}) = {math.cos(n - m):6.3f}")
+    fits.append([asks[0] * answers[0] + asks[1] * answers[1], math.cos(n - m)])
+names = [f"query at {m}, key at {n}" for m, n in places]
+numbers("", names, np.array(fits), ["score", "cosine of the distance"], digits=3)
 
 # %% [markdown]
 # ### Exercise 6: `rotary_embedding`
@@ -907,12 +919,13 @@ check("positional_encoding.rotary_embedding")
 rng = np.random.default_rng(3)
 one_query, one_key = rng.standard_normal((2, 1, 64))
 everywhere = positional_encoding(400, 64)
-print("query at  key at    turned     added")
+rows = []
 for m in (0, 10, 100, 300):
     n = m + 4
     turned = rotary_embedding(one_query, np.array([m])) @ rotary_embedding(one_key, np.array([n])).T
     added = (one_query + everywhere[m]) @ (one_key + everywhere[n]).T
-    print(f"{m:8} {n:7} {turned.item():9.4f} {added.item():9.4f}")
+    rows.append([f"query at {m}, key at {n}", f"{turned.item():.4f}", f"{added.item():.4f}"])
+show_table(["", "turned", "added"], rows)
 
 # %% tags=["skip-grading"]
 copies = np.repeat(one_query, 60, axis=0)  # the same vector at 60 positions
@@ -940,14 +953,15 @@ tensor, ours = torch.tensor(heads), rotary_embedding(heads)
 angles = torch.tensor(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 
 theirs = turned_by_gptj(tensor.transpose(1, 2), angles.sin()[None], angles.cos()[None]).transpose(1, 2)
-print(f"largest difference from GPT-J's code:             {np.abs(theirs.numpy() - ours).max():.1e}")
+rows = [["GPT-J's code", f"{np.abs(theirs.numpy() - ours).max():.1e}"]]
 
 to_halves = np.r_[0:8:2, 1:8:2]  # first the first features of all pairs, then the second ones
 both = torch.cat([angles, angles], dim=-1)[None]
 theirs = turned_by_llama(tensor[..., to_halves], tensor[..., to_halves], both.cos(), both.sin())[0]
-print(f"from Llama's code, features reordered:            {np.abs(theirs.numpy() - ours[..., to_halves]).max():.1e}")
+rows.append(["Llama's code, features reordered", f"{np.abs(theirs.numpy() - ours[..., to_halves]).max():.1e}"])
 theirs = turned_by_llama(tensor, tensor, both.cos(), both.sin())[0]
-print(f"from Llama's code, features as they are:          {np.abs(theirs.numpy() - ours).max():.1e}")
+rows.append(["Llama's code, features as they are", f"{np.abs(theirs.numpy() - ours).max():.1e}"])
+show_table(["largest difference from", ""], rows)
 
 # %% [markdown]
 # ## 8. The payoff: does *a* come before *b*? *(optional)*
@@ -977,9 +991,11 @@ def twins(ids: torch.Tensor) -> torch.Tensor:
 
 
 ids, a_first = letter_sentences(3, 12, np.random.default_rng(5))
+rows = []
 for sentence, twin, answer in zip(ids, twins(ids), a_first, strict=True):
-    written, other = ("".join(LETTERS[i] for i in each) for each in (sentence, twin))
-    print(f"{written}  {'yes' if answer else 'no ':3}      its twin: {other}  {'no' if answer else 'yes'}")
+    written, other = ("`" + "".join(LETTERS[i] for i in each) + "`" for each in (sentence, twin))
+    rows.append([written, "yes" if answer else "no", other, "no" if answer else "yes"])
+show_table(["sentence", "a first?", "its twin", "a first?"], rows)
 
 # %% [markdown]
 # The network is small: an embedding, **one** attention layer, a small network at each position, and the average over the
@@ -1044,14 +1060,13 @@ def trained(kind: str, steps: int = 600) -> OrderClassifier:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    print(f"{kind:17}" + "".join(f"{losses[step]:9.3f}" for step in SHOWN))
+    rows.append([kind, *(f"{losses[step]:.3f}" for step in SHOWN)])
     return model
 
 
-print(f"{'loss at step':17}" + "".join(f"{step:9}" for step in SHOWN))
-start = time.perf_counter()
+start, rows = time.perf_counter(), []
 models = {kind: trained(kind) for kind in KINDS}
-print(f"\nall five: {time.perf_counter() - start:.0f} seconds")
+show_table(["loss at step", *map(str, SHOWN)], rows, f"All five took {time.perf_counter() - start:.0f} seconds")
 
 # %% [markdown]
 # The loss of *none* stays where guessing would put it, at $\ln 2 \approx 0.693$. Now test 2000 new sentences and their twins:
@@ -1066,8 +1081,10 @@ def share_right(model: OrderClassifier, length: int, count: int = 2000) -> float
     return (said == answers).float().mean().item()
 
 
-for kind, model in models.items():
-    print(f"{kind:17} {share_right(model, TRAINED_LENGTH):7.2%} right on new sentences of {TRAINED_LENGTH} letters")
+show_table(
+    ["positions", f"right on new sentences of {TRAINED_LENGTH} letters"],
+    [[kind, f"{share_right(model, TRAINED_LENGTH):.2%}"] for kind, model in models.items()],
+)
 
 # %% [markdown]
 # Without positions the network gets exactly one half right, as section 1 says it must, after as much training as the others had. With
@@ -1114,20 +1131,20 @@ ids, a_first = letter_sentences(8000, 24, np.random.default_rng(7))
 places = torch.stack([(ids == letter).int().argmax(dim=1) for letter in (0, 1)])
 known, distance = (places < TRAINED_LENGTH).sum(dim=0), (places[0] - places[1]).abs()
 groups = {
-    "both known": known == 2,
+    "both positions known": known == 2,
     "one known": known == 1,
     "neither": known == 0,
-    "up to 11": distance < TRAINED_LENGTH,
+    "distance up to 11": distance < TRAINED_LENGTH,
     "12 or more": distance >= TRAINED_LENGTH,
 }
-print(" " * 18 + "positions of a and b" + " " * 16 + "distance" + " " * 13 + "48 letters:")
-print(" " * 12 + "".join(f"{name:>12}" for name in groups) + "    says yes")
+rows = []
 for kind in ("sinusoidal", "learned", "rotary"):
     with torch.no_grad():
         right = (models[kind](ids) > 0) == a_first
         yes = models[kind](letter_sentences(2000, 48, np.random.default_rng(8))[0]) > 0
-    shares = "".join(f"{right[group].float().mean():12.1%}" for group in groups.values())
-    print(f"{kind:12}{shares}{yes.float().mean():12.1%}")
+    shares = (right[group].float().mean() for group in groups.values())
+    rows.append([kind, *(f"{share:.1%}" for share in shares), f"{yes.float().mean():.1%}"])
+show_table(["right answers", *groups, "48 letters: says yes"], rows)
 
 # %% [markdown]
 # - **Learned and sinusoidal:** as long as both letters are at positions known from training, nearly all is well. Beyond those, the table
@@ -1185,5 +1202,3 @@ quiz("positional_encoding")
 #   [*RoFormer*](https://arxiv.org/abs/2104.09864), section 3, are short, and you can now read them.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.
-#
-# Next: [lab 05, Transformer in PyTorch](../05_transformer_pytorch/transformer_pytorch.ipynb). Or go back to [the map of the course](../START.md).

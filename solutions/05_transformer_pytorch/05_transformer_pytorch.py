@@ -2149,7 +2149,7 @@ if TRY_DATES:
 # - **More of the paper.** It shares one matrix between both embeddings and the final layer (section 3.4), and averages the weights of the
 #   last few checkpoints. Try both.
 # - **The same again, in Keras.** Lab 06 builds this model in the other framework and runs your weights in it.
-# - Read: Vaswani et al. (2017), *Attention is all you need*, now from beginning to end; Rush (2018), *The annotated Transformer*; Xiong et
-#   al. (2020), *On layer normalization in the Transformer architecture*, on why post-norm needs its warm-up.
+# - Read: Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762), now from beginning to end; Rush (2018), [*The annotated Transformer*](https://doi.org/10.18653/v1/W18-2509); Xiong et
+#   al. (2020), [*On layer normalization in the Transformer architecture*](https://arxiv.org/abs/2002.04745), on why post-norm needs its warm-up.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

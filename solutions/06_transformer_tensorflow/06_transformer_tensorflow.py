@@ -1777,6 +1777,6 @@ quiz("transformer_tensorflow")
 # - **Speed.** `greedy_decode` runs the encoder again for every word. How would you call encoder and decoder separately? Lab 08 continues from there and keeps keys and
 #   values.
 # - **A third language.** Keras 3 runs on JAX and on PyTorch. What in this notebook would you have to change? Only the parts that use `tf`.
-# - Vaswani et al. (2017), *Attention is all you need*: you can now read all of it.
+# - Vaswani et al. (2017), [*Attention is all you need*](https://arxiv.org/abs/1706.03762): you can now read all of it.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

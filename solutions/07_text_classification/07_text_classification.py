@@ -1151,7 +1151,7 @@ quiz("text_classification")
 # - **How far?** `unfinished` says how many words lie between subject and verb. Plot accuracy against that distance.
 # - **Right or wrong?** Add the verb, right or wrong, and let the models judge whole sentences. Now two things must be compared, and it gets much harder to learn. How many sentences does it take?
 # - **A pretrained encoder.** Lab 09 fine-tunes one. On the first task it knows from the start that *eigenvalue* and *matrix* are related. How much is that worth?
-# - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again (Guo et al. 2017).
-# - Linzen et al. (2016), *Assessing the ability of LSTMs to learn syntax-sensitive dependencies*; Chollet, *Deep Learning with Python*, chapter 11.
+# - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)).
+# - Linzen et al. (2016), [*Assessing the ability of LSTMs to learn syntax-sensitive dependencies*](https://arxiv.org/abs/1611.01368); Chollet, *Deep Learning with Python*, chapter 11.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

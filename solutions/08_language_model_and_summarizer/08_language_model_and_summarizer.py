@@ -1504,9 +1504,9 @@ quiz("language_model_and_summarizer")
 # - **Your own voice.** Put some pages of your own text in place of the keeper's log. Train the last six layers, or only the last one. What does each cost, on your text and on other text?
 # - **Longer.** Take the rotary base to 500, or write past the 8,192 positions of the training. What breaks first?
 # - **The other order.** Put the summary before the article. What would a model learn from that?
-# - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache (Leviathan et al. 2023). How often is it right?
+# - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache ([Leviathan et al. 2023](https://arxiv.org/abs/2211.17192)). How often is it right?
 # - **4 bits.** Leave the weights in 4 bits and decode them layer by layer, when they are needed. How much memory do you save, and what does it cost?
-# - **A beam.** Lab 05's beam search finds likelier texts than drawing does. Are they better? Holtzman et al. (2020) have an answer.
-# - Radford et al. (2019), *Language models are unsupervised multitask learners*; Zhao et al. (2021), *Calibrate before use*; Allal et al. (2025), *SmolLM2: when Smol goes big*.
+# - **A beam.** Lab 05's beam search finds likelier texts than drawing does. Are they better? [Holtzman et al. (2020)](https://arxiv.org/abs/1904.09751) have an answer.
+# - Radford et al. (2019), *Language models are unsupervised multitask learners*; Zhao et al. (2021), [*Calibrate before use*](https://arxiv.org/abs/2102.09690); Allal et al. (2025), [*SmolLM2: when Smol goes big*](https://arxiv.org/abs/2502.02737).
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -1494,8 +1494,8 @@ quiz("named_entity_recognition")
 # - **Layouts.** Take the ¶ out of `encode`, or set `SWAPPED` to 0, and train again. Look at *which* errors come back.
 # - **Impossible tags.** I-Name can never follow B-College. Lample et al. (2016) put a conditional random field on top, which learns such rules. A
 #   cheap alternative: forbid impossible steps when you decode (Viterbi).
-# - Tjong Kim Sang and De Meulder (2003) describe the CoNLL-2003 task, whose metric you wrote. Devlin et al. (2019) fine-tune
-#   BERT on it. Ribeiro et al. (2020) test language models with changes that should not change the answer: replace all the names in the test
+# - [Tjong Kim Sang and De Meulder (2003)](https://arxiv.org/abs/cs/0306050) describe the CoNLL-2003 task, whose metric you wrote. [Devlin et al. (2019)](https://arxiv.org/abs/1810.04805) fine-tune
+#   BERT on it. [Ribeiro et al. (2020)](https://arxiv.org/abs/2005.04118) test language models with changes that should not change the answer: replace all the names in the test
 #   set, and see what happens.
 # - **Next.** Lab 10 uses the same encoder to find one span in a text: the answer to a question.
 #

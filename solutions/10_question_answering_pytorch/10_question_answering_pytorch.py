@@ -1515,7 +1515,7 @@ quiz("question_answering_pytorch")
 #   task 1: `train(copy.deepcopy(reader), features_of(make_stories(2, 2880, seed=200)), ...)`. Does task 3 after task 2 work? Does the
 #   reader still know task 1 afterwards?
 # - **What did the stories teach?** Train on prose from `Reader()` and compare. Was it pointing, or was everything in the encoder?
-# - Devlin et al. (2019), *BERT*, section 4.2 and 4.3; Rajpurkar et al. (2016 and 2018) on SQuAD; Weston et al. (2015) on bAbI; Jia and Liang (2017),
+# - Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805), section 4.2 and 4.3; Rajpurkar et al. ([2016](https://arxiv.org/abs/1606.05250) and [2018](https://arxiv.org/abs/1806.03822)) on SQuAD; [Weston et al. (2015)](https://arxiv.org/abs/1502.05698) on bAbI; [Jia and Liang (2017)](https://arxiv.org/abs/1707.07328),
 #   who break good readers with one added sentence.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

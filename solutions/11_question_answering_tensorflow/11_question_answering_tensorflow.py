@@ -843,6 +843,6 @@ quiz("question_answering_tensorflow")
 #   hidden?
 # - **No answer.** Add stories with questions about somebody who is not in them. How many does it take until the margin means something?
 # - **One weights file for both.** Save your trained reader's head and encoder as safetensors with PyTorch's names, and load them in lab 10.
-# - Abadi et al. (2016) on TensorFlow's graphs; Devlin et al. (2019), *BERT*, sections 4.2 and 4.3.
+# - [Abadi et al. (2016)](https://arxiv.org/abs/1605.08695) on TensorFlow's graphs; Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805), sections 4.2 and 4.3.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

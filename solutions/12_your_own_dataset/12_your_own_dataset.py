@@ -1267,7 +1267,7 @@ quiz("your_own_dataset")
 # - **Rank.** Try LoRA with r = 1, 2, 4 and 32. How few numbers are enough?
 # - **Noise.** Give a tenth of the training rows a wrong label. Which rung suffers most?
 # - **Three seeds.** Fine-tune again with other seeds. Is the spread between seeds larger than the difference between rungs?
-# - Hu et al. (2021), *LoRA: low-rank adaptation of large language models*; Guo et al. (2017), *On calibration of modern neural networks*; Mitchell et al. (2019), *Model cards for
-#   model reporting*.
+# - Hu et al. (2021), [*LoRA: low-rank adaptation of large language models*](https://arxiv.org/abs/2106.09685); Guo et al. (2017), [*On calibration of modern neural networks*](https://arxiv.org/abs/1706.04599); Mitchell et al. (2019), [*Model cards for
+#   model reporting*](https://arxiv.org/abs/1810.03993).
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from course_utils import display, plots
 from course_utils.display import inline, publish, show_table, table
+from course_utils.plots.attention import numbers
 from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 
 SCORES = np.array([2.0, 1.0, 0.0, -1.0])
@@ -38,8 +39,10 @@ def test_a_figure_is_an_html_image_with_its_alt_text(published):
     plots.show_figure(_figure(), alt='A line, "rising" & thin.')
     html = published[0]["text/html"]
     assert 'alt="A line, &quot;rising&quot; &amp; thin."' in html
-    data = re.search(r"base64,([^\"]+)", html).group(1)
-    assert base64.b64decode(data).startswith(b"\x89PNG")
+    light, dark = (base64.b64decode(data) for data in re.findall(r"data:image/webp;base64,([\w+/=]+)", html))
+    assert light[8:12] == dark[8:12] == b"WEBP" and light != dark
+    assert "background:none!important" in html  # some pages put a light ground behind all pictures
+    assert html.index("<style>") < html.index("content:url(") < html.index("</style>")
 
 
 def test_the_plain_text_of_a_figure_is_its_alt_text(published):
@@ -120,3 +123,14 @@ def test_a_table_has_a_heading_numbers_on_the_right_and_a_plain_form_in_columns(
     html = bundle["text/html"]
     assert "<th" in html and "<code>train</code> &amp; more" in html and "&lt;of all&gt;" in html
     assert html.count("text-align:right") == 3
+
+
+def test_vectors_are_a_table_with_a_row_for_each_word(monkeypatch):
+    published: list[dict] = []
+    monkeypatch.setattr(display, "publish", published.append)
+    numbers("keys", ["le", "chat"], np.array([[1.0, -0.25], [0.5, 2.0]]), ["who?", "when?"])
+    numbers("", ["le"], np.array([[1.0, 0.123456]]), digits=4)
+    assert [bundle["text/plain"].splitlines() for bundle in published] == [
+        ["keys", "      who?  when?", "le    1.00  -0.25", "chat  0.50   2.00"],
+        ["         0       1", "le  1.0000  0.1235"],
+    ]

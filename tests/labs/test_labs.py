@@ -74,3 +74,18 @@ def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
             for name in row.split("; ")
         ]
         assert named and not set(named) - headings, lab.name
+
+
+def test_each_lab_leads_to_the_map_and_to_the_labs_before_and_after_it(labs):
+    cells = {name: lab.release().cells for name, lab in labs.items()}
+    for place, name in enumerate(LABS):
+        top, end = (re.findall(r"\]\((\.\./[^)]*)\)", cells[name][at].source) for at in (0, -1))
+        back, on = (
+            [f"../{other}/{labs[other].notebook_name}" for other in others]
+            for others in (LABS[max(place - 1, 0) : place], LABS[place + 1 : place + 2])
+        )
+        wanted = ["../START.md", *back, *on]
+        assert top[: len(wanted)] == wanted, name  # below it the text may lead elsewhere
+        assert end[-len(on) - 1 :] == [*on, "../START.md"], name
+        for link in [*back, *on]:
+            assert (labs[name].release_folder / link).is_file()
