@@ -847,9 +847,9 @@ question_box(
 # yourself. Keras has a loop for which all this exists: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and a model
 # with a *method* `train_step`. You have them, nearly.
 #
-# **The dataset.** Your `padded_batches` takes windows in the order given. `tf.data` can do the rest, too: `bucket_by_sequence_length` puts
-# windows of similar length together, and `prefetch` makes the next batch while the model is busy with this one. A harder task has stories of more different
-# lengths: task 2, where the thing asked for is carried about.
+# **The dataset.** Your `padded_batches` takes windows in the order given. `tf.data` can do the rest, too: `bucket_by_sequence_length` puts windows of
+# similar length together, and `prefetch` makes the next batch while the model is busy with this one. The stories here are of
+# task 2, which is harder: the thing asked for is carried about.
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
@@ -879,12 +879,12 @@ for name, boundaries in {"one for all": [], "four buckets": [50, 58, 66]}.items(
 show_table(["buckets", "batches", "places computed", "padding"], rows)
 
 # %% [markdown]
-# **The model.** `Fitted` is a thin shell: your reader is in it, with the same weights, and your step is its method. `fit` calls that as a graph, with the
-# optimizer from `compile`. Now the trap. The loss that `fit` reports is a mean over the epoch, and it comes from Keras's own **metric**, which your step has to
-# feed. If you return only `{"loss": loss}`, nothing complains and the training is right, but `fit` reports a loss of 0.
+# **The model.** `Fitted` is a thin shell: your reader is in it, with the same weights, and your step is its method. `fit` calls that as a graph, with
+# the optimizer from `compile`. Now the trap. The loss that `fit` reports is a mean over the epoch, and it comes from Keras's own **metric**, which your
+# step has to feed. If you return only `{"loss": loss}`, nothing complains and the training is right, but `fit` reports a loss of 0.
 #
-# **The callback.** Everything else that should happen before or after a batch or an epoch is a callback's business: here the learning rate of each step,
-# and a list of the losses.
+# **The callback.** Everything else that should happen before or after a batch or an epoch is a callback's business: here the learning rate of each
+# step, and a list of the losses.
 
 # %% tags=["skip-grading"]
 class Fitted(keras.Model):
@@ -915,11 +915,14 @@ class Watch(keras.callbacks.Callback):
         self.ended.append(time.perf_counter())
 
 # %% [markdown]
-# Both begin with the reader as it is now, and take the same few small batches of task 2. Your own loop runs without a graph this time: your step itself.
+# Both begin with the reader as it is now, and take the same few small batches of task 2. To be quick, only the last of the encoder's six layers is
+# trained, and the head. Your own loop runs without a graph this time: your step itself.
 
 # %% tags=["skip-grading"]
 FIT_STEPS, LOOP_STEPS = (8 if RUN_TRAINING else 4), 4
 few = bucketed(features, [50, 58, 66], batch_size=4).take(FIT_STEPS).cache()  # the same for both
+for layer in reader.encoder.layers:
+    layer.trainable = layer.name.startswith("layer_5")
 before = [weight.numpy() for weight in reader.trainable_weights]
 
 
@@ -953,8 +956,9 @@ fitted.compile(optimizer=new_optimizer())
 result = fitted.fit(
     few.repeat(), steps_per_epoch=FIT_STEPS, shuffle=False, callbacks=[watch], verbose=0
 )  # shuffle=False: the dataset has done it
-as_before()  # so few steps of task 2 teach little, and cost some of task 1
-del fitted
+as_before()  # so few steps of task 2 teach little
+for layer in reader.encoder.layers:
+    layer.trainable = not layer.name.endswith("_embeddings")
 np.testing.assert_allclose(watch.losses[:LOOP_STEPS], losses, rtol=1e-3)
 np.testing.assert_allclose(result.history["loss"], np.mean(watch.losses), rtol=1e-3)
 show_table(
@@ -970,16 +974,18 @@ show_table(
 print(f"fit reports {result.history['loss'][0]:.4f}: the mean of its {FIT_STEPS} losses")
 
 # %% [markdown]
-# The losses agree to the last digit shown. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that somebody has published fits
-# it. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier there. The first step of `fit` makes the graph, which
-# pays for itself in a longer training. And what `fit` reports is the mean over the whole epoch: early in a training it lags behind.
+# The losses agree to the last digit shown. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
+# somebody has published fits it. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier
+# there. The first step of `fit` makes the graph, which pays for itself in a longer training. And what `fit` reports is the mean over the whole epoch:
+# early in a training it lags behind.
 #
 # ### Out of the notebook: a SavedModel
 #
-# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows nothing of your classes, nor of Keras. For them TensorFlow has the
-# **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an input signature: the widths are open, the
-# types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a web address; here this notebook is the server. It loads the folder
-# with `tf.saved_model.load`, which gets no class of yours, and the folder is deleted at once.
+# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows nothing of your classes, nor of Keras. For them
+# TensorFlow has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an
+# input signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a
+# web address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, which gets no class of yours, and the folder is deleted
+# at once.
 
 # %% tags=["skip-grading"]
 import tempfile
@@ -1013,8 +1019,8 @@ with tempfile.TemporaryDirectory() as folder:
     print("loaded as", type(loaded).__name__, "with", list(loaded.signatures))
 
 # %% [markdown]
-# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so whoever serves a reader ships those
-# too, in the same version. Here your `answer` does that part, with the loaded graph in the place of the model.
+# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so whoever serves
+# a reader ships those too, in the same version. Here your `answer` does that part, with the loaded graph in the place of the model.
 
 # %% tags=["skip-grading"]
 def served(inputs: dict, training: bool = False):
@@ -1043,8 +1049,8 @@ for name, model in {"Keras": reader, "your graph": asked, "SavedModel": served}.
 show_table(["one window through", "time", "largest difference from Keras"], rows)
 
 # %% [markdown]
-# The logits are those of your reader, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`. It is worth looking at the size afterwards: for this reader
-# `ExportArchive` wrote every weight twice, 181 MB.)
+# The logits are those of your reader, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`. It is
+# worth looking at the size afterwards: for this reader `ExportArchive` wrote every weight twice, 181 MB.)
 #
 # ## Common mistakes, by their symptom
 #
