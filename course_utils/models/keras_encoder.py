@@ -7,7 +7,7 @@ GELU. Ordinary Keras layers are enough, and PyTorch is not needed to read the we
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,16 +52,32 @@ def keras_encoder(name: str | Path | None = None) -> keras.Model:
             f"{', '.join(other)}. Choose another one, or use PyTorch, where new_encoder takes any encoder."
         )
     encoder = _layers(config)
-    stored = {_plain(key): tensor for key, tensor in load_file(_file(name, "model.safetensors")).items()}
     try:
-        for layer, tensors in _origins(config["num_hidden_layers"]):
-            weights = encoder.get_layer(layer).weights
-            values = [_turned(key, stored[key]) for key in tensors]
-            pairs = zip(values, weights, strict=True)
-            encoder.get_layer(layer).set_weights([value.reshape(weight.shape) for value, weight in pairs])
-    except (KeyError, ValueError) as error:
+        set_encoder_weights(encoder, load_file(_file(name, "model.safetensors")))
+    except ValueError as error:
         raise ValueError(f"The weights of {str(name)!r} do not fit its configuration: {error}") from None
     return encoder
+
+
+def set_encoder_weights(encoder: keras.Model, state: Mapping[str, np.ndarray]) -> None:
+    """Gives a :func:`keras_encoder` all its weights, from PyTorch's names and shapes.
+
+    Args:
+        state: the weights of a BERT, as its file holds them: ``encoder.layer.0.output.dense.weight`` (out, in), and so on.
+
+    Raises:
+        ValueError: a weight is missing, or has another size. Nothing has been set then.
+    """
+    stored = {_plain(key): tensor for key, tensor in state.items()}
+    found = []
+    for name, tensors in _origins(sum(layer.name.endswith("_inner") for layer in encoder.layers)):
+        layer = encoder.get_layer(name)
+        if missing := [key for key in tensors if key not in stored]:
+            raise ValueError(f"there is no weight {missing[0]!r}.")
+        pairs = zip(tensors, layer.weights, strict=True)
+        found.append((layer, [_turned(key, stored[key]).reshape(weight.shape) for key, weight in pairs]))
+    for layer, values in found:
+        layer.set_weights(values)
 
 
 def _file(name: str | Path | None, file: str) -> Path:

@@ -27,9 +27,11 @@
 # - feed windows of different lengths through `tf.data`, with no more padding than needed;
 # - write a Keras layer with two outputs, and load PyTorch's weights into it;
 # - find the best span of every window of a batch with one table and `band_part`;
-# - write a training step with `GradientTape`, and compile it once for batches of every width.
+# - write a training step with `GradientTape`, and compile it once for batches of every width;
+# - hand the same step to Keras's `fit`, with `tf.data` and a callback, and show that both loops do the same;
+# - save the reader as a SavedModel, which answers without any of your code.
 #
-# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 75 minutes for you; the computer
+# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 85 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -42,6 +44,8 @@
 # | 6 | `best_spans` | ●●●●○ | ●●●●● | 12 | 5 |
 # | 7 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 8 | `answer` | ●●●○○ | ●●●●● | 8 | 4 |
+#
+# **The core path** is all exercises with sections 1 to 6, about 75 minutes. Section 7, the tools of work, is optional.
 
 # %%
 import os
@@ -379,6 +383,7 @@ allowed = batch["allowed"].numpy()
 print("start logits of the first story, PyTorch:   ", theirs[0, 8:14, 0])
 print("start logits of the first story, TensorFlow:", mine[0, 8:14, 0])
 print(f"largest difference: {np.abs(mine - theirs)[allowed].max():.1e}")
+del encoder
 
 # %% [markdown]
 # A model is not its framework. From here on only chance can make a difference: the order of sums, and with it, after hundreds of steps, the last digits of
@@ -663,6 +668,9 @@ check("question_answering_tensorflow.answer")
 # The recipe of lab 10: 200 batches of 16 stories, frozen embeddings, no dropout, a learning rate that rises in the first tenth of the steps and then
 # falls to 0. The step is compiled **once**: its signature has `None` where widths differ. Without it TensorFlow makes a new graph for every new
 # width, and each of them takes seconds.
+#
+# The training takes about two minutes. If you do not want to wait, or share a computer with others, set `RUN_TRAINING = False`: then lab 10's
+# reader, trained in PyTorch, is loaded into *yours*. Its encoder goes the same way as the pretrained one, and its head through your `weights_from_torch`.
 
 # %% tags=["skip-grading"]
 import time
@@ -670,6 +678,7 @@ import time
 from course_utils.models.reader import batches_by_length, last_place, place_beside_the_name, score
 from course_utils.training import fit
 
+RUN_TRAINING = True  # False: use the weights that come with the course
 STEPS, BATCH_SIZE, RATE = 200, 16, 2e-4
 SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in READ}
 SIGNATURE["allowed"] = tf.TensorSpec([None, None], tf.bool)
@@ -695,6 +704,11 @@ def said_texts(examples, answers) -> list[str]:
     return [one.context[start:end] for one, (start, end, _) in zip(examples, answers, strict=True)]
 
 # %% tags=["skip-grading"]
+def rate_at(number: int, count: int) -> float:
+    """The learning rate of a step, counted from 1: it rises for a tenth of them, then falls to 0."""
+    return RATE * min(1, number / (0.1 * count), (count - number + 1) / (0.9 * count))
+
+
 def unpadded(feature: dict) -> dict:
     """A window without its padding, as padded_batches expects it."""
     length = sum(feature["attention_mask"])
@@ -703,6 +717,7 @@ def unpadded(feature: dict) -> dict:
     return {**lists, "in_context": inside, **{name: feature[name] for name in ("start_position", "end_position")}}
 
 
+# %% tags=["skip-grading"]
 def train(model, examples, name: str, validation, evaluate_every: int = 40):
     """One pass over the examples; returns the history for the curves."""
     features = [window for one in examples for window in features_of(one, tokenize, 160, 48)]
@@ -714,7 +729,7 @@ def train(model, examples, name: str, validation, evaluate_every: int = 40):
     asked = compiled(model)
 
     def step(batch, number: int) -> float:
-        optimizer.learning_rate = RATE * min(1, number / (0.1 * count), (count - number + 1) / (0.9 * count))
+        optimizer.learning_rate = rate_at(number, count)
         return float(run(batch))
 
     def evaluate() -> float:
@@ -723,22 +738,33 @@ def train(model, examples, name: str, validation, evaluate_every: int = 40):
     return fit(step, batches, steps=count, evaluate=evaluate, evaluate_every=evaluate_every, name=name)
 
 # %% tags=["skip-grading"]
+from course_utils.models.keras_encoder import set_encoder_weights
+from course_utils.models.shipped_readers import load_reader
 from course_utils.plots import show_figure
 from course_utils.plots.training import learning_curves
 
-stories = make_stories(1, STEPS * BATCH_SIZE, seed=110)
-validation = make_stories(1, 40, seed=800)
-began = time.monotonic()
-history = train(reader, stories, "task 1", validation)
-print(f"{time.monotonic() - began:.0f} seconds for {history.steps} steps, graphs included")
-show_figure(
-    learning_curves([history], by="steps"),
-    alt="Left: the loss falls quickly, then slowly on a plateau, then drops to nearly 0. Right: exact match on "
-    "validation stories stays below a half at first, then jumps to nearly 1.",
-)
+if RUN_TRAINING:
+    stories = make_stories(1, STEPS * BATCH_SIZE, seed=110)
+    validation = make_stories(1, 40, seed=800)
+    began = time.monotonic()
+    history = train(reader, stories, "task 1", validation)
+    print(f"{time.monotonic() - began:.0f} seconds for {history.steps} steps, graphs included")
+    show_figure(
+        learning_curves([history], by="steps"),
+        alt="Left: the loss falls quickly, then slowly on a plateau, then drops to nearly 0. Right: exact match on "
+        "validation stories stays below a half at first, then jumps to nearly 1.",
+    )
+else:
+    parts = {"encoder": {}, "head": {}}
+    for key, array in load_reader("stories").items():  # with PyTorch's names and shapes
+        part, _, name = key.partition(".")
+        parts[part][name] = array
+    set_encoder_weights(reader.encoder, parts["encoder"])
+    reader.head.set_weights(weights_from_torch(parts["head"]))
+    del parts
 
 # %% [markdown]
-# You see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first
+# If you trained it, you see the same plateau and the same drop as in lab 10; the step at which the drop comes is a matter of chance. Now the test: new stories, first
 # with known names, then with people and places whose names never occurred in training; tasks 2 and 3, which it has not been trained for; and natural
 # prose, from held-out documents. The baselines are the place that was named last, a rule by somebody who knows how the stories are made, and, for
 # prose, the capitalised words in the sentence that shares most words with the question.
@@ -813,6 +839,219 @@ question_box(
 )
 
 # %% [markdown]
+# ## 7. At work (optional)
+#
+# ### `fit` instead of your own loop
+#
+# Your loop is about twenty lines, and whatever colleagues expect of a training (checkpoints, early stopping, a log, several GPUs) you would have to add
+# yourself. Keras has a loop for which all this exists: `fit`. Does it do the same as yours? It needs three things: a dataset, an optimizer, and a model
+# with a *method* `train_step`. You have them, nearly.
+#
+# **The dataset.** Your `padded_batches` takes windows in the order given. `tf.data` can do the rest, too: `bucket_by_sequence_length` puts windows of
+# similar length together, and `prefetch` makes the next batch while the model is busy with this one. The stories here are of
+# task 2, which is harder: the thing asked for is carried about.
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+
+def bucketed(features: list[dict], boundaries: list[int], batch_size: int) -> tf.data.Dataset:
+    """Batches in random order; in each, windows from one bucket of lengths."""
+    rows = padded_batches(features, 1).unbatch().cache()  # single windows, made once
+    return (
+        rows.shuffle(len(features), seed=0)
+        .bucket_by_sequence_length(
+            lambda row: tf.size(row["input_ids"]), boundaries, [batch_size] * (len(boundaries) + 1)
+        )
+        .prefetch(tf.data.AUTOTUNE)
+    )
+
+
+harder = make_stories(2, 320, seed=120)
+features = [unpadded(window) for one in harder for window in features_of(one, tokenize, 160, 48)]
+rows = []
+for name, boundaries in {"one for all": [], "four buckets": [50, 58, 66]}.items():
+    batches = bucketed(features, boundaries, BATCH_SIZE)
+    masks = [batch["attention_mask"].numpy() for batch in batches]
+    places = sum(mask.size for mask in masks)
+    padding = 1 - sum(mask.sum() for mask in masks) / places
+    rows.append([name, str(len(masks)), f"{places:,}", f"{padding:.1%}"])
+show_table(["buckets", "batches", "places computed", "padding"], rows)
+
+# %% [markdown]
+# **The model.** `Fitted` is a thin shell: your reader is in it, with the same weights, and your step is its method. `fit` calls that as a graph, with
+# the optimizer from `compile`. Now the trap. The loss that `fit` reports is a mean over the epoch, and it comes from Keras's own **metric**, which your
+# step has to feed. If you return only `{"loss": loss}`, nothing complains and the training is right, but `fit` reports a loss of 0.
+#
+# **The callback.** Everything else that should happen before or after a batch or an epoch is a callback's business: here the learning rate of each
+# step, and a list of the losses.
+
+# %% tags=["skip-grading"]
+class Fitted(keras.Model):
+    """Your reader as `fit` wants it."""
+
+    def __init__(self, reader) -> None:
+        super().__init__()
+        self.reader = reader
+
+    def train_step(self, batch: dict) -> dict:  # the method calls your function
+        loss = train_step(self.reader, self.optimizer, batch)
+        (mean,) = self.metrics  # Keras keeps it, and starts it anew at each epoch
+        mean.update_state(loss)
+        return {"loss": mean.result(), "batch_loss": loss}
+
+
+class Watch(keras.callbacks.Callback):
+    """Sets the learning rate before each step, and keeps the loss after it."""
+
+    def on_train_begin(self, logs=None):
+        self.losses, self.ended = [], [time.perf_counter()]
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.model.optimizer.learning_rate = rate_at(batch + 1, self.params["steps"])
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.losses.append(float(logs["batch_loss"]))
+        self.ended.append(time.perf_counter())
+
+# %% [markdown]
+# Both begin with the reader as it is now, and take the same few small batches of task 2. To be quick, only the last of the encoder's six layers is
+# trained, and the head. Your own loop runs without a graph this time: your step itself.
+
+# %% tags=["skip-grading"]
+FIT_STEPS, LOOP_STEPS = (8 if RUN_TRAINING else 4), 4
+few = bucketed(features, [50, 58, 66], batch_size=4).take(FIT_STEPS).cache()  # the same for both
+for layer in reader.encoder.layers:
+    layer.trainable = layer.name.startswith("layer_5")
+before = [weight.numpy() for weight in reader.trainable_weights]
+
+
+def new_optimizer():
+    optimizer = keras.optimizers.AdamW(RATE, weight_decay=0.01)
+    optimizer.build(reader.trainable_variables)
+    return optimizer
+
+
+def by_hand() -> tuple[list[float], list[float]]:
+    """The losses of your loop's first steps, and the seconds of each."""
+    optimizer, losses, ended = new_optimizer(), [], [time.perf_counter()]
+    for number, batch in enumerate(few, 1):  # to the end, or nothing is cached
+        if number <= LOOP_STEPS:
+            optimizer.learning_rate = rate_at(number, FIT_STEPS)
+            losses.append(float(train_step(reader, optimizer, batch)))
+            ended.append(time.perf_counter())
+    return losses, np.diff(ended)
+
+
+def as_before() -> None:
+    for weight, array in zip(reader.trainable_weights, before, strict=True):
+        weight.assign(array)
+
+
+# %% tags=["skip-grading"]
+losses, spent = by_hand()
+as_before()
+fitted, watch = Fitted(reader), Watch()
+fitted.compile(optimizer=new_optimizer())
+result = fitted.fit(
+    few.repeat(), steps_per_epoch=FIT_STEPS, shuffle=False, callbacks=[watch], verbose=0
+)  # shuffle=False: the dataset has done it
+as_before()  # so few steps of task 2 teach little
+for layer in reader.encoder.layers:
+    layer.trainable = not layer.name.endswith("_embeddings")
+np.testing.assert_allclose(watch.losses[:LOOP_STEPS], losses, rtol=1e-3)
+np.testing.assert_allclose(result.history["loss"], np.mean(watch.losses), rtol=1e-3)
+show_table(
+    ["the loss of step", *map(str, range(1, LOOP_STEPS + 1)), "first step", "then, each"],
+    [
+        [name, *(f"{loss:.4f}" for loss in found[:LOOP_STEPS]),
+         f"{times[0]:.1f} s", f"{np.median(times[1:]):.2f} s"]
+        for name, found, times in (
+            ("your loop", losses, spent), ("`fit`", watch.losses, np.diff(watch.ended))
+        )
+    ],
+)  # fmt: skip
+print(f"fit reports {result.history['loss'][0]:.4f}: the mean of its {FIT_STEPS} losses")
+
+# %% [markdown]
+# The losses agree to the last digit shown. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
+# somebody has published fits it. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier
+# there. The first step of `fit` makes the graph, which pays for itself in a longer training. And what `fit` reports is the mean over the whole epoch:
+# early in a training it lags behind.
+#
+# ### Out of the notebook: a SavedModel
+#
+# Your reader answers as long as this notebook runs. A website, a phone or a program in C++ knows nothing of your classes, nor of Keras. For them
+# TensorFlow has the **SavedModel**: a folder with a *graph* and its weights, no Python. What you hand over is a `tf.Module` with a function that has an
+# input signature: the widths are open, the types are fixed, and `training=False` is part of the graph. TensorFlow Serving runs such a folder behind a
+# web address; here this notebook is the server. It loads the folder with `tf.saved_model.load`, which gets no class of yours, and the folder is deleted
+# at once.
+
+# %% tags=["skip-grading"]
+import tempfile
+from pathlib import Path
+
+
+class Service(tf.Module):
+    """What others get: the weights, and one function that reads a batch of windows."""
+
+    def __init__(self, reader) -> None:
+        super().__init__()
+        self.variables_of_reader = reader.variables  # what is not kept here is not saved
+        named = [tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in SIGNATURE.items()]
+
+        @tf.function(input_signature=named)
+        def read(input_ids, attention_mask, token_type_ids, allowed):
+            parts = (input_ids, attention_mask, token_type_ids, allowed)
+            start_logits, end_logits = reader(dict(zip(SIGNATURE, parts, strict=True)), training=False)
+            return {"start_logits": start_logits, "end_logits": end_logits}
+
+        self.read = read
+
+
+tf.get_logger().setLevel("WARNING")  # it would report where it writes
+with tempfile.TemporaryDirectory() as folder:
+    service = Service(reader)
+    tf.saved_model.save(service, folder, signatures={"read": service.read})
+    for file in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        print(f"{file.relative_to(folder)!s:40} {file.stat().st_size / 1e6:6.1f} MB")
+    loaded = tf.saved_model.load(folder)
+    print("loaded as", type(loaded).__name__, "with", list(loaded.signatures))
+
+# %% [markdown]
+# The folder is gone, and what was loaded works on. It takes tensors, and no question: tokenizer, windows and best span are not in it, so whoever serves
+# a reader ships those too, in the same version. Here your `answer` does that part, with the loaded graph in the place of the model.
+
+# %% tags=["skip-grading"]
+def served(inputs: dict, training: bool = False):
+    """The loaded graph, called like the reader."""
+    found = loaded.signatures["read"](**{
+        name: tf.cast(inputs[name], spec.dtype) for name, spec in SIGNATURE.items()
+    })
+    return found["start_logits"], found["end_logits"]
+
+
+context = "Jane travelled to the airport. Peter went to the office. Jane ran to the market."
+for question in ("Where is Jane?", "Where is Peter?"):
+    start, end, margin = answer(question, context, served, tokenize)
+    print(f"{question:16} {context[start:end]!r}, margin {margin:.1f}")
+arrays, rows = stacked(windows_of("Where is Jane?", context, tokenize, 160, 48)), []
+mine = [np.asarray(part) for part in reader(arrays)]
+for name, model in {"Keras": reader, "your graph": asked, "SavedModel": served}.items():
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        found = model(arrays, training=False)
+        times.append(time.perf_counter() - began)
+    apart = max(np.abs(np.asarray(a) - b).max() for a, b in zip(found, mine, strict=True))
+    assert apart < 1e-3
+    rows.append([name, f"{1000 * min(times):.0f} ms", f"{apart:.0e}"])
+show_table(["one window through", "time", "largest difference from Keras"], rows)
+
+# %% [markdown]
+# The logits are those of your reader, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`. It is
+# worth looking at the size afterwards: for this reader `ExportArchive` wrote every weight twice, 181 MB.)
+#
 # ## Common mistakes, by their symptom
 #
 # | what you see | likely cause |
@@ -827,6 +1066,8 @@ question_box(
 # | no gradients: `None` in the list | the forward pass is not on the tape, or went through NumPy |
 # | right on long windows, wrong on short ones in the same batch | no attention mask: the model reads padding, too |
 # | impossible spans win now and then | 0 instead of a very low score outside the band |
+# | `fit` reports a loss of 0 | a `train_step` of your own that returns its loss and does not update Keras's metric |
+# | a loaded SavedModel refuses arrays that the Keras model takes | other types: NumPy's whole numbers have 64 bits, the signature says 32 |
 
 # %% [markdown]
 # ## Review quiz
@@ -839,8 +1080,8 @@ quiz("question_answering_tensorflow")
 # %% [markdown]
 # ## Going further
 #
-# - **Keras does it, too.** `model.compile` and `fit` can replace the loop, with a `train_step` method of the model. Try it. What becomes simpler, and what is
-#   hidden?
+# - **More in the graph.** Let the `Service` call your `best_spans`, too: then a program in another language gets places instead of logits. How large is the folder if
+#   you save the weights as `tf.float16`?
 # - **No answer.** Add stories with questions about somebody who is not in them. How many does it take until the margin means something?
 # - **One weights file for both.** Save your trained reader's head and encoder as safetensors with PyTorch's names, and load them in lab 10.
 # - [Abadi et al. (2016)](https://arxiv.org/abs/1605.08695) on TensorFlow's graphs; Devlin et al. (2019), [*BERT*](https://arxiv.org/abs/1810.04805), sections 4.2 and 4.3.

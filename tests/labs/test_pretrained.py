@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from course_utils.models.keras_encoder import keras_encoder
+from course_utils.models.keras_encoder import keras_encoder, set_encoder_weights
 from course_utils.models.pretrained import encoder_folder, load_encoder, load_tokenizer, new_encoder
 
 TEXTS = [
@@ -174,6 +174,24 @@ def test_weights_under_the_names_of_the_first_berts_are_found(tmp_path):
     save_file(stored, tmp_path / "model.safetensors")
     inputs = encoded(load_tokenizer(), TEXTS)
     np.testing.assert_allclose(keras_encoder(tmp_path)(inputs), torch_output(model, inputs), atol=1e-4)
+
+
+def test_another_bert_s_weights_replace_all_those_of_a_keras_encoder_or_none(tmp_path):
+    saved_tiny_bert(tmp_path)
+    encoder = keras_encoder(tmp_path)
+    other = saved_tiny_bert(tmp_path / "other")
+    for parameter in other.parameters():
+        parameter.data.mul_(-0.7)
+    state = {name: tensor.numpy() for name, tensor in other.state_dict().items()}
+    inputs, before = encoded(load_tokenizer(), TEXTS), encoder.get_weights()
+    with pytest.raises(ValueError, match=r"no weight 'encoder\.layer\.0\.output\.dense\.bias'"):
+        set_encoder_weights(
+            encoder, {k: v for k, v in state.items() if not k.endswith("0.output.dense.bias")}
+        )
+    for mine, old in zip(encoder.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(mine, old)
+    set_encoder_weights(encoder, state)
+    np.testing.assert_allclose(encoder(inputs), torch_output(other, inputs), atol=1e-4)
 
 
 def test_padding_changes_no_output_of_the_keras_encoder(tmp_path):

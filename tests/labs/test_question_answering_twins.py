@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from test_notebooks import executed, outputs
 
 from course_utils.cases.reading import reader_batch, reader_weights
 from course_utils.cases.torch_modules import PlainDescent
@@ -14,6 +15,8 @@ from course_utils.data.paragraphs import load_paragraphs
 from course_utils.data.stories import make_stories
 from course_utils.models import reader
 from course_utils.models.pretrained import load_encoder, load_tokenizer
+from grader.author import training
+from grader.demo import solved
 
 TORCH, TENSORFLOW = "10_question_answering_pytorch", "11_question_answering_tensorflow"
 READ = ("input_ids", "attention_mask", "token_type_ids")
@@ -184,3 +187,95 @@ def test_one_graph_serves_batches_of_every_width(eleven):
 
     losses = [float(step(batch)) for batch in batches]
     assert len(traced) == 1 and np.isfinite(losses).all()
+
+
+# ---------------------------------------------------------------------------------- the tools of work, and the shipped weights
+
+
+def tiny(seed: int):
+    """A small reader, three batches of different widths for it, and the names that the lab's cells need."""
+    import tensorflow as tf
+
+    from course_utils.exercises.question_answering_tensorflow import _tiny_reader
+
+    rng = np.random.default_rng(seed)
+    weights = reader_weights(rng, 1.0)
+    weights["output_weight"] = weights.pop("output")
+    batches = [
+        {
+            name: tf.constant(array, tf.bool if array.dtype == bool else tf.int32)
+            for name, array in reader_batch(rng, 3, width).items()
+        }
+        for width in (9, 12, 15)
+    ]
+    return _tiny_reader(weights), batches
+
+
+def cell_with(lab, sign: str) -> str:
+    (source,) = (
+        cell.source for cell in lab.source().cells if cell.cell_type == "code" and sign in cell.source
+    )
+    return source
+
+
+def test_fit_takes_the_steps_of_the_lab_s_own_loop_and_reports_their_mean(labs, eleven):
+    import time
+
+    import keras
+    import tensorflow as tf
+
+    names = {**vars(eleven), "time": time, "rate_at": lambda number, count: 0.1 * number / count}
+    exec(cell_with(labs[TENSORFLOW], "class Fitted("), names)
+    model, batches = tiny(2)
+    before, optimizer, by_hand = model.get_weights(), keras.optimizers.SGD(0.5), []
+    for number, batch in enumerate(batches, 1):
+        optimizer.learning_rate = 0.1 * number / 3
+        by_hand.append(float(eleven.train_step(model, optimizer, batch)))
+    trained = model.get_weights()
+    model.set_weights(before)
+    fitted, watch = names["Fitted"](model), names["Watch"]()
+    fitted.compile(optimizer=keras.optimizers.SGD(0.5))
+    signature = {
+        name: tf.TensorSpec([None] * part.shape.rank, part.dtype) for name, part in batches[0].items()
+    }
+    data = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature)
+    result = fitted.fit(data, steps_per_epoch=3, shuffle=False, callbacks=[watch], verbose=0)
+    assert watch.losses == pytest.approx(by_hand, rel=1e-5) and len(set(by_hand)) == 3
+    assert result.history["loss"] == pytest.approx([np.mean(by_hand)], rel=1e-5)
+    for mine, old, wanted in zip(model.get_weights(), before, trained, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-4, atol=1e-6)
+        assert not np.allclose(mine, old)
+
+
+def test_a_saved_reader_answers_as_before_for_every_width_after_its_folder_is_gone(labs, eleven, capsys):
+    import tensorflow as tf
+
+    reader, batches = tiny(3)
+    signature = dict.fromkeys(READ, tf.TensorSpec([None, None], tf.int32))
+    names = {
+        **vars(eleven),
+        "reader": reader,
+        "SIGNATURE": signature | {"allowed": tf.TensorSpec([None, None], tf.bool)},
+    }
+    exec(cell_with(labs[TENSORFLOW], "class Service("), names)
+    assert not names["Path"](names["folder"]).exists() and "saved_model.pb" in capsys.readouterr().out
+    exec(cell_with(labs[TENSORFLOW], "def served(").partition("\n\n\n")[0], names)
+    for batch in batches:
+        for mine, wanted in zip(names["served"](batch), reader(batch), strict=True):
+            np.testing.assert_allclose(mine, wanted, rtol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_a_learner_may_skip_the_training_and_lab_10_s_reader_answers_in_keras(labs, tmp_path):
+    lab = labs[TENSORFLOW]
+    notebook = solved(lab)
+    (switch,) = (cell for cell in notebook.cells if "RUN_TRAINING = True" in cell.source)
+    switch.source = switch.source.replace("RUN_TRAINING = True", "RUN_TRAINING = False")
+    said = ""
+    for cell, output in outputs(executed(lab, notebook, tmp_path)):
+        assert output.output_type != "error", (cell.id, output.evalue)
+        assert output.get("name") != "stderr", (cell.id, output.text)
+        said += output.get("text", "")
+    assert not training.broken(lab, training.figures(lab, said))
+    assert "Where is Jane?   'market'" in said
