@@ -23,14 +23,11 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import lockdown
-import zmq
-from ipykernel.compiler import XCachingCompiler
-from ipykernel.kernelapp import IPKernelApp
-from ipykernel.zmqshell import ZMQInteractiveShell
+from warm_kernel import WarmKernelApp
 
 HOME, WORK, DATA, SOCKETS = "/home/learner", "/home/learner/work", "/lab", "/run/sockets"
 UID = 1000
@@ -43,9 +40,6 @@ NAP_SECONDS = 1
 """Seconds between two looks at whether a running submission does anything at all."""
 SOCKET_BYTES = 2**20
 """Bytes that the buffers of one socket may hold. The system counts them as no process's memory."""
-LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
-"""The most bytes that the grader accepts in a message, and in a message about an error."""
-LEFT_OUT = "[A very long output was left out here.]\n"
 MANY = 32
 """With more processes than this, the memory that they share is not worked out in detail, as that takes too long."""
 BOUND = b"bound"
@@ -55,85 +49,6 @@ MOUNT_FIELDS = (0, 1, 2, 4, 5)
 _TICK = os.sysconf("SC_CLK_TCK")
 _MEMORY, _TABLES = (b"RssAnon", b"RssShmem", b"VmSwap"), (b"VmPTE",)
 _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
-
-
-# ---------------------------------------------------------------------------------- IPython, in two steps
-
-
-class WarmKernelApp(IPKernelApp):
-    """IPython's kernel, started in two steps: first what forks can share, then what they cannot."""
-
-    def prepare(self) -> None:
-        """Everything that needs neither sockets nor threads. The shell takes most of IPython's start-up time."""
-        super(IPKernelApp, self).initialize(["--HistoryManager.enabled=False", "--log-level=CRITICAL"])
-        self.init_pdb()
-        # a singleton: the kernel finds this one, and does not make another
-        ZMQInteractiveShell.instance(
-            parent=self, profile_dir=self.profile_dir, user_ns={}, compiler_class=XCachingCompiler
-        )
-        importlib.import_module("ipykernel.debugger")
-
-    def init_iopub(self, context: zmq.Context) -> None:
-        """Sees to it that no message is dropped, however slow the listener is: waiting messages count as memory of the
-        submission.
-        """
-        context.setsockopt(zmq.SNDHWM, 0)
-        super().init_iopub(context)
-
-    def init_path(self) -> None:
-        """Lets a notebook import the files that it writes, as in JupyterLab. The option -P, which protects everything that
-        starts earlier from such files, would otherwise hide them from the notebook, too.
-        """
-        at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
-        sys.path.insert(at, "")
-
-    def connect(self, connection_file: str) -> None:
-        """The rest of ``IPKernelApp.initialize``, in a fork."""
-        self.connection_file = connection_file
-        self.load_connection_file()
-        self.session.serialize = bounded(self.session.serialize)
-        self.init_sockets()
-        self.init_heartbeat()
-        self.init_io()
-        self.init_signal()
-        self.init_kernel()
-        self.init_path()
-        self.init_shell()
-        self.kernel.shell.parent = self.kernel
-        self.kernel.shell.kernel = self.kernel
-        # `exit()` would end the kernel a moment later, in the middle of another cell
-        self.kernel.shell.ask_exit = lambda: None
-        self.init_gui_pylab()
-        self.init_extensions()
-        self.init_code()
-        sys.stdout.flush()
-        sys.stderr.flush()
-
-
-def bounded(serialize: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
-    """Makes messages short enough for the grader. One that is too long would end the connection, so that all later
-    messages would be lost.
-    """
-
-    def call(message: dict[str, Any], ident: Any = None) -> list[bytes]:
-        parts = serialize(message, ident)
-        kind, content = message["header"]["msg_type"], message["content"]
-        if sum(map(len, parts)) <= (LONGEST_ERROR if kind in ("error", "execute_reply") else LONGEST):
-            return parts
-        if kind == "stream":
-            shorter = {**content, "text": LEFT_OUT}
-        elif "data" in content:
-            shorter = {**content, "data": {"text/plain": LEFT_OUT}, "metadata": {}}
-        else:
-            texts = {"ename": "Error", "evalue": LEFT_OUT, "traceback": []}
-            shorter = {
-                "status": content.get("status"),
-                "execution_count": content.get("execution_count"),
-                **texts,
-            }
-        return serialize({**message, "content": shorter}, ident)
-
-    return call
 
 
 # ---------------------------------------------------------------------------------- one submission's process
@@ -236,8 +151,6 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
         file.write("1000")  # if memory runs out after all, the system should end this process first
     shutil.copytree(DATA, WORK)
     os.chdir(WORK)
-    with open("/tmp/kernel.json", "w") as file:
-        json.dump(request["connection"], file)
     lockdown.enter_own_user_namespace(UID)
     lockdown.limit(
         memory=limits["memory"],
@@ -248,8 +161,7 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
     )
     lockdown.give_up_rights()
     os.environ.update(request["environment"])
-    app.connect("/tmp/kernel.json")
-    os.remove("/tmp/kernel.json")
+    app.connect(request["connection"])
     os.write(3, BOUND)
     os.close(3)
     app.start()
