@@ -82,7 +82,7 @@ class Kernel:
             NoKernel: the kernel was not heard.
         """
         self._shell, self._iopub = self.manager.connect_shell(), self.manager.connect_iopub()
-        self._this_process = psutil.Process()
+        self._this_process, self._looked = psutil.Process(), 0.0
         self._memory = self._this_process.memory_info().rss
         self._poller = zmq.Poller()
         for channel in (self._shell, self._iopub):
@@ -145,6 +145,9 @@ class Kernel:
         """Whether this process holds far more memory than the limits of :func:`_context` should allow: these do not
         count the parts of a message that never ends.
         """
+        if (now := time.monotonic()) < self._looked + LOOK_SECONDS:
+            return False
+        self._looked = now
         return self._this_process.memory_info().rss > self._memory + FLOOD
 
     def next_cell(self, cpu_seconds: float, idle_seconds: float) -> None:

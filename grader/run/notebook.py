@@ -284,9 +284,9 @@ class _Run:
         signs: _Signs | None = None
         while not (name in kernel.replied and name in outputs.idle):
             if name in kernel.replied:
-                if signs is None:
-                    signs = _Signs(kernel)
-                    kernel.next_cell(computing, _DRAIN_SECONDS)  # if it sleeps now, we are slow
+                signs = signs or _Signs(kernel)
+                if signs.are_late():  # if it sleeps now, we are slow
+                    kernel.next_cell(computing, _DRAIN_SECONDS)
                 if kernel.loses_messages or not later.isdisjoint(outputs.begun):
                     kernel.loses_messages = True  # its own fault: we do not wait for it again
                     return ""
@@ -349,6 +349,13 @@ class _Signs:
         self.asked: set[str] = set()
         self.heard, self.unheard = kernel.heard, 0
         self.next = time.monotonic() + _ASK_SECONDS
+        self.late = time.monotonic() + LOOK_SECONDS
+
+    def are_late(self) -> bool:
+        """Whether they have not come with the reply, as they do for most cells. Says so once."""
+        if late := time.monotonic() >= self.late:
+            self.late = float("inf")
+        return late
 
     def are_missing(self) -> bool:
         if time.monotonic() >= self.next:

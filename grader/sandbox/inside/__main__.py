@@ -48,6 +48,7 @@ MOUNT_FIELDS = (0, 1, 2, 4, 5)
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _MEMORY, _TABLES = (b"RssAnon", b"RssShmem", b"VmSwap"), (b"VmPTE",)
+_IN_STATUS = re.compile(rb"^(%s):\s*(\d+) kB$" % b"|".join(_MEMORY + _TABLES), re.MULTILINE)
 _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
 
 
@@ -185,12 +186,10 @@ def processes() -> dict[int, dict[str, int]]:
 
 def _usage(pid: str) -> dict[str, int]:
     with open(f"/proc/{pid}/status", "rb") as file:
-        status = dict(line.split(b":", 1) for line in file.read().splitlines() if b":" in line)
+        status = dict(_IN_STATUS.findall(file.read()))
     with open(f"/proc/{pid}/stat", "rb") as file:
         numbers = file.read().rpartition(b")")[2].split()
-    memory, tables = (
-        sum(int(status.get(name, b"0").split()[0]) for name in names) * 1024 for names in (_MEMORY, _TABLES)
-    )
+    memory, tables = (sum(int(status.get(name, 0)) for name in names) * 1024 for names in (_MEMORY, _TABLES))
     own, waited_for = (sum(map(int, numbers[start : start + 2])) / _TICK for start in (11, 13))
     return {"memory": memory + tables, "tables": tables, "cpu": own + waited_for, "waited_for": waited_for}
 
