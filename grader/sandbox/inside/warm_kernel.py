@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import zmq
-from ipykernel import debugger
 from ipykernel.compiler import XCachingCompiler, get_tmp_directory
 from ipykernel.control import ControlThread
 from ipykernel.iostream import OutStream
@@ -28,7 +27,13 @@ from zmq.eventloop.zmqstream import ZMQStream
 LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
 """The most bytes that the grader accepts in a message, and in a message about an error."""
 LEFT_OUT = "[A very long output was left out here.]\n"
-_LATER = ("tornado.platform.asyncio", "faulthandler", "IPython.core.logger", "zmq.utils.garbage")
+_LATER = (
+    "ipykernel.debugger",
+    "tornado.platform.asyncio",
+    "faulthandler",
+    "IPython.core.logger",
+    "zmq.utils.garbage",
+)
 """Modules that IPython imports only when it needs them, as every kernel does."""
 
 
@@ -110,9 +115,10 @@ class WarmKernelApp(IPKernelApp):
             logging.CRITICAL
         )  # otherwise only the handler drops messages, after they have been made
         self.init_pdb()
+        sys.modules["debugpy"] = None  # nobody debugs here: this leaves IPython without it
         for name in _LATER:
             importlib.import_module(name)
-        debugger._is_debugpy_available = False  # there is nobody to debug for
+        del sys.modules["debugpy"]
         self.kernel = Kernel.instance(
             parent=self,
             session=self.session,
