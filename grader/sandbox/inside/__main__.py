@@ -11,6 +11,7 @@ The control socket carries one JSON object per packet. Requests: ``start``, ``bu
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import gc
 import importlib
@@ -22,6 +23,7 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -56,22 +58,23 @@ _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
 
 
 def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
-    """Forks a kernel. Returns ``{"pid": ...}`` as seen here, or ``{"error": ...}``."""
-    reading, writing = os.pipe()
-    helper = os.fork()
-    if helper == 0:
-        with _never_returning(writing):
-            control.close()
-            os.close(reading)
-            _make_room(app, request, writing)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
-        answer = pipe.read(PACKET) if ready else b""
-    if not ready:
-        os.kill(helper, signal.SIGKILL)
-    os.waitpid(helper, 0)
-    return json.loads(answer) if answer else {"error": "the new process died while it was being set up"}
+    """Forks a kernel. Returns ``{"pid": ...}`` as seen here, or ``{"error": ...}``.
+
+    A thread does that, because namespaces belong to a thread, and those of this one must stay as they are. A process in its place would
+    cost one more fork, which takes long if much has been imported.
+    """
+    answer: dict[str, Any] = {}
+
+    def fork() -> None:
+        try:
+            answer.update(_make_room(app, request, control))
+        except Exception as error:
+            answer.update(error=f"{type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(fork,), name="MainThread")
+    thread.start()
+    thread.join()
+    return answer
 
 
 @contextlib.contextmanager
@@ -86,11 +89,15 @@ def _never_returning(answer: int) -> Iterator[None]:
         os._exit(1)
 
 
-def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None:
-    """Makes namespaces and temporary folders, and then starts the process that becomes the kernel.
+def _make_room(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
+    """Makes namespaces and temporary folders, and then starts the process that becomes the kernel. Whatever this thread makes of its
+    namespaces ends with it.
 
-    The kernel has no right to mount anything. So this process waits until the kernel has bound its sockets, hides
-    the folder of sockets (the only place outside the sandbox that could be written to), and ends.
+    The kernel has no right to mount anything. So this thread waits until the kernel has bound its sockets, and hides the folder of
+    sockets (the only place outside the sandbox that could be written to).
+
+    Returns:
+        As :func:`start`.
     """
     lockdown.unshare(
         lockdown.NEW_MOUNTS | lockdown.NEW_PID | lockdown.NEW_IPC | lockdown.NEW_UTS | lockdown.NEW_NETWORK
@@ -109,15 +116,28 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
     bound, binding = os.pipe()
     kernel = os.fork()
     if kernel == 0:
-        os.dup2(binding, 3)
-        with _never_returning(3):
-            _become_kernel(app, request)
+        with _never_returning(binding):
+            control.close()
+            os.dup2(binding, 3)
+            with _never_returning(3):
+                _become_kernel(app, request)
     os.close(binding)
     with os.fdopen(bound, "rb") as pipe:
-        said = pipe.read()  # nothing, if it died
-    flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
-    lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
-    os.write(answer, json.dumps({"pid": kernel}).encode() if said == BOUND else said)
+        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
+        said = pipe.read(PACKET) if ready else b""  # nothing, if it died
+    safe = False
+    try:
+        if said == BOUND:
+            flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
+            lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
+            safe = True
+    finally:
+        if not safe:
+            os.kill(kernel, signal.SIGKILL)
+            os.waitpid(kernel, 0)
+    if safe:
+        return {"pid": kernel}
+    return json.loads(said) if said else {"error": "the new process died while it was being set up"}
 
 
 @functools.cache
@@ -402,7 +422,6 @@ def main() -> None:
     sys.path.remove(os.path.dirname(__file__))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request = json.loads(control.recv(PACKET))
-    lockdown.adopt_orphans()
     app = WarmKernelApp.instance()
     app.prepare()
     os.chdir(DATA)  # the lab's release: its exercises are imported from there

@@ -90,7 +90,9 @@ class _MainThread:
     there is such a thread, some only for what started it.
     """
 
-    parent_thread = threading.main_thread()
+    @property
+    def parent_thread(self) -> threading.Thread:
+        return threading.main_thread()
 
     def __bool__(self) -> bool:
         return False
