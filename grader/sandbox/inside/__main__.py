@@ -44,6 +44,8 @@ SOCKET_BYTES = 2**20
 """Bytes that the buffers of one socket may hold. The system counts them as no process's memory."""
 MANY = 32
 """With more processes than this, the memory that they share is not worked out in detail, as that takes too long."""
+STACK_BYTES = 8 * 2**20
+"""How deep calls in a kernel may be nested: as in most main threads, whatever the limits of this system are."""
 BOUND = b"bound"
 MOUNT_FIELDS = (0, 1, 2, 4, 5)
 """Of a line of mountinfo, see proc(5): the mount's number, its parent's, the device, the place, and the mount's options."""
@@ -66,12 +68,14 @@ def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -
     answer: dict[str, Any] = {}
 
     def fork() -> None:
+        threading.stack_size(0)  # for threads of learners
         try:
             answer.update(_make_room(app, request, control))
         except Exception as error:
             answer.update(error=f"{type(error).__name__}: {error}")
 
     thread = threading.Thread(target=contextvars.copy_context().run, args=(fork,), name="MainThread")
+    threading.stack_size(STACK_BYTES)
     thread.start()
     thread.join()
     return answer
