@@ -465,7 +465,9 @@ def inside() -> dict[int, str]:
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
             try:
-                if os.readlink(f"/proc/{child.pid}/ns/pid") == here:  # bubblewrap itself, or a test's own helper
+                if (
+                    os.readlink(f"/proc/{child.pid}/ns/pid") == here
+                ):  # bubblewrap itself, or a test's own helper
                     continue
             except PermissionError:  # no process of ours has less rights than we have
                 pass

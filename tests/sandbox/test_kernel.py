@@ -25,7 +25,9 @@ def outputs(*sources: str, runner: SandboxRunner = RUNNER, folder: Path | None =
     executed = runner.run(new_notebook(cells=cells), 31, folder)
     assert executed.state == GRADED, executed.notes
     return [
-        "".join(output.get("text") or "\n".join(output.get("traceback", ())) for output in cell.outputs).strip()
+        "".join(
+            output.get("text") or "\n".join(output.get("traceback", ())) for output in cell.outputs
+        ).strip()
         for cell in executed.notebook.cells
     ]
 
@@ -40,7 +42,9 @@ def test_a_cell_that_waits_is_not_overtaken():
 
 def test_all_that_is_written_is_in_its_cell_and_in_order():
     lines = "\n".join(f"line {number}" for number in range(200))
-    from_thread = "import threading\nt = threading.Thread(target=print, args=('thread',)); t.start(); t.join()"
+    from_thread = (
+        "import threading\nt = threading.Thread(target=print, args=('thread',)); t.start(); t.join()"
+    )
     found = outputs(
         "for number in range(200): print(f'line {number}')",
         from_thread,
@@ -108,7 +112,9 @@ def test_what_modules_set_when_they_are_imported_holds_in_every_kernel(tmp_path)
     (tmp_path / "set_precision.py").write_text("import decimal\ndecimal.getcontext().prec = 5\n")
     runner = SandboxRunner(modules=("set_precision",))
     for _ in range(2):
-        assert outputs("import decimal\nprint(decimal.getcontext().prec)", runner=runner, folder=tmp_path) == ["5"]
+        assert outputs(
+            "import decimal\nprint(decimal.getcontext().prec)", runner=runner, folder=tmp_path
+        ) == ["5"]
 
 
 def test_there_is_no_debugger_but_it_can_be_imported():
