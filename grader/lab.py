@@ -60,6 +60,14 @@ def nbgrader_of(cell: NotebookNode) -> dict[str, Any]:
     return cell.metadata.get("nbgrader", {})
 
 
+def copy_of(notebook: NotebookNode) -> NotebookNode:
+    """A copy whose cells can be replaced and given other texts and outputs. Their metadata must not be changed: they are shared."""
+    copied = NotebookNode(notebook)
+    copied.metadata = NotebookNode(notebook.metadata)
+    copied.cells = [NotebookNode(cell) for cell in notebook.cells]
+    return copied
+
+
 def is_solution(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and bool(nbgrader_of(cell).get("solution"))
 

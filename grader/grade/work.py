@@ -5,13 +5,13 @@ This is what worker processes do. They get paths and return plain data; they wri
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
 from course_utils.checking.comparison import Verdict
@@ -239,7 +239,8 @@ class Grading:
             ),
             notes=notes,
         )
-        data = nbformat.writes(notebook).encode("utf-8")
+        # as nbformat writes it, but for the layout: on one line, it takes a tenth of the time
+        data = json.dumps(notebook, ensure_ascii=False, sort_keys=True).encode("utf-8")
         secret = _text_of(prepared.folder / SECRET, 1000)
         return Graded(record, prepared.handed_in, data, timestamp, secret, points)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import itertools
 import logging
 import re
@@ -28,7 +27,7 @@ from course_utils.checking.exercise import find_exercise
 from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
-from grader.lab import Lab, checked_exercise, is_learners, runs_in_grading
+from grader.lab import Lab, checked_exercise, copy_of, is_learners, runs_in_grading
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
 from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
@@ -139,7 +138,7 @@ class SandboxRunner(Limited):
             "The process that runs submissions died twice on this one. It counts 0 points until it is graded again, "
             "which the next `grader autograde` tries."
         )
-        return Executed(copy.deepcopy(notebook), CRASHED, {}, (note,), lost=True)
+        return Executed(copy_of(notebook), CRASHED, {}, (note,), lost=True)
 
 
 def imported_modules(lab: Lab) -> tuple[str, ...]:
@@ -196,7 +195,7 @@ class _Run:
         self.limits = limits
         self.seed = seed
         self.new_kernel = new_kernel
-        self.notebook = copy.deepcopy(notebook)
+        self.notebook = copy_of(notebook)
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
@@ -242,7 +241,7 @@ class _Run:
     def _replay(self, kernel: Kernel, done: list[int]) -> bool:
         """Brings a fresh kernel to where the last one was. Check cells change nothing, so they are left out."""
         again = [i for i in done if i not in self.bad and not checked_exercise(self.notebook.cells[i])]
-        count, trouble = self._run_cells(kernel, copy.deepcopy(self.notebook), Kept(self.seed, 0), again)
+        count, trouble = self._run_cells(kernel, copy_of(self.notebook), Kept(self.seed, 0), again)
         if trouble:
             self._record(again[count], trouble)
         return not trouble
@@ -285,9 +284,9 @@ class _Run:
         signs: _Signs | None = None
         while not (name in kernel.replied and name in outputs.idle):
             if name in kernel.replied:
-                if signs is None:
-                    signs = _Signs(kernel)
-                    kernel.next_cell(computing, _DRAIN_SECONDS)  # if it sleeps now, we are slow
+                signs = signs or _Signs(kernel)
+                if signs.are_late():  # if it sleeps now, we are slow
+                    kernel.next_cell(computing, _DRAIN_SECONDS)
                 if kernel.loses_messages or not later.isdisjoint(outputs.begun):
                     kernel.loses_messages = True  # its own fault: we do not wait for it again
                     return ""
@@ -304,7 +303,7 @@ class _Run:
                     return trouble
                 continue
             for message in messages:
-                parent = message["parent_header"]["msg_id"]
+                parent = message["parent"]
                 if parent in cell_of:
                     outputs.take(message, parent, cell_of[parent])
                 elif parent in later:
@@ -350,6 +349,13 @@ class _Signs:
         self.asked: set[str] = set()
         self.heard, self.unheard = kernel.heard, 0
         self.next = time.monotonic() + _ASK_SECONDS
+        self.late = time.monotonic() + LOOK_SECONDS
+
+    def are_late(self) -> bool:
+        """Whether they have not come with the reply, as they do for most cells. Says so once."""
+        if late := time.monotonic() >= self.late:
+            self.late = float("inf")
+        return late
 
     def are_missing(self) -> bool:
         if time.monotonic() >= self.next:

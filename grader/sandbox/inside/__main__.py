@@ -11,6 +11,7 @@ The control socket carries one JSON object per packet. Requests: ``start``, ``bu
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import gc
 import importlib
@@ -22,15 +23,13 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import lockdown
-import zmq
-from ipykernel.compiler import XCachingCompiler
-from ipykernel.kernelapp import IPKernelApp
-from ipykernel.zmqshell import ZMQInteractiveShell
+from warm_kernel import WarmKernelApp
 
 HOME, WORK, DATA, SOCKETS = "/home/learner", "/home/learner/work", "/lab", "/run/sockets"
 UID = 1000
@@ -43,119 +42,43 @@ NAP_SECONDS = 1
 """Seconds between two looks at whether a running submission does anything at all."""
 SOCKET_BYTES = 2**20
 """Bytes that the buffers of one socket may hold. The system counts them as no process's memory."""
-LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
-"""The most bytes that the grader accepts in a message, and in a message about an error."""
-LEFT_OUT = "[A very long output was left out here.]\n"
 MANY = 32
 """With more processes than this, the memory that they share is not worked out in detail, as that takes too long."""
+STACK_BYTES = 8 * 2**20
+"""How deep calls in a kernel may be nested: as in most main threads, whatever the limits of this system are."""
 BOUND = b"bound"
 MOUNT_FIELDS = (0, 1, 2, 4, 5)
 """Of a line of mountinfo, see proc(5): the mount's number, its parent's, the device, the place, and the mount's options."""
 
 _TICK = os.sysconf("SC_CLK_TCK")
 _MEMORY, _TABLES = (b"RssAnon", b"RssShmem", b"VmSwap"), (b"VmPTE",)
+_IN_STATUS = re.compile(rb"^(%s):\s*(\d+) kB$" % b"|".join(_MEMORY + _TABLES), re.MULTILINE)
 _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
-
-
-# ---------------------------------------------------------------------------------- IPython, in two steps
-
-
-class WarmKernelApp(IPKernelApp):
-    """IPython's kernel, started in two steps: first what forks can share, then what they cannot."""
-
-    def prepare(self) -> None:
-        """Everything that needs neither sockets nor threads. The shell takes most of IPython's start-up time."""
-        super(IPKernelApp, self).initialize(["--HistoryManager.enabled=False", "--log-level=CRITICAL"])
-        self.init_pdb()
-        # a singleton: the kernel finds this one, and does not make another
-        ZMQInteractiveShell.instance(
-            parent=self, profile_dir=self.profile_dir, user_ns={}, compiler_class=XCachingCompiler
-        )
-        importlib.import_module("ipykernel.debugger")
-
-    def init_iopub(self, context: zmq.Context) -> None:
-        """Sees to it that no message is dropped, however slow the listener is: waiting messages count as memory of the
-        submission.
-        """
-        context.setsockopt(zmq.SNDHWM, 0)
-        super().init_iopub(context)
-
-    def init_path(self) -> None:
-        """Lets a notebook import the files that it writes, as in JupyterLab. The option -P, which protects everything that
-        starts earlier from such files, would otherwise hide them from the notebook, too.
-        """
-        at = next((at for at, path in enumerate(sys.path) if path.endswith("site-packages")), len(sys.path))
-        sys.path.insert(at, "")
-
-    def connect(self, connection_file: str) -> None:
-        """The rest of ``IPKernelApp.initialize``, in a fork."""
-        self.connection_file = connection_file
-        self.load_connection_file()
-        self.session.serialize = bounded(self.session.serialize)
-        self.init_sockets()
-        self.init_heartbeat()
-        self.init_io()
-        self.init_signal()
-        self.init_kernel()
-        self.init_path()
-        self.init_shell()
-        self.kernel.shell.parent = self.kernel
-        self.kernel.shell.kernel = self.kernel
-        # `exit()` would end the kernel a moment later, in the middle of another cell
-        self.kernel.shell.ask_exit = lambda: None
-        self.init_gui_pylab()
-        self.init_extensions()
-        self.init_code()
-        sys.stdout.flush()
-        sys.stderr.flush()
-
-
-def bounded(serialize: Callable[..., list[bytes]]) -> Callable[..., list[bytes]]:
-    """Makes messages short enough for the grader. One that is too long would end the connection, so that all later
-    messages would be lost.
-    """
-
-    def call(message: dict[str, Any], ident: Any = None) -> list[bytes]:
-        parts = serialize(message, ident)
-        kind, content = message["header"]["msg_type"], message["content"]
-        if sum(map(len, parts)) <= (LONGEST_ERROR if kind in ("error", "execute_reply") else LONGEST):
-            return parts
-        if kind == "stream":
-            shorter = {**content, "text": LEFT_OUT}
-        elif "data" in content:
-            shorter = {**content, "data": {"text/plain": LEFT_OUT}, "metadata": {}}
-        else:
-            texts = {"ename": "Error", "evalue": LEFT_OUT, "traceback": []}
-            shorter = {
-                "status": content.get("status"),
-                "execution_count": content.get("execution_count"),
-                **texts,
-            }
-        return serialize({**message, "content": shorter}, ident)
-
-    return call
 
 
 # ---------------------------------------------------------------------------------- one submission's process
 
 
 def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
-    """Forks a kernel. Returns ``{"pid": ...}`` as seen here, or ``{"error": ...}``."""
-    reading, writing = os.pipe()
-    helper = os.fork()
-    if helper == 0:
-        with _never_returning(writing):
-            control.close()
-            os.close(reading)
-            _make_room(app, request, writing)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
-        answer = pipe.read(PACKET) if ready else b""
-    if not ready:
-        os.kill(helper, signal.SIGKILL)
-    os.waitpid(helper, 0)
-    return json.loads(answer) if answer else {"error": "the new process died while it was being set up"}
+    """Forks a kernel. Returns ``{"pid": ...}`` as seen here, or ``{"error": ...}``.
+
+    A thread does that, because namespaces belong to a thread, and those of this one must stay as they are. A process in its place would
+    cost one more fork, which takes long if much has been imported.
+    """
+    answer: dict[str, Any] = {}
+
+    def fork() -> None:
+        threading.stack_size(0)  # for threads of learners
+        try:
+            answer.update(_make_room(app, request, control))
+        except Exception as error:
+            answer.update(error=f"{type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(fork,), name="MainThread")
+    threading.stack_size(STACK_BYTES)
+    thread.start()
+    thread.join()
+    return answer
 
 
 @contextlib.contextmanager
@@ -170,11 +93,15 @@ def _never_returning(answer: int) -> Iterator[None]:
         os._exit(1)
 
 
-def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None:
-    """Makes namespaces and temporary folders, and then starts the process that becomes the kernel.
+def _make_room(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
+    """Makes namespaces and temporary folders, and then starts the process that becomes the kernel. Whatever this thread makes of its
+    namespaces ends with it.
 
-    The kernel has no right to mount anything. So this process waits until the kernel has bound its sockets, hides
-    the folder of sockets (the only place outside the sandbox that could be written to), and ends.
+    The kernel has no right to mount anything. So this thread waits until the kernel has bound its sockets, and hides the folder of
+    sockets (the only place outside the sandbox that could be written to).
+
+    Returns:
+        As :func:`start`.
     """
     lockdown.unshare(
         lockdown.NEW_MOUNTS | lockdown.NEW_PID | lockdown.NEW_IPC | lockdown.NEW_UTS | lockdown.NEW_NETWORK
@@ -193,15 +120,28 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], answer: int) -> None
     bound, binding = os.pipe()
     kernel = os.fork()
     if kernel == 0:
-        os.dup2(binding, 3)
-        with _never_returning(3):
-            _become_kernel(app, request)
+        with _never_returning(binding):
+            control.close()
+            os.dup2(binding, 3)
+            with _never_returning(3):
+                _become_kernel(app, request)
     os.close(binding)
     with os.fdopen(bound, "rb") as pipe:
-        said = pipe.read()  # nothing, if it died
-    flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
-    lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
-    os.write(answer, json.dumps({"pid": kernel}).encode() if said == BOUND else said)
+        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
+        said = pipe.read(PACKET) if ready else b""  # nothing, if it died
+    safe = False
+    try:
+        if said == BOUND:
+            flags = lockdown.READ_ONLY | lockdown.NO_SUID | lockdown.NO_DEVICES
+            lockdown.mount("tmpfs", SOCKETS, "tmpfs", flags, "size=4k,nr_inodes=1")  # over it
+            safe = True
+    finally:
+        if not safe:
+            os.kill(kernel, signal.SIGKILL)
+            os.waitpid(kernel, 0)
+    if safe:
+        return {"pid": kernel}
+    return json.loads(said) if said else {"error": "the new process died while it was being set up"}
 
 
 @functools.cache
@@ -236,8 +176,6 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
         file.write("1000")  # if memory runs out after all, the system should end this process first
     shutil.copytree(DATA, WORK)
     os.chdir(WORK)
-    with open("/tmp/kernel.json", "w") as file:
-        json.dump(request["connection"], file)
     lockdown.enter_own_user_namespace(UID)
     lockdown.limit(
         memory=limits["memory"],
@@ -248,8 +186,7 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
     )
     lockdown.give_up_rights()
     os.environ.update(request["environment"])
-    app.connect("/tmp/kernel.json")
-    os.remove("/tmp/kernel.json")
+    app.connect(request["connection"])
     os.write(3, BOUND)
     os.close(3)
     app.start()
@@ -273,12 +210,10 @@ def processes() -> dict[int, dict[str, int]]:
 
 def _usage(pid: str) -> dict[str, int]:
     with open(f"/proc/{pid}/status", "rb") as file:
-        status = dict(line.split(b":", 1) for line in file.read().splitlines() if b":" in line)
+        status = dict(_IN_STATUS.findall(file.read()))
     with open(f"/proc/{pid}/stat", "rb") as file:
         numbers = file.read().rpartition(b")")[2].split()
-    memory, tables = (
-        sum(int(status.get(name, b"0").split()[0]) for name in names) * 1024 for names in (_MEMORY, _TABLES)
-    )
+    memory, tables = (sum(int(status.get(name, 0)) for name in names) * 1024 for names in (_MEMORY, _TABLES))
     own, waited_for = (sum(map(int, numbers[start : start + 2])) / _TICK for start in (11, 13))
     return {"memory": memory + tables, "tables": tables, "cpu": own + waited_for, "waited_for": waited_for}
 
@@ -491,7 +426,6 @@ def main() -> None:
     sys.path.remove(os.path.dirname(__file__))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     request = json.loads(control.recv(PACKET))
-    lockdown.adopt_orphans()
     app = WarmKernelApp.instance()
     app.prepare()
     os.chdir(DATA)  # the lab's release: its exercises are imported from there

@@ -20,7 +20,7 @@ _NEW_ANYTHING = NEW_MOUNTS | NEW_CGROUP | NEW_UTS | NEW_IPC | NEW_USER | NEW_PID
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXECUTION, RECURSIVE, PRIVATE = 1, 2, 4, 8, 0x4000, 0x40000
 BIND = 0x1000
 
-_DUMPABLE, _CHILD_SUBREAPER, _NO_NEW_PRIVILEGES, _DROP_BOUNDING = 4, 36, 38, 24
+_DUMPABLE, _NO_NEW_PRIVILEGES, _DROP_BOUNDING = 4, 38, 24
 _SECCOMP, _FILTER = 22, 2
 
 
@@ -41,11 +41,6 @@ def mount(source: str, target: str, kind: str, flags: int = 0, options: str = ""
     """
     texts = (source.encode(), target.encode(), kind.encode())
     _call("mount", *texts, ctypes.c_ulong(flags), options.encode())
-
-
-def adopt_orphans() -> None:
-    """Makes processes whose parent ends children of this one."""
-    _call("prctl", _CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def own_proc() -> None:

@@ -3,10 +3,9 @@
 WIRE = True
 EXTRA = [
     """
-print("TRIED", flush=True)
 contents = [
-    ("display_data", {"data": {"text/plain": "x"}, "metadata": {}, "transient": {"display_id": "d"}}),
-    ("update_display_data", {"data": {"text/plain": "y"}, "metadata": {}, "transient": {"display_id": "d"}}),
+    ("display_data", {"data": {"text/plain": "TRIED"}, "metadata": {}, "transient": {"display_id": "d"}}),
+    ("update_display_data", {"data": {"text/plain": "TRIED"}, "metadata": {}, "transient": {"display_id": "d"}}),
     ("clear_output", {"wait": True}), ("comm_open", {"comm_id": "c", "target_name": "t", "data": {}}),
     ("comm_msg", {"comm_id": "c", "data": {}}), ("status", {"execution_state": "busy"}),
 ]

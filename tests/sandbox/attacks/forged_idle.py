@@ -5,8 +5,8 @@ EXTRA = [
     """
 parent = kernel.get_parent()
 publish("status", {"execution_state": "idle"}, parent)
-app.shell_channel_thread.io_loop.add_callback(lambda: kernel.session.send(
-    app.shell_socket, "execute_reply", {"status": "ok"}, parent=parent, ident=kernel._parent_ident.get("shell", [])))
+kernel.session.send(
+    app.shell_socket, "execute_reply", {"status": "ok"}, parent=parent, ident=kernel._parent_ident.get("shell", []))
 print("TRIED", flush=True)
 time.sleep(60)
 """

@@ -7,7 +7,7 @@ print("TRIED", flush=True)
 app.heartbeat.context.destroy(0) if hasattr(app.heartbeat, "context") else None
 app.control_socket.close(0)
 app.stdin_socket.close(0)
-app.shell_channel_thread.io_loop.add_callback(lambda: app.shell_socket.close(0))
+app.shell_socket.close(0)
 app.iopub_thread.schedule(lambda: app.iopub_thread.socket.close(0))
 time.sleep(0.3)
 """

@@ -11,7 +11,7 @@ def flood():
         app.shell_socket.send_multipart([*identities, *signed(header("execute_reply"), parent, b"{}", b"{}")[1:]])
         time.sleep(0.02)
 print("TRIED", len(identities), flush=True)
-app.shell_channel_thread.io_loop.add_callback(flood)
+flood()
 time.sleep(2.5)
 """
 ]

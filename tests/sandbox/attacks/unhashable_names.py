@@ -9,8 +9,7 @@ for name in ([], {}, [[]], 3, None, True, 1e9):
     raw(*signed(header("stream"), parent, b"{}", json.dumps({"name": "stdout", "text": "x"}).encode()))
     frames = signed(header("execute_reply"), parent, b"{}", b"{}")[1:]
     identities = kernel._parent_ident.get("shell", []) if hasattr(kernel, "_parent_ident") else []
-    app.shell_channel_thread.io_loop.add_callback(
-        lambda frames=frames: app.shell_socket.send_multipart([*identities, *frames]))
+    app.shell_socket.send_multipart([*identities, *frames])
 print("TRIED", len(identities), flush=True)
 time.sleep(0.5)
 """
