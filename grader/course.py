@@ -14,6 +14,10 @@ class CourseError(GraderError):
     """Something is wrong with the course: with a lab, its build, its solution, its seeds or its gradebook."""
 
 
+COURSE_ID = "transformer-labs"
+"""nbgrader's name of this course, unless the instructor's configuration has another."""
+
+
 @dataclass(frozen=True)
 class Course:
     """A course's root folder. Asking for a path creates nothing."""
@@ -82,7 +86,7 @@ class Course:
     def nbgrader_config(self) -> Config:
         """nbgrader's configuration for this course."""
         config = Config()
-        config.CourseDirectory.course_id = "transformer-labs"
+        config.CourseDirectory.course_id = COURSE_ID
         config.CourseDirectory.root = str(self.root)
         config.CourseDirectory.source_directory = ".build/source"
         config.CourseDirectory.release_directory = "notebooks"
@@ -123,7 +127,8 @@ class Course:
         Raises:
             CourseError: the file with the instructor's configuration cannot be executed.
         """
-        return self.configuration().CourseDirectory.course_id
+        named = self.configuration().CourseDirectory
+        return named.course_id if "course_id" in named else COURSE_ID
 
 
 def make_private(folder: Path) -> None:

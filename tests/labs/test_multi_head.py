@@ -23,6 +23,7 @@ from course_utils import plots
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.data.meanings import PARAPHRASES, SENSES, Judged, judge
+from course_utils.display import show_table
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import heads as head_plots
 from course_utils.widgets.heads import LONGEST, HeadBrowser
@@ -651,7 +652,7 @@ def test_a_word_with_two_meanings_stands_in_both_sentences_and_not_in_the_third(
 @pytest.fixture(scope="module")
 def inside_the_encoder(labs) -> Callable[[str], Judged]:
     """What the lab's own cells make of the encoder, by the name of the version."""
-    names = dict(labs[LAB].reference)
+    names = dict(labs[LAB].reference) | {"show_table": show_table}
     for cell in labs[LAB].source().cells:
         if (
             cell.cell_type == "code"

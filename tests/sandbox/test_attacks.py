@@ -91,12 +91,17 @@ def waiting(seconds=0.5):
     kinds = (zmq.ROUTER, zmq.PAIR)
     sockets = [o for o in gc.get_objects() if type(o) is zmq.Socket and not o.closed and o.type in kinds]
     found, end = [], time.monotonic() + seconds
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:  # what has been read, and waits for its turn
-        parts = task.get_coro().cr_frame.f_locals.get("msg") if task.get_coro().cr_frame else None
+    running = kernel.get_parent()["header"]["msg_id"]
+    for task in asyncio.all_tasks():  # what has been read, and waits for its turn
+        held = task.get_coro().cr_frame.f_locals if task.get_coro().cr_frame else {}
+        parts = held.get("msg") or (held.get("args") or [None])[-1]  # the second before its first step
         if isinstance(parts, list):
             identities, rest = kernel.session.feed_identities([bytes(part.bytes) for part in parts])
-            found.append((identities, kernel.session.deserialize(rest)))
-            task.cancel()
+            message = {"header": json.loads(rest[1]), "content": json.loads(rest[4])}
+            if message["header"]["msg_id"] != running:
+                task.cancel()
+                if all(message != other for _, other in found):
+                    found.append((identities, message))
     while time.monotonic() < end:
         for each in sockets:
             with contextlib.suppress(zmq.ZMQError):

@@ -360,9 +360,8 @@ def test_a_changed_deadline_counts_without_grading_anew(graded, tmp_path):
 
 
 def test_a_broken_configuration_is_named(graded):
-    with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
     with pytest.raises(GraderError, match=r"nbgrader_config\.py.*Fix it"):
-        lateness_of(graded)
+        with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
 
 
 def test_a_time_that_is_none_is_refused(graded, monkeypatch):

@@ -21,7 +21,8 @@ from ipykernel.control import ControlThread
 from ipykernel.iostream import OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
-from ipykernel.zmqshell import ZMQInteractiveShell
+from ipykernel.zmqshell import ZMQDisplayPublisher, ZMQInteractiveShell
+from traitlets import Type
 from zmq.eventloop.zmqstream import ZMQStream
 
 LONGEST, LONGEST_ERROR = 31 * 2**20, 2**18
@@ -44,10 +45,20 @@ class Compiler(XCachingCompiler):
         return f"{get_tmp_directory()}/{zlib.crc32(raw_code.encode('utf-8', 'surrogatepass'))}.py"
 
 
+class Publisher(ZMQDisplayPublisher):
+    """Shows what was printed before, but does not wait until it has been sent."""
+
+    def _flush_streams(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            stream._flush() if isinstance(stream, Stream) else stream.flush()
+
+
 class Shell(ZMQInteractiveShell):
     """Translates a cell to Python once. The kernel asks for that to see whether it has to wait for the cell, and then again."""
 
+    display_pub_class = Type(Publisher)
     _translated: tuple[str, str] | None = None
+    runs_a_cell = False
 
     def transform_cell(self, raw_cell: str) -> str:
         known, self._translated = self._translated, None
@@ -59,12 +70,16 @@ class Shell(ZMQInteractiveShell):
 
     async def run_cell_async(self, *args: Any, **kwargs: Any) -> Any:
         self._translated = None  # what a cell does may change how the next is translated
-        return await super().run_cell_async(*args, **kwargs)
+        self.runs_a_cell = True
+        try:
+            return await super().run_cell_async(*args, **kwargs)
+        finally:
+            self.runs_a_cell = False
 
 
 class Stream(OutStream):
-    """stdout or stderr. Flushing hands messages to the thread that sends them, but does not wait for that thread: messages keep
-    their order anyway.
+    """stdout or stderr. What a cell flushes has been sent when the call ends, so that it is known even of a cell that is stopped. After
+    a cell, flushing hands messages to the thread that sends them, but does not wait for that thread: messages keep their order anyway.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -76,7 +91,10 @@ class Stream(OutStream):
         self._handing_over = threading.RLock()
 
     def flush(self) -> None:
-        self._flush()
+        if Shell.instance().runs_a_cell:
+            super().flush()
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         with (
