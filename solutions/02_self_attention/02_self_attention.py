@@ -930,20 +930,22 @@ with torch.no_grad():
 optimizer = torch.optim.Adam(matrices, lr=0.02)
 pairs = books[0, :PAIRS]
 each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)  # asks for each name of the book in turn
-kept, rows = {}, []  # kept: step -> (PAIRS, PAIRS)
+seen_so_far, rows = [], []
 for step in range(121):
     x, y = (torch.tensor(array) for array in telephone_books(64, rng))
     q, k, v = (x @ matrix for matrix in matrices)
     seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
     loss = torch.nn.functional.cross_entropy(seen[:, 0], y)
     if step % 5 == 0:
-        _, kept[step] = cross_attention(each_name, pairs, *(matrix.detach().numpy() for matrix in matrices))
+        _, weights = cross_attention(each_name, pairs, *(matrix.detach().numpy() for matrix in matrices))
+        seen_so_far.append((step, weights))
     if step % 20 == 0:
         right = (seen[:, 0].argmax(-1) == y).float().mean()
         rows.append([f"{step}", f"{loss.item():.3f}", f"{right:.0%}"])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
+kept = dict(seen_so_far)  # step -> (PAIRS, PAIRS)
 show_table(["step", "loss", "right, of the batch"], rows)
 
 # %% [markdown]
