@@ -17,9 +17,10 @@ from urllib.parse import unquote
 import pytest
 from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
 from collecting import folder_of, zip_of
+from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
-from grader.cli import app
+from grader.cli import app, console
 from grader.demo import solved
 from grader.grade import autograde as grading
 from grader.grade import log
@@ -49,6 +50,7 @@ def graded(tmp_path_factory) -> Lab:
 @pytest.fixture
 def lab(graded, tmp_path, monkeypatch) -> Lab:
     """A graded class of one's own, in the current folder."""
+    monkeypatch.setattr(console, "size", ConsoleDimensions(300, 50))  # so that no cell of a table is cut
     monkeypatch.delenv("JUPYTERHUB_USER", raising=False)
     shutil.copytree(graded.course.root, tmp_path / "course")
     monkeypatch.chdir(tmp_path / "course")
