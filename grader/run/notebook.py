@@ -42,6 +42,9 @@ _AHEAD = 32
 _DRAIN_SECONDS = 300
 """How long a kernel that has replied may sleep while its messages are still being read. (A reply may be forged.)"""
 
+_LATE_SECONDS = 0.05
+"""For how long the messages of a cell may come after its reply before it matters whether the kernel sleeps."""
+
 _ASK_SECONDS = 1
 _UNHEARD = 5
 
@@ -349,7 +352,7 @@ class _Signs:
         self.asked: set[str] = set()
         self.heard, self.unheard = kernel.heard, 0
         self.next = time.monotonic() + _ASK_SECONDS
-        self.late = time.monotonic() + LOOK_SECONDS
+        self.late = time.monotonic() + _LATE_SECONDS
 
     def are_late(self) -> bool:
         """Whether they have not come with the reply, as they do for most cells. Says so once."""

@@ -13,6 +13,6 @@ app.iopub_thread.schedule(flood)
 time.sleep(2)
 """
 ]
-GRADER_MAY_GROW = 1500 * 2**20  # 1 GiB, and what comes until it is looked at again; 2.4 GB are sent
+GRADER_MAY_GROW = 1500 * 2**20  # 768 MiB, and what comes until it is looked at again; 2.4 GB are sent
 STATE = ("graded", "timed out", "crashed", "out of memory")
 POINTS = (0, 5)
