@@ -498,6 +498,7 @@ def test_attack(stage, attack, caplog):
         stage.pid_of_preloaded(each)
     assert_honest(stage, lab)
     serving, there = {each: stage.pid_of_preloaded(each) for each in labs}, inside()
+    assert len(there) >= len(labs), there  # or nobody would be missed, or found, afterwards
     folder = prepared(stage, attack)
     before = stage.snapshot()
     stage.listeners.heard.clear()
