@@ -40,7 +40,7 @@ class Lesson(NamedTuple):
 
 @dataclass(frozen=True)
 class Expected:
-    """The inputs of each case's runs, the reference's outcomes, those of each misconception, and lessons (in notebooks only).
+    """The inputs of each case's runs, the reference's outcomes, those of each misconception, and lessons.
 
     ``hidden`` is what goals are measured against. It is None where learners are: see :func:`for_learners`.
 

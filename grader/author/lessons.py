@@ -1,7 +1,7 @@
 """What small mistakes in a reference would give: they explain outputs that no written misconception does.
 
-A few mutants of each reference (:mod:`grader.author.mutants`) are run when a lab is built. If a learner's output is that of one of them in every
-case, the check says what kind of mistake that is, in words that give no code.
+A few mutants of each reference (:mod:`grader.author.mutants`) are run when a lab is built, and in grading where an output has no other name. If a
+learner's output is that of one of them in every case, the check says what kind of mistake that is, in words that give no code.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ _ABOUT_AXES = re.compile(
 )
 
 
-def lessons_of(lab: Lab, key: str, expected: Expected) -> tuple[Lesson, ...]:
-    """The lessons of one exercise, at the public seed. They differ from what is right, from the misconceptions, and from each other.
+def lessons_of(lab: Lab, key: str, expected: Expected, seed: int = PUBLIC_SEED) -> tuple[Lesson, ...]:
+    """The lessons of one exercise. They differ from what is right, from the misconceptions, and from each other.
 
     Args:
-        expected: what the reference and the misconceptions give.
+        expected: what the reference and the misconceptions give at ``seed``.
     """
     exercise = lab.exercises[key]
     if exercise.goals:
@@ -89,7 +89,7 @@ def lessons_of(lab: Lab, key: str, expected: Expected) -> tuple[Lesson, ...]:
             value = _run(mutant, exercise.name, lab.reference)
             if value is None:
                 continue
-            outcomes = try_exercise(quick, key, value, PUBLIC_SEED)
+            outcomes = try_exercise(quick, key, value, seed)
             drawn = sketch(outcomes)
             if not _tells_something(exercise, drawn, sketch(expected.reference)):
                 continue
@@ -98,7 +98,7 @@ def lessons_of(lab: Lab, key: str, expected: Expected) -> tuple[Lesson, ...]:
                 for other in [*known, *(each.outcomes for each in found)]
             ):
                 continue
-            if not _same_again(exercise, drawn, sketch(try_exercise(quick, key, value, PUBLIC_SEED))):
+            if not _same_again(exercise, drawn, sketch(try_exercise(quick, key, value, seed))):
                 continue
             found.append(Lesson(kind, f"Your output is what a right solution gives if {words[kind]}.", drawn))
             if len(found) == KEPT:

@@ -2,12 +2,14 @@
 
 It reads arrays, and it parses the cells to find what an exercise must not call. It never imports, unpickles,
 evaluates or formats with anything that a submission wrote, and learner code never runs in this process. The course's own
-code does, where an exercise may be right given a mistake in an earlier one (:mod:`grader.follow`).
+code does, where an exercise may be right given a mistake in an earlier one (:mod:`grader.follow`), and where an output has no
+other explanation (:mod:`grader.author.lessons`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nbformat import NotebookNode
@@ -15,7 +17,7 @@ from nbformat import NotebookNode
 from course_utils.checking.bypass import uses_of
 from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
 from course_utils.checking.exercise import Exercise
-from course_utils.checking.expected import Expected
+from course_utils.checking.expected import Expected, Lesson
 from course_utils.checking.outcome import Outcome, decode
 from grader.follow import Substitutions
 from grader.lab import Lab, code_before_check
@@ -27,6 +29,7 @@ def judge(
     payloads: Mapping[str, Any],
     notebook: NotebookNode,
     substitutions: Substitutions | None = None,
+    lessons: Callable[[str], Sequence[Lesson]] = lambda key: (),
 ) -> dict[str, Verdict]:
     """A verdict for every exercise of the lab.
 
@@ -35,17 +38,17 @@ def judge(
         payloads: from :class:`grader.run.states.Executed`. If one is missing or malformed, the exercise was not checked.
         notebook: the rebuilt notebook that was run. Its text is only parsed.
         substitutions: at the same seed; without them, no exercise is right given a mistake in an earlier one.
+        lessons: an exercise -> its lessons at the same seed. Asked only for what is wrong and has no name.
     """
     outcomes = {key: read_outcomes(exercise, payloads.get(key)) for key, exercise in lab.exercises.items()}
-    verdicts = {
-        key: compare(
-            exercise,
-            outcomes[key],
-            expected[key],
-            uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key)),
-        )
-        for key, exercise in lab.exercises.items()
-    }
+    verdicts = {}
+    for key, exercise in lab.exercises.items():
+        uses = uses_of(exercise, lab.exercises.values(), code_before_check(notebook, key))
+        verdict = compare(exercise, outcomes[key], expected[key], uses)
+        if not (verdict.correct or verdict.recognised or all(each.problem for each in outcomes[key])):
+            known = replace(expected[key], lessons=tuple(lessons(key)))
+            verdict = compare(exercise, outcomes[key], known, uses) if known.lessons else verdict
+        verdicts[key] = verdict
     if substitutions is None:
         return verdicts
     return {

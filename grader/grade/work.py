@@ -6,7 +6,8 @@ This is what worker processes do. They get paths and return plain data; they wri
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +16,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.checking.comparison import Verdict
-from course_utils.checking.expected import Expected
+from course_utils.checking.expected import Expected, Lesson
+from grader.author.lessons import lessons_of
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.follow import FollowThrough, Substitutions
@@ -122,6 +124,21 @@ class Grading:
     def _substituted(self) -> dict:
         return {}  # what is right given a mistake: computed once, for all submissions that this process grades
 
+    @cached_property
+    def _lessons(self) -> dict[str, Sequence[Lesson]]:
+        return {}  # likewise
+
+    def lessons(self, key: str, expected: Mapping[str, Expected]) -> Sequence[Lesson]:
+        """What small mistakes in an exercise's reference would give: computed when the first submission needs it.
+
+        There are none in a thread: nothing could stop one of them there if it ran on and on.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return ()
+        if key not in self._lessons:
+            self._lessons[key] = lessons_of(self.lab, key, expected[key], self.seed)
+        return self._lessons[key]
+
     def expected(self) -> dict[str, Expected]:
         """The outcomes that submissions are compared with.
 
@@ -176,7 +193,14 @@ class Grading:
             prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         substitutions = Substitutions(self.lab, self.seed, expected, self._substituted)
-        verdicts = judge(self.lab, expected, executed.payloads, prepared.notebook, substitutions)
+        verdicts = judge(
+            self.lab,
+            expected,
+            executed.payloads,
+            prepared.notebook,
+            substitutions,
+            lambda key: self.lessons(key, expected),
+        )
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
         return replace(graded, in_doubt=executed.in_doubt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from course_utils.checking.checks import CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.outcome import encode
+from grader.author.mutants import mutants
+from grader.catalogue import run_cell
 from grader.demo import solved
 from grader.grade.judge import advice, judge
 from grader.grade.results import earned
+from grader.grade.work import Grading
 
 SEED = 20_240
 
@@ -110,6 +114,48 @@ def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected, note
     assert advice(lab, key, judge(lab, expected, payloads, notebook)) == ""
     del payloads[key], payloads[f"{lab.slug}.{first}"]
     assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads, notebook))
+
+
+def test_a_small_mistake_without_a_name_is_told_its_kind_and_costs_the_same(lab, expected, notebook):
+    key, told, asked = "self_attention.scaled_dot_product_attention", set(), []
+    grading = Grading(lab.course, lab.name, SEED, runner=None)
+
+    def lessons(key):
+        asked.append(key)
+        return grading.lessons(key, expected)
+
+    right = {other: published(expected[other].reference) for other in lab.exercises}
+    for mutant in mutants(lab.solution_texts["scaled_dot_product_attention"]):
+        scope = dict(lab.reference)
+        run_cell(mutant.source, "<mutant>", scope)
+        wrong = {key: published(lab.outcomes(key, scope["scaled_dot_product_attention"], SEED))}
+        without = judge(lab, expected, right | wrong, notebook)[key]
+        verdict = judge(lab, expected, right | wrong, notebook, lessons=lessons)[key]
+        assert (verdict.score, verdict.checks, verdict.recognised) == (
+            without.score,
+            without.checks,
+            without.recognised,
+        )
+        told |= {each.sentence for each in verdict.symptoms if each.name.startswith("like ")}
+        assert not any(each.name.startswith("like ") for each in without.symptoms)
+    assert len(told) >= 3
+    assert set(asked) == {key}  # nothing that is right asks
+
+
+def test_no_lesson_is_computed_for_what_was_never_written_or_where_nothing_could_stop_it(
+    lab, expected, notebook
+):
+    def lessons(key):
+        raise AssertionError(key)
+
+    judge(lab, expected, {}, notebook, lessons=lessons)
+    grading, found = Grading(lab.course, lab.name, SEED, runner=None), []
+    thread = threading.Thread(
+        target=lambda: found.append(grading.lessons(next(iter(lab.exercises)), expected))
+    )
+    thread.start()
+    thread.join()
+    assert found == [()]
 
 
 @given(passed=st.integers(0, 40), failed=st.integers(0, 40), points=st.floats(0, 100))
