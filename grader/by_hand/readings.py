@@ -7,7 +7,6 @@ notebook, the one in formgrader's addresses: it says nothing about the student, 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -41,7 +40,7 @@ from sqlalchemy.dialects.sqlite import insert
 from grader.by_hand.rubric import Question, questions
 from grader.by_hand.split import Item, first_readers, second_readers
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import ANSWERS, Gradebook
 from grader.lab import Lab
 
 FIRST, SECOND, DECISION = "first", "second", "decision"
@@ -110,7 +109,7 @@ class Mark:
 
     Attributes:
         items: which lines of the rubric it earns, by number from 0; None if that is not known.
-        answer: a digest of the text that was read, because it may be handed in again; empty if it is not known.
+        answer: a digest of the text that was read, because another may be handed in; empty if it is not known.
     """
 
     reader: str
@@ -129,6 +128,7 @@ class Answer:
         again: it was graded anew by the checks since, so nbgrader wants a person to look at it once more.
         comment: what the feedback will say.
         marks: role -> what was read.
+        text: a digest of the text that is there now; empty if it is not known.
     """
 
     cell: str
@@ -136,6 +136,12 @@ class Answer:
     again: bool
     comment: str
     marks: Mapping[str, Mark]
+    text: str = ""
+
+    def replaced(self, role: str) -> bool:
+        """Whether another text was handed in after somebody has read it in this role."""
+        mark = self.marks.get(role)
+        return bool(mark and mark.answer and self.text and mark.answer != self.text)
 
     def first(self) -> Mark | None:
         """The first reading; formgrader's points if it was read there."""
@@ -175,10 +181,12 @@ class Work:
     def state(self, role: str) -> str:
         """``"open"``, ``"again"`` (to be looked at once more) or ``"done"``."""
         if role == SECOND:
-            return "done" if all(SECOND in answer.marks for answer in self.answers) else "open"
-        if any(answer.points is None for answer in self.answers):
-            return "open"
-        return "again" if any(answer.again for answer in self.answers) else "done"
+            read = all(SECOND in answer.marks for answer in self.answers)
+            again = any(answer.replaced(SECOND) for answer in self.answers)
+        else:
+            read = all(answer.points is not None for answer in self.answers)
+            again = any(answer.again for answer in self.answers)
+        return "open" if not read else "again" if again else "done"
 
     def undecided(self) -> list[Answer]:
         """Answers with two readings that give different points, and no decision."""
@@ -196,11 +204,6 @@ def _differ(answer: Answer) -> bool:
 def same_text(one: Mark, other: Mark) -> bool:
     """Whether two readers have read the same text, as far as that is known."""
     return not (one.answer and other.answer) or one.answer == other.answer
-
-
-def digest(text: str) -> str:
-    """What :class:`Mark` remembers of an answer's text."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -227,7 +230,7 @@ class Readings:
         self._now = now
         with gradebook.engine.begin() as db:
             _TABLES.create_all(db)
-            for table in (_TASK, _READING):
+            for table in (_TASK, _READING, ANSWERS):
                 db.exec_driver_sql(
                     f"CREATE TRIGGER IF NOT EXISTS {_FORGET.format(table=table.name)} AFTER DELETE ON {_PAGE.name} "
                     f"BEGIN DELETE FROM {table.name} WHERE page = OLD.id; END"
@@ -267,11 +270,13 @@ class Readings:
                 _CELL.c.name.label("cell"),
                 _GRADE.c.manual_score,
                 _GRADE.c.needs_manual_grade,
+                ANSWERS.c.text,
             )
             .join(_SUBMISSION, _SUBMISSION.c.id == _PAGE.c.assignment_id)
             .join(Assignment, Assignment.id == _SUBMISSION.c.assignment_id)
             .join(_GRADE, _GRADE.c.notebook_id == _PAGE.c.id)
             .join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+            .outerjoin(ANSWERS, (ANSWERS.c.page == _PAGE.c.id) & (ANSWERS.c.cell == _CELL.c.name))
             .where(Assignment.name == self.lab.name, _GRADE.c.auto_score.is_(None))
             .order_by(_PAGE.c.id)
         )
@@ -300,9 +305,8 @@ class Readings:
         for row in rows:
             key = (row["page"], row["cell"])
             again = row["manual_score"] is not None and bool(row["needs_manual_grade"])
-            answer = Answer(
-                row["cell"], row["manual_score"], again, comments.get(key, ""), marks.get(key, {})
-            )
+            comment, read = comments.get(key, ""), marks.get(key, {})
+            answer = Answer(row["cell"], row["manual_score"], again, comment, read, row["text"] or "")
             answers.setdefault((row["page"], row["student"]), []).append(answer)
         return {
             page: Work(

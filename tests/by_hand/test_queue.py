@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
-from classroom import START, book_of
+from classroom import START, KernelFree, book_of
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
@@ -16,7 +16,9 @@ from grader.by_hand.agreement import pairs
 from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
 from grader.cli import app
 from grader.errors import GraderError
+from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
+from grader.grade.points import digest
 from grader.lab import Lab
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
@@ -229,12 +231,40 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
         assert marks[FIRST].points == 2 and readings.work(pages[0]).answers[0].points == 2
 
 
+def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_then(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    readers = {FIRST: given(lab)["s00"], SECOND: given(lab, SECOND)["s00"]}
+
+    def states() -> list[str]:
+        with readings_of(lab) as readings:
+            work = readings.work(page_of(lab, "s00"))
+            return [work.state(role) for role in readers]
+
+    def hand_in(text: str) -> None:
+        answer_of(lab, "s00", text)
+        graded(lab)
+
+    hand_in("The first text.")
+    for role, reader in readers.items():
+        read(lab, "s00", reader, 2, role, answer=digest("The first text."))
+    assert states() == ["done", "done"]
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(lab.course.root / "runs"), 6))
+    assert states() == ["again", "done"]  # nbgrader's rule for points that count; the text is the same
+    hand_in("The second text.")
+    assert states() == ["again", "again"]
+    assert "no longer anonymous: 0\n" in queue("--release")
+    read(lab, "s00", readers[FIRST], 3, seen=2, answer=digest("The second text."))
+    assert states() == ["done", "again"] and "no longer anonymous: 0\n" in queue("--release")
+    read(lab, "s00", readers[SECOND], 3, SECOND, answer=digest("The second text."))
+    assert states() == ["done", "done"] and "no longer anonymous: 1\n" in queue("--release")
+
+
 def test_readings_of_two_texts_are_not_compared(lab):
     queue("--readers", "ana,ben", "--second", "100%")
     read(lab, "s00", given(lab, SECOND)["s00"], 3, SECOND, answer="old")
     read(lab, "s00", given(lab)["s00"], 0, answer="new")
     with readings_of(lab) as readings:
-        assert pairs(readings.works()) == [] and readings.work(page_of(lab, "s00")).finished()
+        assert pairs(readings.works()) == [] and not readings.work(page_of(lab, "s00")).undecided()
 
 
 def test_remarks_are_kept_once_for_everybody_and_can_be_removed(lab):
