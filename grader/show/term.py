@@ -17,9 +17,10 @@ from course_utils.display import inline
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result, students_of
+from grader.grade.requests import Request
 from grader.lab import Lab
 from grader.roster import Person
-from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, percent, write_page
+from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, in_short, percent, write_page
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -108,12 +109,13 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page."""
+    """All facts of the page. ``requests``: open ones, about all labs."""
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
     misconceptions: tuple[Lasting, ...]
     people: Mapping[str, Person]
+    requests: tuple[Request, ...]
 
     def called(self, student: str) -> str:
         """The name with the id, or the id alone."""
@@ -142,6 +144,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         labs = [Lab.load(course, name) for name in course.labs()]
         results = [(lab, gradebook.results(lab, among)) for lab in labs]
         people, listed = gradebook.people(), gradebook.roster()
+        requests = gradebook.requests(among=among)
     results = [(lab, found) for lab, found in results if found]
     if not results:
         whose = f" of section {section!r}" if section else ""
@@ -150,7 +153,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         lab.name: {folder.parent.name for folder in course.submitted.glob(f"*/{lab.name}")}
         for lab, _ in results
     }
-    found = analyse(results, collected, listed or people, people, among)
+    found = analyse(results, collected, listed or people, people, among, requests)
     page = page or default_page(course, "term", section)
     return page, write_page(page, as_html(found, section), as_rows(found))
 
@@ -161,6 +164,7 @@ def analyse(
     expected: Collection[str],
     people: Mapping[str, Person],
     among: Collection[str] | None = None,
+    requests: Sequence[Request] = (),
 ) -> Term:
     """The facts about a term.
 
@@ -169,6 +173,7 @@ def analyse(
         collected: lab -> students of whom there is work, graded or not.
         expected: who is in the course.
         among: only these students; None: everybody.
+        requests: to look again, open and decided.
     """
     shares = {lab.name: {one.student: one.score / lab.points for one in found} for lab, found in results}
     everybody = {*expected, *(student for of_lab in shares.values() for student in of_lab)}
@@ -197,7 +202,13 @@ def analyse(
     ]
     lasting = [_lasting(title, labs, results) for title, labs in held.items()]
     lasting.sort(key=lambda one: (-one.again, -one.students, one.title))
-    return Term(tuple(facts), tuple(students), tuple(lasting), people)
+    return Term(
+        tuple(facts),
+        tuple(students),
+        tuple(lasting),
+        people,
+        tuple(each for each in requests if not each.decided),
+    )
 
 
 def _titles(lab: Lab) -> dict[tuple[str, str], str]:
@@ -249,7 +260,7 @@ def as_html(found: Term, section: str | None = None) -> str:
     return environment.get_template("term.html").render(
         found=found,
         title=f"The term{f' ({section})' if section else ''}",
-        sentences=summary(found),
+        sentences=[*summary(found), *in_short(found.requests, section=section)],
         first=FIRST,
     )
 

@@ -229,6 +229,29 @@ def test_a_list_of_one_section_and_a_table_of_everything(lab):
     assert "There is no section" in run("--section", "Friday", fails=True)
 
 
+def test_the_pages_about_a_class_and_a_term_count_the_open_ones(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(PEOPLE)
+    ask(lab, "s01")
+    ask(lab, "s02")
+    run("decide", "2", "--keep", "--reason", "No.")
+    for command, lists in (("report", f"grader requests {START}"), ("term", "grader requests")):
+        for section, suffix, said in (
+            (None, "", lists),
+            ("Tuesday", "-Tuesday", f"{lists} --section Tuesday"),
+        ):
+            options = [
+                *([START] if command == "report" else []),
+                *(["--section", section] if section else []),
+            ]
+            assert CliRunner().invoke(app, [command, *options]).exit_code == 0
+            name = START if command == "report" else command
+            told = (lab.course.grading / "reports" / f"{name}{suffix}.html").read_text()
+            assert "1 open request to look again" in told and f"<code>{said}</code>" in told
+    assert CliRunner().invoke(app, ["report", START, "--section", "Monday"]).exit_code == 0
+    assert "open request" not in (lab.course.grading / "reports" / f"{START}-Monday.html").read_text()
+
+
 def test_a_list_is_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
     with Gradebook.open(lab.course) as gradebook:
         gradebook.enter_people(PEOPLE)
