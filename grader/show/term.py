@@ -1,12 +1,13 @@
 """All labs of a term on one page: how each went, where each student is heading, and which misconceptions stay.
 
-The gradebook has the last version of each submission only. So a misconception is followed from lab to lab, where the same one
+The gradebook has the last version of each submission only, and nothing that is handed in says which hints were read. So a misconception is followed from lab to lab, where the same one
 (the same title) can be recognised again, and not from one version of a submission to the next.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,8 @@ class Lasting:
         students: number of students who held it in any lab.
         met: how many of them were graded later in another lab in which it can be recognised.
         again: how many of those held it there, too.
+        longest: the first and the last lab of whoever held it over the most labs; None if nobody held it in two.
+        held_so_long: number of students who first held it in the one and last in the other.
     """
 
     title: str
@@ -105,6 +108,8 @@ class Lasting:
     students: int
     met: int
     again: int
+    longest: tuple[str, str] | None
+    held_so_long: int
 
 
 @dataclass(frozen=True)
@@ -201,7 +206,12 @@ def analyse(
         for place, (lab, found) in enumerate(results)
     ]
     lasting = [_lasting(title, labs, results) for title, labs in held.items()]
-    lasting.sort(key=lambda one: (-one.again, -one.students, one.title))
+    places = {lab.name: place for place, (lab, _) in enumerate(results)}
+
+    def duration(one: Lasting) -> int:
+        return places[one.longest[1]] - places[one.longest[0]] if one.longest else 0
+
+    lasting.sort(key=lambda one: (-duration(one), -one.held_so_long, -one.again, -one.students, one.title))
     return Term(
         tuple(facts),
         tuple(students),
@@ -240,7 +250,15 @@ def _lasting(
             met |= before & {one.student for one in found}
             again |= before & now
         before |= now
-    return Lasting(title, tuple(labs), len(before), len(met), len(again))
+    order = [lab.name for lab, _ in results]
+    over = Counter(
+        (min(mine), max(mine))
+        for student in before
+        if len(mine := [place for place, name in enumerate(order) if student in labs.get(name, ())]) > 1
+    )
+    first, last = max(over, key=lambda pair: (pair[1] - pair[0], over[pair], pair), default=(0, 0))
+    longest = (order[first], order[last]) if over else None
+    return Lasting(title, tuple(labs), len(before), len(met), len(again), longest, over[first, last])
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -275,14 +293,22 @@ def summary(found: Term) -> list[str]:
         lines.append(
             f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
         )
-    held = next((one for one in found.misconceptions if one.again), None)
+    held = next((one for one in found.misconceptions if one.longest), None)
     if held:
-        lines.append(
-            f"Held longest: {held.title} {held.again} of the {held.met} who met it again still held it."
-        )
+        many = f"{held.held_so_long} student{'' if held.held_so_long == 1 else 's'}"
+        first, last = (name[:2] for name in held.longest)
+        so_long = f"{many} held it in lab {first} and still in lab {last}."
+        lines.append(f"Held longest: {held.title} {so_long}{_again(held)}")
+        most = max(found.misconceptions, key=lambda one: one.again)
+        if most.again > held.again:
+            lines.append(f"Held again by most: {most.title}{_again(most)}")
     if waiting := sum(lab.waiting for lab in found.labs):
         lines.append(f"{waiting} submissions are collected, not graded yet: they are not in these figures.")
     return lines
+
+
+def _again(one: Lasting) -> str:
+    return f" {one.again} of the {one.met} who met it again still held it." if one.met else ""
 
 
 def in_words(student: StudentFacts) -> str:
