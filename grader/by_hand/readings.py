@@ -37,7 +37,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.by_hand.rubric import Question, questions
+from grader.by_hand.rubric import Line, Question, questions
 from grader.by_hand.split import Item, first_readers, second_readers
 from grader.errors import GraderError
 from grader.grade.gradebook import ANSWERS, Gradebook
@@ -149,6 +149,12 @@ class Answer:
             return self.marks.get(FIRST)
         return Mark("", self.points, None, self.comment)
 
+    def counting(self) -> Mark | None:
+        """The reading that gave the points that count; None if it was not on the page, or of another text."""
+        role = DECISION if DECISION in self.marks else FIRST
+        mark = self.marks.get(role)
+        return mark if mark and _same(mark.points, self.points) and not self.replaced(role) else None
+
 
 @dataclass(frozen=True)
 class Task:
@@ -252,6 +258,23 @@ class Readings:
         """Page -> work, of everybody whose answers are graded by hand. What is as it was handed out is not."""
         with self._gradebook.engine.connect() as db:
             return self._works(db)
+
+    def lines(self) -> dict[str, dict[str, tuple[Line, ...]]]:
+        """Student -> cell -> the lines of its rubric, by the reading that counts. Only what a reader has ticked: of points that
+        were typed and with no line ticked, nobody knows which lines earned them.
+        """
+        asked = self.questions()
+        found: dict[str, dict[str, tuple[Line, ...]]] = {}
+        for work in self.works().values() if asked else ():
+            for answer in work.answers:
+                mark, question = answer.counting(), asked.get(answer.cell)
+                if question and mark and mark.items is not None and (mark.items or not mark.points):
+                    lines = (
+                        Line(item.points, item.text, number in mark.items)
+                        for number, item in enumerate(question.items)
+                    )
+                    found.setdefault(work.student, {})[answer.cell] = tuple(lines)
+        return found
 
     def work(self, page: str) -> Work:
         """

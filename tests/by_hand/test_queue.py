@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
+import shutil
 from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
 from classroom import START, KernelFree, book_of
+from nbgrader.converters import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
@@ -20,6 +24,7 @@ from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.grade.points import digest
 from grader.lab import Lab
+from grader.show.feedback import generate_feedback
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
 
@@ -265,6 +270,61 @@ def test_readings_of_two_texts_are_not_compared(lab):
     read(lab, "s00", given(lab)["s00"], 0, answer="new")
     with readings_of(lab) as readings:
         assert pairs(readings.works()) == [] and not readings.work(page_of(lab, "s00")).undecided()
+
+
+def test_the_feedback_page_shows_which_lines_of_the_rubric_count(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    generate_feedback(lab)
+
+    def pages() -> dict[str, bytes]:
+        return {path.parts[-3]: path.read_bytes() for path in lab.course.feedback.rglob("*.html")}
+
+    def rubric(student: str) -> list[str]:
+        found = re.search(
+            r'<table class="rubric">.*?</table>(\n<p class="soft">.*?</p>)?', told(student), re.S
+        )
+        text = re.sub(r"<thead>.*?</thead>|<[^>]+>", " ", found[0]) if found else ""
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+    def told(student: str) -> str:
+        return pages()[student].decode()
+
+    before, first, second = pages(), given(lab), given(lab, SECOND)
+    assert not any(map(rubric, before))
+    read(lab, "s00", first["s00"], 1, items=(0,), comment="Why are they **positive**?")
+    read(lab, "s01", first["s01"], 1.5, items=(0,))
+    read(lab, "s02", first["s02"], 2)  # typed, and no line ticked: which ones it earns is not known
+    read(lab, "s03", first["s03"], 0)
+    read(lab, "s04", first["s04"], 1, items=(0,))
+    read(lab, "s04", second["s04"], 3, SECOND, items=(0, 1), comment="for the comparison")
+    with book_of(lab.course) as book:
+        book.find_grade("why", lab.slug, START, "s05").manual_score = 1
+        book.db.commit()
+    assert generate_feedback(lab).made == 6
+    assert rubric("s00")[0].startswith("✓ 1 / 1 It names the sum")
+    assert (
+        rubric("s00")[1].startswith("✗ 0 / 2 It says why the numbers are positive")
+        and len(rubric("s00")) == 2
+    )
+    assert "Why are they <strong>positive</strong>?" in told("s00") and first["s00"] not in told("s00")
+    assert "1 of 3 points" in told("s00")
+    assert rubric("s01")[2] == "The points given differ from the sum of these lines."
+    assert rubric("s02") == [] and rubric("s05") == [] and pages()["s06"] == before["s06"]
+    assert [line[0] for line in rubric("s03")] == ["✗", "✗"]
+    assert [line[0] for line in rubric("s04")] == ["✓", "✗"] and "for the comparison" not in told("s04")
+
+    read(lab, "s04", "lead", 3, DECISION, seen=1, items=(0, 1))
+    assert generate_feedback(lab).made == 1 and [line[0] for line in rubric("s04")] == ["✓", "✓"]
+    alone = pages()
+    config = lab.course.nbgrader_config()
+    config.CourseDirectory.assignment_id = lab.name
+    shutil.rmtree(lab.course.feedback)
+    GenerateFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+    assert pages() == alone  # nbgrader's command, and formgrader's button, make the same
+
+    read(lab, "s00", first["s00"], 1, seen=1, items=(0,), answer=digest("Another text."))
+    assert rubric("s00") and generate_feedback(lab).made == 1
+    assert rubric("s00") == []  # the lines are about another answer than the one that is there
 
 
 def test_remarks_are_kept_once_for_everybody_and_can_be_removed(lab):
