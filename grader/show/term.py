@@ -297,8 +297,7 @@ def summary(found: Term) -> list[str]:
     if held:
         many = f"{held.held_so_long} student{'' if held.held_so_long == 1 else 's'}"
         first, last = (name[:2] for name in held.longest)
-        so_long = f"{many} held it in lab {first} and still in lab {last}."
-        lines.append(f"Held longest: {held.title} {so_long}{_again(held)}")
+        lines.append(f"Held longest: {held.title} From lab {first} to lab {last}, by {many}.{_again(held)}")
         most = max(found.misconceptions, key=lambda one: one.again)
         if most.again > held.again:
             lines.append(f"Held again by most: {most.title}{_again(most)}")
@@ -308,7 +307,7 @@ def summary(found: Term) -> list[str]:
 
 
 def _again(one: Lasting) -> str:
-    return f" {one.again} of the {one.met} who met it again still held it." if one.met else ""
+    return f" Of the {one.met} who met it again, {one.again} still held it." if one.met else ""
 
 
 def in_words(student: StudentFacts) -> str:

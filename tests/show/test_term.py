@@ -103,7 +103,7 @@ def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
     assert (one.title, one.labs, one.students, one.met, one.again) == (SHARED, FOUR[1:3], 4, 2, 1)
     assert reasons(found) == {"keeps": f"again: {SHARED}"}
     assert (
-        f"Held longest: {SHARED} 1 student held it in lab 01 and still in lab 02. 1 of the 2 who met it again still held it."
+        f"Held longest: {SHARED} From lab 01 to lab 02, by 1 student. Of the 2 who met it again, 1 still held it."
         in summary(found)
     )
     page = as_html(found)
@@ -137,10 +137,10 @@ def test_what_is_held_longest_is_not_what_most_hold_again(labs):
     ]
     told = summary(found)
     assert (
-        f"Held longest: {positions} 1 student held it in lab 04 and still in lab 08. 1 of the 2 who met it again still held it."
+        f"Held longest: {positions} From lab 04 to lab 08, by 1 student. Of the 2 who met it again, 1 still held it."
         in told
     )
-    assert f"Held again by most: {SHARED} 2 of the 3 who met it again still held it." in told
+    assert f"Held again by most: {SHARED} Of the 3 who met it again, 2 still held it." in told
     assert "04 to 08 (1)" in as_html(found) and "01 to 02 (2)" in as_html(found)
     nobody = analyse(results[:1], {names[0]: set()}, [], {})
     assert nobody.misconceptions[0].longest is None and "Held" not in " ".join(summary(nobody))
