@@ -289,8 +289,14 @@ def test_a_second_reader_is_asked_again_about_another_text_and_told_so(lab, serv
     answer_of(lab, work.student, "Another text.")
     graded(lab)
     assert works_of(lab)[page].state(SECOND) == "again" and told in somebody.get(address).text
+    save(somebody, f"{server}/ana/{page}", **{"points-why": "1"})
     save(somebody, address, **{"points-why": "3"})
     assert works_of(lab)[page].state(SECOND) == "done"
+    decide = f"{server}/differences/{page}"
+    assert "Another answer was handed in" not in somebody.get(decide).text
+    answer_of(lab, work.student, "A third text.")
+    graded(lab)
+    assert "Another answer was handed in since it was read" in somebody.get(decide).text
     for files in before:
         for file, data in files.items():
             file.write_bytes(data)
