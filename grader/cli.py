@@ -31,6 +31,7 @@ from grader.by_hand.overview import (
     reader_table,
     readers_of,
     share_of,
+    short_differences,
     standings,
 )
 from grader.by_hand.readings import Readings, Settings
@@ -869,7 +870,7 @@ def queue(
             raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")
     else:
         title, (header, rows) = lab, progress_table(standings(works, settings))
-    _show_table(title, header, rows)
+    _show_table(title, *(short_differences(rows) if agree else (header, rows)))
     _write_table(out, header, rows)
     place = f"/{ADDRESS}/{lab}"
     if agree:

@@ -13,12 +13,13 @@ import pytest
 from classroom import START, KernelFree, book_of
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
+from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
 from grader.by_hand.agreement import pairs
 from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
-from grader.cli import app
+from grader.cli import app, console
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
@@ -39,6 +40,7 @@ def lab(kept_lab, monkeypatch):
     """The class, and nothing given out or graded by hand; what a test does to the gradebook is undone."""
     before = kept_lab.course.gradebook.read_bytes()
     monkeypatch.chdir(kept_lab.course.root)
+    monkeypatch.setattr(console, "size", ConsoleDimensions(300, 50))  # so that no cell of a table is cut
     yield kept_lab
     kept_lab.course.gradebook.write_bytes(before)
 
@@ -50,7 +52,7 @@ def readings_of(lab: Lab, now: datetime = NOON):
 
 
 def queue(*options: str) -> str:
-    done = CliRunner().invoke(app, ["queue", START, *options], env={"COLUMNS": "300"})
+    done = CliRunner().invoke(app, ["queue", START, *options])
     assert not done.exception or isinstance(done.exception, SystemExit), done.exception
     return done.output
 
@@ -234,6 +236,19 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
     with readings_of(lab) as readings:
         marks = readings.work(pages[0]).answers[0].marks
         assert marks[FIRST].points == 2 and readings.work(pages[0]).answers[0].points == 2
+
+
+def test_differences_are_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
+    queue("--readers", "ana,ben", "--second", "100%")
+    first, second = given(lab)["s00"], given(lab, SECOND)["s00"]
+    read(lab, "s00", first, 0.25)
+    read(lab, "s00", second, 3, SECOND, items=(0, 1))
+    monkeypatch.setattr(console, "size", ConsoleDimensions(80, 50))
+    lines = [line for line in queue("--agreement").splitlines() if line[:1] in ("│", "┃")]
+    assert max(map(len, lines)) <= 80
+    page = page_of(lab, "s00")[:8]
+    for words in (f"{first}: 0.25", f"{second}: 3", "It names the *sum*.", "why the numbers", page, "open"):
+        assert any(words in line for line in lines), words
 
 
 def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_then(lab):
