@@ -31,6 +31,7 @@ from grader.by_hand.overview import (
     reader_table,
     readers_of,
     share_of,
+    short_differences,
     standings,
 )
 from grader.by_hand.readings import Readings, Settings
@@ -62,7 +63,7 @@ from grader.show.export import write_csv, write_feedback_zip
 from grader.show.feedback import generate_feedback
 from grader.show.progress_bar import counted, watched
 from grader.show.requests import HEADER as REQUESTS_HEADER
-from grader.show.requests import details
+from grader.show.requests import SHORT_HEADER, details, short_row
 from grader.show.requests import table as table_of_requests
 from grader.show.similar import write_similar
 from grader.show.standing import standing
@@ -606,13 +607,22 @@ def export(
     typer.echo(f"Scores: {out.resolve()}")
 
 
-def _show_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], limit: int = 100) -> None:
-    """Shows a table of texts that anybody may have written. Of each, ``limit`` characters are shown."""
-    table = Table(title=title or None, title_justify="left")
+def _show_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str | Sequence[str]]], limit: int = 100
+) -> None:
+    """Shows a table of texts that anybody may have written. Of each, ``limit`` characters are shown.
+
+    Args:
+        rows: several texts in one cell begin a line each; rows of such cells are ruled off.
+    """
+    rows = [[[cell] if isinstance(cell, str) else cell for cell in row] for row in rows]
+    ruled = any(len(cell) > 1 for row in rows for cell in row)
+    table = Table(title=title or None, title_justify="left", show_lines=ruled)
     for column in header:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(printable(" ".join(cell.split()), limit)) for cell in row))
+        lines = ([escape(printable(" ".join(text.split()), limit)) for text in cell] for cell in row)
+        table.add_row(*map("\n".join, lines))
     console.print(table)
 
 
@@ -713,7 +723,8 @@ def requests_list(
     name = Lab.load(course, lab).name if lab else ""
     rows = table_of_requests(course, name, students_of(course, section))
     waiting = sum(row[1] == "open" for row in rows)
-    _show_table(f"{len(rows)} request{'' if len(rows) == 1 else 's'}, {waiting} open", REQUESTS_HEADER, rows)
+    title = f"{len(rows)} request{'' if len(rows) == 1 else 's'}, {waiting} open"
+    _show_table(title, SHORT_HEADER, map(short_row, rows), limit=200)
     _write_table(out, REQUESTS_HEADER, rows)
     if waiting:
         typer.echo("To see one: grader requests show NO. To decide it: grader requests decide NO.")
@@ -859,7 +870,7 @@ def queue(
             raise GraderError(f"{reader!r} has nothing to read in {lab}. Readers: {names}.")
     else:
         title, (header, rows) = lab, progress_table(standings(works, settings))
-    _show_table(title, header, rows)
+    _show_table(title, *(short_differences(rows) if agree else (header, rows)))
     _write_table(out, header, rows)
     place = f"/{ADDRESS}/{lab}"
     if agree:

@@ -153,6 +153,17 @@ def agreement_table(found: Sequence[Agreement]) -> tuple[tuple[str, ...], list[t
     ]
 
 
+def short_differences(
+    rows: Sequence[tuple[str, ...]],
+) -> tuple[tuple[str, ...], list[tuple[str | Sequence[str], ...]]]:
+    """Heading and rows of :func:`difference_table` in fewer columns, for a terminal: some cells are in lines."""
+    header = ("Submission", "Answer", "Readers", "Only one gives", "Decision")
+    return header, [
+        (page, cell, (f"{one}: {points}", f"{two}: {others}"), only.split("\n"), decision)
+        for page, cell, one, points, two, others, only, decision in rows
+    ]
+
+
 def difference_table(
     pairs: Sequence[Pair], questions: Mapping[str, Question]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -33,11 +33,12 @@ from grader.by_hand.overview import (
     short,
     standings,
 )
-from grader.by_hand.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work, digest
+from grader.by_hand.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work
 from grader.by_hand.rubric import Question
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
+from grader.grade.points import digest
 from grader.lab import Lab, nbgrader_of
 from grader.show.feedback_page import Markdown
 

@@ -7,7 +7,6 @@ notebook, the one in formgrader's addresses: it says nothing about the student, 
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -38,10 +37,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.by_hand.rubric import Question, questions
+from grader.by_hand.rubric import Line, Question, questions
 from grader.by_hand.split import Item, first_readers, second_readers
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import ANSWERS, Gradebook
 from grader.lab import Lab
 
 FIRST, SECOND, DECISION = "first", "second", "decision"
@@ -110,7 +109,7 @@ class Mark:
 
     Attributes:
         items: which lines of the rubric it earns, by number from 0; None if that is not known.
-        answer: a digest of the text that was read, because it may be handed in again; empty if it is not known.
+        answer: a digest of the text that was read, because another may be handed in; empty if it is not known.
     """
 
     reader: str
@@ -129,6 +128,7 @@ class Answer:
         again: it was graded anew by the checks since, so nbgrader wants a person to look at it once more.
         comment: what the feedback will say.
         marks: role -> what was read.
+        text: a digest of the text that is there now; empty if it is not known.
     """
 
     cell: str
@@ -136,12 +136,24 @@ class Answer:
     again: bool
     comment: str
     marks: Mapping[str, Mark]
+    text: str = ""
+
+    def replaced(self, role: str) -> bool:
+        """Whether another text was handed in after somebody has read it in this role."""
+        mark = self.marks.get(role)
+        return bool(mark and mark.answer and self.text and mark.answer != self.text)
 
     def first(self) -> Mark | None:
         """The first reading; formgrader's points if it was read there."""
         if FIRST in self.marks or self.points is None:
             return self.marks.get(FIRST)
         return Mark("", self.points, None, self.comment)
+
+    def counting(self) -> Mark | None:
+        """The reading that gave the points that count; None if it was not on the page, or of another text."""
+        role = DECISION if DECISION in self.marks else FIRST
+        mark = self.marks.get(role)
+        return mark if mark and _same(mark.points, self.points) and not self.replaced(role) else None
 
 
 @dataclass(frozen=True)
@@ -175,10 +187,12 @@ class Work:
     def state(self, role: str) -> str:
         """``"open"``, ``"again"`` (to be looked at once more) or ``"done"``."""
         if role == SECOND:
-            return "done" if all(SECOND in answer.marks for answer in self.answers) else "open"
-        if any(answer.points is None for answer in self.answers):
-            return "open"
-        return "again" if any(answer.again for answer in self.answers) else "done"
+            read = all(SECOND in answer.marks for answer in self.answers)
+            again = any(answer.replaced(SECOND) for answer in self.answers)
+        else:
+            read = all(answer.points is not None for answer in self.answers)
+            again = any(answer.again for answer in self.answers)
+        return "open" if not read else "again" if again else "done"
 
     def undecided(self) -> list[Answer]:
         """Answers with two readings that give different points, and no decision."""
@@ -196,11 +210,6 @@ def _differ(answer: Answer) -> bool:
 def same_text(one: Mark, other: Mark) -> bool:
     """Whether two readers have read the same text, as far as that is known."""
     return not (one.answer and other.answer) or one.answer == other.answer
-
-
-def digest(text: str) -> str:
-    """What :class:`Mark` remembers of an answer's text."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,7 @@ class Readings:
         self._now = now
         with gradebook.engine.begin() as db:
             _TABLES.create_all(db)
-            for table in (_TASK, _READING):
+            for table in (_TASK, _READING, ANSWERS):
                 db.exec_driver_sql(
                     f"CREATE TRIGGER IF NOT EXISTS {_FORGET.format(table=table.name)} AFTER DELETE ON {_PAGE.name} "
                     f"BEGIN DELETE FROM {table.name} WHERE page = OLD.id; END"
@@ -250,6 +259,23 @@ class Readings:
         with self._gradebook.engine.connect() as db:
             return self._works(db)
 
+    def lines(self) -> dict[str, dict[str, tuple[Line, ...]]]:
+        """Student -> cell -> the lines of its rubric, by the reading that counts. Only what a reader has ticked: of points that
+        were typed and with no line ticked, nobody knows which lines earned them.
+        """
+        asked = self.questions()
+        found: dict[str, dict[str, tuple[Line, ...]]] = {}
+        for work in self.works().values() if asked else ():
+            for answer in work.answers:
+                mark, question = answer.counting(), asked.get(answer.cell)
+                if question and mark and mark.items is not None and (mark.items or not mark.points):
+                    lines = (
+                        Line(item.points, item.text, number in mark.items)
+                        for number, item in enumerate(question.items)
+                    )
+                    found.setdefault(work.student, {})[answer.cell] = tuple(lines)
+        return found
+
     def work(self, page: str) -> Work:
         """
         Raises:
@@ -267,11 +293,13 @@ class Readings:
                 _CELL.c.name.label("cell"),
                 _GRADE.c.manual_score,
                 _GRADE.c.needs_manual_grade,
+                ANSWERS.c.text,
             )
             .join(_SUBMISSION, _SUBMISSION.c.id == _PAGE.c.assignment_id)
             .join(Assignment, Assignment.id == _SUBMISSION.c.assignment_id)
             .join(_GRADE, _GRADE.c.notebook_id == _PAGE.c.id)
             .join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+            .outerjoin(ANSWERS, (ANSWERS.c.page == _PAGE.c.id) & (ANSWERS.c.cell == _CELL.c.name))
             .where(Assignment.name == self.lab.name, _GRADE.c.auto_score.is_(None))
             .order_by(_PAGE.c.id)
         )
@@ -300,9 +328,8 @@ class Readings:
         for row in rows:
             key = (row["page"], row["cell"])
             again = row["manual_score"] is not None and bool(row["needs_manual_grade"])
-            answer = Answer(
-                row["cell"], row["manual_score"], again, comments.get(key, ""), marks.get(key, {})
-            )
+            comment, read = comments.get(key, ""), marks.get(key, {})
+            answer = Answer(row["cell"], row["manual_score"], again, comment, read, row["text"] or "")
             answers.setdefault((row["page"], row["student"]), []).append(answer)
         return {
             page: Work(

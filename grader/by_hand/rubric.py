@@ -20,6 +20,15 @@ class RubricItem:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of a rubric, and whether an answer earns it."""
+
+    points: float
+    text: str
+    earned: bool
+
+
+@dataclass(frozen=True)
 class Question:
     """A written answer as the course asks for it.
 

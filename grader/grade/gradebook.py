@@ -87,6 +87,13 @@ _ROSTER = Table(  # whoever was put on the roster; nbgrader also lists everybody
     Column("student", String(128), primary_key=True),
     Column("section", String(128), nullable=False),
 )
+ANSWERS = Table(  # what people grade: a digest of the text that is there now
+    "transformer_labs_answer",
+    _MARKERS.metadata,
+    Column("page", String(32), primary_key=True),  # nbgrader's id of a submitted notebook
+    Column("cell", String(255), primary_key=True),
+    Column("text", String(64), nullable=False),
+)
 
 
 @dataclass(frozen=True)
@@ -230,6 +237,7 @@ class Gradebook:
             )
             untouched = {id: name in points.untouched for id, name, kind in cells if kind == "SolutionCell"}
             _enter_comments(db, page.id, untouched)
+            _enter_answers(db, page.id, points.written)
             _remember(db, lab, student, page.submission, marker)
         self._book.db.expire_all()
 
@@ -332,6 +340,7 @@ class Gradebook:
             pages = select(_PAGE.c.id).where(_PAGE.c.assignment_id.in_(removed))
             for table in (_GRADE, _COMMENT):
                 db.execute(delete(table).where(table.c.notebook_id.in_(pages)))
+            db.execute(delete(ANSWERS).where(ANSWERS.c.page.in_(pages)))
             db.execute(delete(_PAGE).where(_PAGE.c.assignment_id.in_(removed)))
             db.execute(delete(_SUBMISSION).where(_SUBMISSION.c.id.in_(removed)))
             db.execute(delete(_MARKERS).where(_MARKERS.c.submission_id.in_(removed)))
@@ -767,6 +776,13 @@ def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) ->
     ]
     if rows:
         db.execute(add, rows)
+
+
+def _enter_answers(db: Connection, page: str, written: Mapping[str, str]) -> None:
+    """Enters digests of the answers that people grade (cell's name -> digest), in place of those from before."""
+    db.execute(delete(ANSWERS).filter_by(page=page))
+    if rows := [{"page": page, "cell": name, "text": text} for name, text in written.items()]:
+        db.execute(insert(ANSWERS), rows)
 
 
 def _remember(db: Connection, lab: Lab, student: str, submission: str, marker: Marker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,11 +21,13 @@ class Points:
         of_cells: grade_id -> the cell's automatic points; None where a human has to give them.
         untouched: solution cells and written answers that are as they were handed out.
         submitted: when it was handed in (UTC), if that is known.
+        written: grade_id -> :func:`digest` of the answer, for cells that people grade.
     """
 
     of_cells: Mapping[str, float | None]
     untouched: frozenset[str]
-    submitted: datetime | None = None
+    submitted: datetime | None
+    written: Mapping[str, str]
 
 
 def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = True) -> Points:
@@ -33,11 +36,18 @@ def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = T
     Args:
         read: False for a submission that could not be read: it gets 0 points everywhere and nothing is left to grade.
     """
-    of_cells, untouched = {}, set()
+    of_cells, untouched, written = {}, set(), {}
     for cell in notebook.cells:
         name = nbgrader_of(cell).get("grade_id")
         if is_grade(cell):
             of_cells[name] = determine_grade(cell)[0] if read else 0.0
         if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
             untouched.add(name)
-    return Points(of_cells, frozenset(untouched), submitted)
+        if is_grade(cell) and is_solution(cell):
+            written[name] = digest(cell.source)
+    return Points(of_cells, frozenset(untouched), submitted, written)
+
+
+def digest(text: str) -> str:
+    """What is remembered of an answer's text, to see whether another one was handed in."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

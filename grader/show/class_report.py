@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import shlex
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from course_utils.display import inline
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result, students_of
+from grader.grade.requests import Request
 from grader.grade.work import UNREADABLE
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.students import student_id
@@ -54,6 +56,7 @@ class ExerciseFacts:
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
         waiting: number of submissions in which it is waiting for a human to grade it.
         given: number of submissions in which it is right given a mistake in an earlier exercise.
+        asked: number of open requests to look at it again.
     """
 
     name: str
@@ -63,7 +66,8 @@ class ExerciseFacts:
     not_begun: float
     discrimination: float | None
     waiting: int
-    given: int = 0
+    given: int
+    asked: int
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ class Analysis:
         ungraded: students whose submissions were collected and are not graded yet.
         missing: students in the gradebook of whom nothing was collected.
         names: student -> first and last name, where the gradebook knows them.
+        requests: open ones.
     """
 
     points: float
@@ -104,6 +109,7 @@ class Analysis:
     missing: tuple[str, ...]
     deadline: datetime | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    requests: tuple[Request, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -128,6 +134,7 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     among = students_of(lab.course, section)
     with Gradebook.open(lab.course) as gradebook:
         results, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
+        requests = gradebook.requests(lab.name, among)
         students = [each for each in gradebook.students() if among is None or each in among]
         names = {student: person.name for student, person in gradebook.people().items() if person.name}
     collected = [folder.parent.name for folder in sorted(lab.course.submitted.glob(f"*/{lab.name}"))]
@@ -137,7 +144,7 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         raise GraderError(
             f"Nothing{f' of section {section!r}' if section else ''} in {lab.name} has been graded ({there}). Run `grader autograde {lab.name}` first."
         )
-    found = analyse(lab, results, students, deadline, collected=collected, names=names)
+    found = analyse(lab, results, students, deadline, collected=collected, names=names, requests=requests)
     page = page or default_page(lab.course, lab.name, section)
     return page, write_page(page, as_html(lab, found, section), as_rows(lab, found))
 
@@ -175,6 +182,7 @@ def analyse(
     deadline: datetime | None = None,
     collected: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
+    requests: Sequence[Request] = (),
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -183,23 +191,29 @@ def analyse(
         students: all students in the gradebook.
         collected: everybody of whom a submission was collected, graded or not.
         names: student -> first and last name, where known.
+        requests: to look again, open and decided.
     """
+    open_requests = tuple(each for each in requests if not each.decided)
     graded, cells = {result.student for result in results}, _names(lab)
     ungraded = tuple(sorted(set(collected) - graded))
     return Analysis(
         lab.points,
         tuple(results),
-        tuple(_exercise(cells[cell], cell, points, results) for cell, points in lab.points_of_cells.items()),
+        tuple(
+            _exercise(cells[cell], cell, points, results, sum(each.cell == cell for each in open_requests))
+            for cell, points in lab.points_of_cells.items()
+        ),
         tuple(_misconceptions(lab, results)),
         tuple(_who_needs_help(lab, cells, results)),
         ungraded,
         tuple(student for student in students if student not in graded and student not in ungraded),
         deadline,
         names or {},
+        open_requests,
     )
 
 
-def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) -> ExerciseFacts:
+def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
     earned = [result.points.get(cell) or 0.0 for result in results]
     rest = [result.earned - own for result, own in zip(results, earned, strict=True)]
     return ExerciseFacts(
@@ -211,6 +225,7 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result]) ->
         discrimination=_correlation(earned, rest),
         waiting=sum(cell in result.points and result.points[cell] is None for result in results),
         given=sum(name in _given(result) for result in results),
+        asked=asked,
     )
 
 
@@ -300,7 +315,7 @@ def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
     return environment.get_template("class_report.html").render(
         lab=lab,
         found=found,
-        sentences=summary(found),
+        sentences=[*summary(found), *in_short(found.requests, lab.name, section)],
         median=statistics.median(shares),
         mean=statistics.fmean(shares),
         figure=base64.b64encode(histogram(shares)).decode("ascii"),
@@ -347,6 +362,18 @@ def summary(found: Analysis) -> list[str]:
     if waiting := sum(facts.waiting for facts in found.exercises):
         lines.append(f"{waiting} written answers are waiting to be graded by hand, in formgrader.")
     return lines
+
+
+def in_short(requests: Sequence[Request], lab: str = "", section: str | None = None) -> list[str]:
+    """How many open requests there are, and the command that lists them; no sentence if there are none."""
+    if not requests:
+        return []
+    oldest = min(each.asked for each in requests)
+    command = ["grader", "requests", *([lab] if lab else []), *(["--section", section] if section else [])]
+    s, the, them = ("s", "the oldest ", "them") if len(requests) > 1 else ("", "", "it")
+    return [
+        f"{len(requests)} open request{s} to look again, {the}of {oldest:%Y-%m-%d}: `{shlex.join(command)}` lists {them}."
+    ]
 
 
 def _bins(shares: Sequence[float]) -> list[int]:

@@ -25,6 +25,8 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution, is_task
 
+from grader.by_hand.readings import Readings
+from grader.by_hand.rubric import Line
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
@@ -89,7 +91,8 @@ def generate_feedback(
         )
     with Gradebook.open(lab.course) as gradebook:
         results = {result.student: result for result in gradebook.results(lab)}
-    pages = _Pages(lab, _code())
+        lines = Readings(gradebook, lab).lines()
+    pages = _Pages(lab, _code(), lines)
     failed: dict[str, str] = {}
     with _opened_notes(lab) as file:
         notes = _read(file)
@@ -144,10 +147,15 @@ def _made(pages: _Pages, todo: list[Result], jobs: int) -> Iterator[tuple[Result
 
 @dataclass(frozen=True)
 class _Pages:
-    """Makes one page after the other; work for a :class:`grader.grade.pool.Pool`."""
+    """Makes one page after the other; work for a :class:`grader.grade.pool.Pool`.
+
+    Attributes:
+        lines: student -> cell -> the rubric's lines, see :meth:`grader.by_hand.readings.Readings.lines`.
+    """
 
     lab: Lab
     code: str
+    lines: Mapping[str, Mapping[str, tuple[Line, ...]]]
 
     def open(self) -> None:
         pass
@@ -170,7 +178,8 @@ class _Pages:
                     (target / name).unlink(missing_ok=True)
             notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
             names = {"notebook": self.lab.slug, "assignment": self.lab.name}
-            text = as_html(notebook, enter(notebook, result) | names)
+            facts = enter(notebook, result, self.lines.get(result.student, {}))
+            text = as_html(notebook, facts | names)
             scratch = target / f".{self._page.name}.new"
             scratch.write_text(text, "utf-8")
             scratch.replace(target / self._page.name)
@@ -208,7 +217,7 @@ class _Pages:
     def _inputs(self, result: Result, notebook: bytes) -> str:
         source = self._source(result.student)
         told = (sorted(result.points.items()), sorted(result.comments.items()), result.penalty)
-        asked = (result.submission, result.requests)
+        asked = (result.submission, result.requests, self.lines.get(result.student))
         parts = [self.code, repr(told), repr(asked), hashlib.sha256(notebook).hexdigest()]
         parts += [_digest_of(source / name) for name in _BESIDE]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -217,9 +226,9 @@ class _Pages:
         return " ".join(_digest_of(target / name) for name in (self._page.name, *_BESIDE))
 
 
-def enter(notebook: NotebookNode, result: Result) -> dict[str, Any]:
+def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line, ...]]) -> dict[str, Any]:
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
-    Requests to look again are put there, too.
+    Requests to look again and the rubric's ``lines`` (cell -> lines) are put there, too.
 
     Returns: ``score``, ``max_score``, ``late_penalty`` and ``submission``.
     """
@@ -230,6 +239,7 @@ def enter(notebook: NotebookNode, result: Result) -> dict[str, Any]:
             given = result.points.get(meta["grade_id"])
             meta["score"], meta["waiting"] = given or 0.0, given is None
             meta["requests"] = [each for each in result.requests if each.cell == meta["grade_id"]]
+            meta["rubric"] = lines.get(meta["grade_id"], ())
             most += float(meta["points"])
         if is_solution(cell) or is_task(cell):
             meta["comment"] = result.comments.get(meta["grade_id"])
@@ -252,10 +262,12 @@ class Grades(NbGraderPreprocessor):
         course = Course(Path(self.config.CourseDirectory.root))
         names = resources["nbgrader"]
         with Gradebook.open(course) as gradebook:
-            found = gradebook.results(Lab(course, names["assignment"]), [names["student"]])
+            lab = Lab(course, names["assignment"])
+            found = gradebook.results(lab, [names["student"]])
+            lines = Readings(gradebook, lab).lines()
         if not found:
             raise GraderError(f"The gradebook does not know {names['student']}'s {names['assignment']}.")
-        names |= enter(nb, found[0])
+        names |= enter(nb, found[0], lines.get(names["student"], {}))
         return nb, resources
 
 

@@ -18,6 +18,7 @@ from grader.receive.regrade import legible
 from grader.roster import Person
 
 HEADER = ("No.", "State", "Asked", "Lab", "Student", "Exercise", "Request", "Decision", "By")
+SHORT_HEADER = ("No.", "State", "Request")
 
 
 def table(course: Course, lab: str = "", among: Collection[str] | None = None) -> list[list[str]]:
@@ -47,6 +48,13 @@ def table(course: Course, lab: str = "", among: Collection[str] | None = None) -
         ]
         for each in found
     ]
+
+
+def short_row(row: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+    """A row of :func:`table` in three columns (see ``SHORT_HEADER``), for a terminal: the last one in lines."""
+    number, state, asked, lab, student, exercise, words, decision, by = row
+    lines = (f"{lab}, {exercise}", f"{student}, asked {asked}", words)
+    return number, state, (*lines, f"Decided by {by}: {decision}") if decision else lines
 
 
 @dataclass(frozen=True)

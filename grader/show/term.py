@@ -1,12 +1,13 @@
 """All labs of a term on one page: how each went, where each student is heading, and which misconceptions stay.
 
-The gradebook has the last version of each submission only. So a misconception is followed from lab to lab, where the same one
+The gradebook has the last version of each submission only, and nothing that is handed in says which hints were read. So a misconception is followed from lab to lab, where the same one
 (the same title) can be recognised again, and not from one version of a submission to the next.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,10 @@ from course_utils.display import inline
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result, students_of
+from grader.grade.requests import Request
 from grader.lab import Lab
 from grader.roster import Person
-from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, percent, write_page
+from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, in_short, percent, write_page
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -97,6 +99,8 @@ class Lasting:
         students: number of students who held it in any lab.
         met: how many of them were graded later in another lab in which it can be recognised.
         again: how many of those held it there, too.
+        longest: the first and the last lab of whoever held it over the most labs; None if nobody held it in two.
+        held_so_long: number of students who first held it in the one and last in the other.
     """
 
     title: str
@@ -104,16 +108,19 @@ class Lasting:
     students: int
     met: int
     again: int
+    longest: tuple[str, str] | None
+    held_so_long: int
 
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page."""
+    """All facts of the page. ``requests``: open ones, about all labs."""
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
     misconceptions: tuple[Lasting, ...]
     people: Mapping[str, Person]
+    requests: tuple[Request, ...]
 
     def called(self, student: str) -> str:
         """The name with the id, or the id alone."""
@@ -142,6 +149,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         labs = [Lab.load(course, name) for name in course.labs()]
         results = [(lab, gradebook.results(lab, among)) for lab in labs]
         people, listed = gradebook.people(), gradebook.roster()
+        requests = gradebook.requests(among=among)
     results = [(lab, found) for lab, found in results if found]
     if not results:
         whose = f" of section {section!r}" if section else ""
@@ -150,7 +158,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         lab.name: {folder.parent.name for folder in course.submitted.glob(f"*/{lab.name}")}
         for lab, _ in results
     }
-    found = analyse(results, collected, listed or people, people, among)
+    found = analyse(results, collected, listed or people, people, among, requests)
     page = page or default_page(course, "term", section)
     return page, write_page(page, as_html(found, section), as_rows(found))
 
@@ -161,6 +169,7 @@ def analyse(
     expected: Collection[str],
     people: Mapping[str, Person],
     among: Collection[str] | None = None,
+    requests: Sequence[Request] = (),
 ) -> Term:
     """The facts about a term.
 
@@ -169,6 +178,7 @@ def analyse(
         collected: lab -> students of whom there is work, graded or not.
         expected: who is in the course.
         among: only these students; None: everybody.
+        requests: to look again, open and decided.
     """
     shares = {lab.name: {one.student: one.score / lab.points for one in found} for lab, found in results}
     everybody = {*expected, *(student for of_lab in shares.values() for student in of_lab)}
@@ -196,8 +206,19 @@ def analyse(
         for place, (lab, found) in enumerate(results)
     ]
     lasting = [_lasting(title, labs, results) for title, labs in held.items()]
-    lasting.sort(key=lambda one: (-one.again, -one.students, one.title))
-    return Term(tuple(facts), tuple(students), tuple(lasting), people)
+    places = {lab.name: place for place, (lab, _) in enumerate(results)}
+
+    def duration(one: Lasting) -> int:
+        return places[one.longest[1]] - places[one.longest[0]] if one.longest else 0
+
+    lasting.sort(key=lambda one: (-duration(one), -one.held_so_long, -one.again, -one.students, one.title))
+    return Term(
+        tuple(facts),
+        tuple(students),
+        tuple(lasting),
+        people,
+        tuple(each for each in requests if not each.decided),
+    )
 
 
 def _titles(lab: Lab) -> dict[tuple[str, str], str]:
@@ -229,7 +250,15 @@ def _lasting(
             met |= before & {one.student for one in found}
             again |= before & now
         before |= now
-    return Lasting(title, tuple(labs), len(before), len(met), len(again))
+    order = [lab.name for lab, _ in results]
+    over = Counter(
+        (min(mine), max(mine))
+        for student in before
+        if len(mine := [place for place, name in enumerate(order) if student in labs.get(name, ())]) > 1
+    )
+    first, last = max(over, key=lambda pair: (pair[1] - pair[0], over[pair], pair), default=(0, 0))
+    longest = (order[first], order[last]) if over else None
+    return Lasting(title, tuple(labs), len(before), len(met), len(again), longest, over[first, last])
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -249,7 +278,7 @@ def as_html(found: Term, section: str | None = None) -> str:
     return environment.get_template("term.html").render(
         found=found,
         title=f"The term{f' ({section})' if section else ''}",
-        sentences=summary(found),
+        sentences=[*summary(found), *in_short(found.requests, section=section)],
         first=FIRST,
     )
 
@@ -264,14 +293,21 @@ def summary(found: Term) -> list[str]:
         lines.append(
             f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
         )
-    held = next((one for one in found.misconceptions if one.again), None)
+    held = next((one for one in found.misconceptions if one.longest), None)
     if held:
-        lines.append(
-            f"Held longest: {held.title} {held.again} of the {held.met} who met it again still held it."
-        )
+        many = f"{held.held_so_long} student{'' if held.held_so_long == 1 else 's'}"
+        first, last = (name[:2] for name in held.longest)
+        lines.append(f"Held longest: {held.title} From lab {first} to lab {last}, by {many}.{_again(held)}")
+        most = max(found.misconceptions, key=lambda one: one.again)
+        if most.again > held.again:
+            lines.append(f"Held again by most: {most.title}{_again(most)}")
     if waiting := sum(lab.waiting for lab in found.labs):
         lines.append(f"{waiting} submissions are collected, not graded yet: they are not in these figures.")
     return lines
+
+
+def _again(one: Lasting) -> str:
+    return f" Of the {one.met} who met it again, {one.again} still held it." if one.met else ""
 
 
 def in_words(student: StudentFacts) -> str:

@@ -19,7 +19,7 @@ import requests
 from classroom import START, book_of
 from playwright.sync_api import sync_playwright
 from project import ROOT
-from written import written_lab
+from written import answer_of, graded, written_lab
 
 from grader.by_hand.readings import DECISION, FIRST, SECOND, Readings, Settings
 from grader.grade.gradebook import Gradebook
@@ -119,6 +119,12 @@ def works_of(lab: Lab):
 
 def page_of(lab: Lab, reader: str, role: str = FIRST) -> str:
     return next(page for page, work in sorted(works_of(lab).items()) if work.tasks[role].reader == reader)
+
+
+def tree_of(lab: Lab, student: str, folder: str) -> dict[Path, bytes]:
+    """What a folder of the course has of a student."""
+    files = (getattr(lab.course, folder) / student).rglob("*")
+    return {file: file.read_bytes() for file in files if file.is_file()}
 
 
 def save(session: requests.Session, address: str, **fields) -> requests.Response:
@@ -270,6 +276,30 @@ def test_a_second_reader_sees_nothing_of_the_first_and_differences_are_decided(l
     answer = works_of(lab)[page].answers[0]
     assert (answer.points, answer.comment) == (2.5, "Both are right.")
     assert "2.5 (the lead)" in somebody.get(f"{server}/differences").text
+
+
+def test_a_second_reader_is_asked_again_about_another_text_and_told_so(lab, server, somebody):
+    page = page_of(lab, "ana")
+    work = works_of(lab)[page]
+    second, told = work.tasks[SECOND].reader, "Another answer was handed in since you read it"
+    address = f"{server}/{second}/{page}"
+    save(somebody, address, **{"points-why": "2"})
+    assert works_of(lab)[page].state(SECOND) == "done" and told not in somebody.get(address).text
+    before = [tree_of(lab, work.student, folder) for folder in ("submitted", "autograded")]
+    answer_of(lab, work.student, "Another text.")
+    graded(lab)
+    assert works_of(lab)[page].state(SECOND) == "again" and told in somebody.get(address).text
+    save(somebody, f"{server}/ana/{page}", **{"points-why": "1"})
+    save(somebody, address, **{"points-why": "3"})
+    assert works_of(lab)[page].state(SECOND) == "done"
+    decide = f"{server}/differences/{page}"
+    assert "Another answer was handed in" not in somebody.get(decide).text
+    answer_of(lab, work.student, "A third text.")
+    graded(lab)
+    assert "Another answer was handed in since it was read" in somebody.get(decide).text
+    for files in before:
+        for file, data in files.items():
+            file.write_bytes(data)
 
 
 def test_comments_of_others_can_be_used_and_removed(lab, server, somebody):

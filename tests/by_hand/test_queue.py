@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import csv
+import re
+import shutil
 from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
-from classroom import START, book_of
+from classroom import START, KernelFree, book_of
+from nbgrader.converters import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
 from grader.by_hand.agreement import pairs
 from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
-from grader.cli import app
+from grader.cli import app, console
 from grader.errors import GraderError
+from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
+from grader.grade.points import digest
 from grader.lab import Lab
+from grader.show.feedback import generate_feedback
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
 
@@ -32,6 +40,7 @@ def lab(kept_lab, monkeypatch):
     """The class, and nothing given out or graded by hand; what a test does to the gradebook is undone."""
     before = kept_lab.course.gradebook.read_bytes()
     monkeypatch.chdir(kept_lab.course.root)
+    monkeypatch.setattr(console, "size", ConsoleDimensions(300, 50))  # so that no cell of a table is cut
     yield kept_lab
     kept_lab.course.gradebook.write_bytes(before)
 
@@ -43,7 +52,7 @@ def readings_of(lab: Lab, now: datetime = NOON):
 
 
 def queue(*options: str) -> str:
-    done = CliRunner().invoke(app, ["queue", START, *options], env={"COLUMNS": "300"})
+    done = CliRunner().invoke(app, ["queue", START, *options])
     assert not done.exception or isinstance(done.exception, SystemExit), done.exception
     return done.output
 
@@ -229,12 +238,108 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
         assert marks[FIRST].points == 2 and readings.work(pages[0]).answers[0].points == 2
 
 
+def test_differences_are_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
+    queue("--readers", "ana,ben", "--second", "100%")
+    first, second = given(lab)["s00"], given(lab, SECOND)["s00"]
+    read(lab, "s00", first, 0.25)
+    read(lab, "s00", second, 3, SECOND, items=(0, 1))
+    monkeypatch.setattr(console, "size", ConsoleDimensions(80, 50))
+    lines = [line for line in queue("--agreement").splitlines() if line[:1] in ("│", "┃")]
+    assert max(map(len, lines)) <= 80
+    page = page_of(lab, "s00")[:8]
+    for words in (f"{first}: 0.25", f"{second}: 3", "It names the *sum*.", "why the numbers", page, "open"):
+        assert any(words in line for line in lines), words
+
+
+def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_then(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    readers = {FIRST: given(lab)["s00"], SECOND: given(lab, SECOND)["s00"]}
+
+    def states() -> list[str]:
+        with readings_of(lab) as readings:
+            work = readings.work(page_of(lab, "s00"))
+            return [work.state(role) for role in readers]
+
+    def hand_in(text: str) -> None:
+        answer_of(lab, "s00", text)
+        graded(lab)
+
+    hand_in("The first text.")
+    for role, reader in readers.items():
+        read(lab, "s00", reader, 2, role, answer=digest("The first text."))
+    assert states() == ["done", "done"]
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(lab.course.root / "runs"), 6))
+    assert states() == ["again", "done"]  # nbgrader's rule for points that count; the text is the same
+    hand_in("The second text.")
+    assert states() == ["again", "again"]
+    assert "no longer anonymous: 0\n" in queue("--release")
+    read(lab, "s00", readers[FIRST], 3, seen=2, answer=digest("The second text."))
+    assert states() == ["done", "again"] and "no longer anonymous: 0\n" in queue("--release")
+    read(lab, "s00", readers[SECOND], 3, SECOND, answer=digest("The second text."))
+    assert states() == ["done", "done"] and "no longer anonymous: 1\n" in queue("--release")
+
+
 def test_readings_of_two_texts_are_not_compared(lab):
     queue("--readers", "ana,ben", "--second", "100%")
     read(lab, "s00", given(lab, SECOND)["s00"], 3, SECOND, answer="old")
     read(lab, "s00", given(lab)["s00"], 0, answer="new")
     with readings_of(lab) as readings:
-        assert pairs(readings.works()) == [] and readings.work(page_of(lab, "s00")).finished()
+        assert pairs(readings.works()) == [] and not readings.work(page_of(lab, "s00")).undecided()
+
+
+def test_the_feedback_page_shows_which_lines_of_the_rubric_count(lab):
+    queue("--readers", "ana,ben", "--second", "100%")
+    generate_feedback(lab)
+
+    def pages() -> dict[str, bytes]:
+        return {path.parts[-3]: path.read_bytes() for path in lab.course.feedback.rglob("*.html")}
+
+    def rubric(student: str) -> list[str]:
+        found = re.search(
+            r'<table class="rubric">.*?</table>(\n<p class="soft">.*?</p>)?', told(student), re.S
+        )
+        text = re.sub(r"<thead>.*?</thead>|<[^>]+>", " ", found[0]) if found else ""
+        return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+    def told(student: str) -> str:
+        return pages()[student].decode()
+
+    before, first, second = pages(), given(lab), given(lab, SECOND)
+    assert not any(map(rubric, before))
+    read(lab, "s00", first["s00"], 1, items=(0,), comment="Why are they **positive**?")
+    read(lab, "s01", first["s01"], 1.5, items=(0,))
+    read(lab, "s02", first["s02"], 2)  # typed, and no line ticked: which ones it earns is not known
+    read(lab, "s03", first["s03"], 0)
+    read(lab, "s04", first["s04"], 1, items=(0,))
+    read(lab, "s04", second["s04"], 3, SECOND, items=(0, 1), comment="for the comparison")
+    with book_of(lab.course) as book:
+        book.find_grade("why", lab.slug, START, "s05").manual_score = 1
+        book.db.commit()
+    assert generate_feedback(lab).made == 6
+    assert rubric("s00")[0].startswith("✓ 1 / 1 It names the sum")
+    assert (
+        rubric("s00")[1].startswith("✗ 0 / 2 It says why the numbers are positive")
+        and len(rubric("s00")) == 2
+    )
+    assert "Why are they <strong>positive</strong>?" in told("s00") and first["s00"] not in told("s00")
+    assert "1 of 3 points" in told("s00")
+    assert rubric("s01")[2] == "The points given differ from the sum of these lines."
+    assert rubric("s02") == [] and rubric("s05") == [] and pages()["s06"] == before["s06"]
+    assert [line[0] for line in rubric("s03")] == ["✗", "✗"]
+    assert [line[0] for line in rubric("s04")] == ["✓", "✗"] and "for the comparison" not in told("s04")
+
+    read(lab, "s04", "lead", 3, DECISION, seen=1, items=(0, 1))
+    assert generate_feedback(lab).made == 1 and [line[0] for line in rubric("s04")] == ["✓", "✓"]
+    alone = pages()
+    config = lab.course.nbgrader_config()
+    config.CourseDirectory.assignment_id = lab.name
+    shutil.rmtree(lab.course.feedback)
+    GenerateFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+    assert pages() == alone  # nbgrader's command, and formgrader's button, make the same
+
+    read(lab, "s00", first["s00"], 1, seen=1, items=(0,), answer=digest("Another text."))
+    assert rubric("s00") and generate_feedback(lab).made == 1
+    assert rubric("s00") == []  # the lines are about another answer than the one that is there
 
 
 def test_remarks_are_kept_once_for_everybody_and_can_be_removed(lab):

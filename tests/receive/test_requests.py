@@ -225,8 +225,50 @@ def test_a_list_of_one_section_and_a_table_of_everything(lab):
     assert row["Student"] == "Ben Costa (s01)" and row["Exercise"] == EXERCISE and row["State"] == "open"
     assert row["Request"] == "'=cmd() [red]me[/red], and \ufffd[2J"
     run("decide", "1", "--keep", "--reason", "No.")
-    assert [line.split()[1] for line in run().splitlines() if line.startswith("│")] == ["1", "2"]  # open last
+    assert re.findall(r"^│ (\d+)", run(), re.M) == ["1", "2"]  # open last
     assert "There is no section" in run("--section", "Friday", fails=True)
+
+
+def test_the_pages_about_a_class_and_a_term_count_the_open_ones(lab):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(PEOPLE)
+    ask(lab, "s01")
+    ask(lab, "s02")
+    run("decide", "2", "--keep", "--reason", "No.")
+    for command, lists in (("report", f"grader requests {START}"), ("term", "grader requests")):
+        for section, suffix, said in (
+            (None, "", lists),
+            ("Tuesday", "-Tuesday", f"{lists} --section Tuesday"),
+        ):
+            options = [
+                *([START] if command == "report" else []),
+                *(["--section", section] if section else []),
+            ]
+            assert CliRunner().invoke(app, [command, *options]).exit_code == 0
+            name = START if command == "report" else command
+            told = (lab.course.grading / "reports" / f"{name}{suffix}.html").read_text()
+            assert "1 open request to look again" in told and f"<code>{said}</code>" in told
+    assert CliRunner().invoke(app, ["report", START, "--section", "Monday"]).exit_code == 0
+    assert "open request" not in (lab.course.grading / "reports" / f"{START}-Monday.html").read_text()
+
+
+def test_a_list_is_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(PEOPLE)
+    for student in ("s01", "s02"):
+        ask(lab, student, "The mask is causal in my code, too. " * 8 + "That was the last word.")
+    run("decide", "2", "--keep", "--reason", "A mask that blocks everything lets no word through.")
+    monkeypatch.setattr(console, "size", ConsoleDimensions(80, 50))
+    lines = run().splitlines()
+    assert max(map(len, lines)) <= 80
+    asked = f"{requests(lab)[0].asked:%Y-%m-%d}"
+    for words in (START, EXERCISE, "Ben Costa (s01)", "open", "decided", asked, "my code, too. The mask is"):
+        assert any(words in line for line in lines), words
+    assert f"Decided by {ME}: the points stay: A mask that blocks everything lets no word" in flat(
+        "\n".join(lines)
+    )
+    assert "That was the last word." not in flat("\n".join(lines))  # `show` has all of it
+    assert all("softmax" not in line or "s02" not in line for line in lines)  # each in a line of its own
 
 
 def test_work_that_was_handed_in_anew_is_said_to_be_so(lab):

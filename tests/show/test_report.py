@@ -19,6 +19,7 @@ from grader.cli import app
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, Result
+from grader.grade.requests import Request
 from grader.grade.resume import Marker
 from grader.lab import Lab
 from grader.show.class_report import (
@@ -225,6 +226,24 @@ def test_the_page_calls_the_lab_and_its_students_by_their_names(lab):
     page = as_html(lab, analyse(lab, a_class(lab, 3), [], names={"s01": "Jane Doe"}))
     assert f"<h1>Lab 02: {lab.settings['title']}</h1>" in page
     assert "Jane Doe (s01)" in page and "<td>s00</td>" in page
+
+
+def test_open_requests_are_counted_with_the_oldest_and_the_command_that_lists_them(lab):
+    cell = f"check_{exercises(lab)[0]}"
+    days = [datetime(2030, 1, day, 12) for day in (9, 7, 1)]
+    open_, older, decided = (
+        Request(n, "", f"s0{n}", lab.name, cell, "?", "", when, "", None, None, None, None, None)
+        for n, when in enumerate(days)
+    )
+    decided = replace(decided, decided=datetime(2030, 1, 2), decided_by="ana", reason="So.")
+    found = analyse(lab, a_class(lab, 3), [], requests=[open_, older, decided])
+    assert [facts.asked for facts in found.exercises][:2] == [2, 0]
+    page = as_html(lab, found, "Monday, late")
+    assert "2 open requests to look again, the oldest of 2030-01-07" in page
+    assert f"<code>grader requests {lab.name} --section &#x27;Monday, late&#x27;</code>" in page
+    assert "(2 open requests)" in page and "<dt>open requests</dt><dd>2</dd>" in page
+    page = as_html(lab, analyse(lab, a_class(lab, 3), [], requests=[decided]))
+    assert "open request" not in page
 
 
 # ---------------------------------------------------------------------------------- from a gradebook

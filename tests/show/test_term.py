@@ -102,9 +102,48 @@ def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
     (one,) = found.misconceptions
     assert (one.title, one.labs, one.students, one.met, one.again) == (SHARED, FOUR[1:3], 4, 2, 1)
     assert reasons(found) == {"keeps": f"again: {SHARED}"}
-    assert f"Held longest: {SHARED} 1 of the 2 who met it again still held it." in summary(found)
+    assert (
+        f"Held longest: {SHARED} From lab 01 to lab 02, by 1 student. Of the 2 who met it again, 1 still held it."
+        in summary(found)
+    )
     page = as_html(found)
     assert "1 of 2" in page and "01, 02" in page
+
+
+def test_what_is_held_longest_is_not_what_most_hold_again(labs):
+    positions = "Positions are counted from 1."  # labs 04 and 08 both can recognise it
+    names = (
+        *FOUR[1:3],
+        "04_positional_encoding",
+        "05_transformer_pytorch",
+        "08_language_model_and_summarizer",
+    )
+    held = {SHARED: {"a": (0, 1), "b": (0, 1), "c": (0,)}, positions: {"c": (2, 4), "d": (2,), "e": (4,)}}
+    results = [
+        (
+            labs[name],
+            [
+                result(labs[name], who, 0.9, *(t for t, of in held.items() if place in of.get(who, ())))
+                for who in "abcde"
+            ],
+        )
+        for place, name in enumerate(names)
+    ]
+    found = analyse(results, {name: set() for name in names}, [], {})
+    assert [one.title for one in found.misconceptions] == [positions, SHARED]
+    assert [(one.longest, one.held_so_long) for one in found.misconceptions] == [
+        ((names[2], names[4]), 1),
+        ((names[0], names[1]), 2),
+    ]
+    told = summary(found)
+    assert (
+        f"Held longest: {positions} From lab 04 to lab 08, by 1 student. Of the 2 who met it again, 1 still held it."
+        in told
+    )
+    assert f"Held again by most: {SHARED} Of the 3 who met it again, 2 still held it." in told
+    assert "04 to 08 (1)" in as_html(found) and "01 to 02 (2)" in as_html(found)
+    nobody = analyse(results[:1], {names[0]: set()}, [], {})
+    assert nobody.misconceptions[0].longest is None and "Held" not in " ".join(summary(nobody))
 
 
 def test_nothing_that_somebody_is_called_becomes_markup_and_lines_are_told_in_words(labs):
