@@ -807,7 +807,7 @@ def cross_attention(
     w_value: np.ndarray,
     memory_mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Attention of one sequence to another: encoder-decoder attention (Vaswani et al. 2017, section 3.2.3).
+    """Encoder-decoder attention: one sequence asks another (Vaswani et al. 2017, section 3.2.3).
 
     Args:
         x: the words that ask, (..., q_len, d_model).

@@ -443,10 +443,11 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 
 # %% nbgrader={"grade": false, "grade_id": "shift_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_matrix(offset: int, d_model: int) -> np.ndarray:
-    """The matrix M with PE(pos + offset) = M @ PE(pos) for every position (Vaswani et al. 2017, section 3.5).
+    """The matrix M with PE(pos + offset) = M @ PE(pos) for every position.
 
-    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every pair. M does not
-    depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block per pair.
+    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every
+    pair. M does not depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block
+    per pair (Vaswani et al. 2017, section 3.5).
 
     Args:
         offset: how many positions further on; may be negative or 0.
@@ -873,10 +874,11 @@ numbers("", names, np.array(fits), ["score", "cosine of the distance"], digits=3
 
 # %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
-    """Turns each pair of features (2i, 2i + 1) by the angle of its position (Su et al. 2021, equation 34).
+    """Turns each pair of features (2i, 2i + 1) by the angle of its position.
 
     The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the turn
-    is anticlockwise: the pair (1, 0) becomes (cos, sin) of the angle. x itself stays as it is.
+    is anticlockwise: the pair (1, 0) becomes (cos, sin) of the angle (Su et al. 2021,
+    equation 34). x itself stays as it is.
 
     Args:
         x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any leading axes.
