@@ -18,7 +18,7 @@ from course_utils.checking.checks import difference
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected, Misconception, sketch
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import MOST, Symptom, symptoms_of
+from course_utils.checking.symptoms import MOST, Symptom, may_be_one_mistake, symptoms_of
 
 _TOLD_APART = 10
 """Of two misconceptions that both give the output, the closer one is meant if the other is so many times as far away."""
@@ -162,7 +162,11 @@ def _raising_in_the_same_cases(view: _View) -> tuple[Misconception, ...]:
         each
         for each, wrongly in view.known.items()
         if {i for i, outcome in enumerate(wrongly) if outcome.problem} == raising == view.broken[each]
-        and all(_may_be_of_one_shape(view.outcomes[i].problem, wrongly[i].problem) for i in raising)
+        and all(
+            _may_be_of_one_shape(view.outcomes[i].problem, wrongly[i].problem)
+            and may_be_one_mistake(view.outcomes[i].problem, wrongly[i].problem)
+            for i in raising
+        )
     ]
     return tuple(found) if len(found) == 1 else ()
 

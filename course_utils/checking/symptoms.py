@@ -101,13 +101,26 @@ _HELP = (
     ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
+    ("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
+     "A mask that is used as an index must have exactly the shape of what it picks from. The condition of `where` is broadcast; an index is not."),
     ("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),
     ("unpacking", r"values to unpack", "More or fewer values are unpacked than there are: the number of axes (or of values) is not always the same."),
-    ("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes|view size",
+    ("order in memory", r"view size is not compatible",
+     "`view` needs the numbers in memory in the order of the axes, and after a transpose they no longer are. `reshape` copies them if it must."),
+    ("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
      "The shapes do not fit at some step. Print the shapes before the line that fails, and write down what each axis stands for."),
     ("in place", r"in-?place|read-only", "Something is changed in place that must not be. Make a new array instead."),
     ("empty", r"empty|zero-size", "Something empty was not expected. What should come out of it?"),
 )  # fmt: skip
+
+
+_SAYS_ITSELF = {"unknown name", "order in memory"}
+
+
+def may_be_one_mistake(problem: Problem, other: Problem) -> bool:
+    """Whether two exceptions may come from the same mistake. Some say what the mistake is: such a one comes from no other."""
+    names = {(found := _help_with(each)) and found[0] for each in (problem, other)}
+    return len(names) == 1 or not names & _SAYS_ITSELF
 
 
 def _problems(exercise: Exercise, outcomes: Sequence[Outcome], failing: Sequence[int]) -> list[Symptom]:

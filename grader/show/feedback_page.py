@@ -38,6 +38,7 @@ _SIZE = 12
 _REWRITTEN = {r"\operatorname*": r"\operatorname", r"\tfrac": r"\frac", r"\texttt": r"\mathtt", r"\le": r"\leq",
               r"\ne": r"\neq", r"\big": ""}  # fmt: skip
 _METADATA = re.compile(rb"<metadata>.*?</metadata>\s*", re.DOTALL)
+_LEADS_SOMEWHERE = re.compile(r"#|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?")
 _ALIGNED = re.compile(r"\s*\\begin\{aligned\}(.*)\\end\{aligned\}\s*", re.DOTALL)
 
@@ -163,6 +164,10 @@ class Markdown:
 
 class _Renderer(IPythonRenderer):
     formulas = 0
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        # what a lab has beside it, the map of the course and other labs, is not where the page will lie
+        return super().link(text, url, title) if _LEADS_SOMEWHERE.match(url) else text
 
     def inline_math(self, body: str) -> str:
         return self._typeset(body)

@@ -28,7 +28,7 @@
 # - build padding and causal masks, combine them, and apply them in the right place;
 # - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
-# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 85 minutes for you, 10 of them in the optional section 9; the computer
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you, 10 of them in the optional section 9; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -52,7 +52,8 @@ np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
 # This is where the course is going: the Transformer, which translates a sentence word by word. Do not read all of it now. The three boxes with
-# thick frames have one thing at their heart, and that is what you build in this lab. Once a check passes, the drawing fills in.
+# thick frames have one thing at their heart, and that is what you build in this lab. They fill in when you
+# have given it several heads, in lab 03.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -332,7 +333,7 @@ show_shapes()
 predict("self_attention.saturated")
 
 # %% [markdown]
-# Measure it (here, the gradient of the shares with respect to the numbers that enter the softmax):
+# Measure it. Here the gradient says how much a share changes when its own score, a number that enters the softmax, does:
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
@@ -454,6 +455,7 @@ def scaled_dot_product_attention(
 # <details><summary>Hint 2: masking</summary>
 #
 # `np.where(condition, a, b)` takes from `a` where the condition is True and from `b` elsewhere. It returns a new array, so keep the result.
+# The condition is broadcast. In an index, as in `scores[...]`, a mask is not: there it must have the shape of the scores.
 # </details>
 # <details><summary>Hint 3: rows with every key blocked</summary>
 #
@@ -805,7 +807,7 @@ def cross_attention(
     w_value: np.ndarray,
     memory_mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Attention of one sequence to another: encoder-decoder attention (Vaswani et al. 2017, section 3.2.3).
+    """Encoder-decoder attention: one sequence asks another (Vaswani et al. 2017, section 3.2.3).
 
     Args:
         x: the words that ask, (..., q_len, d_model).
@@ -860,7 +862,7 @@ show_figure(
     alt="Heat map, seven English rows and five French columns: September looks at septembre, Jane at Jane, "
     "be and visiting at visite, Africa at l'Afrique; In and will are undecided.",
 )
-# Half of the French sentence is not there: the same questions, fewer answers.
+# The last two French words are padding: the same questions, fewer answers.
 _, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4), np.arange(5)[None, :] < 3)
 print("September, if septembre is padding:", shortened[1])
 
@@ -874,7 +876,8 @@ print("September, if septembre is padding:", shortened[1])
 #
 # ## 7. Look around
 #
-# Choose a word and a mask. With the causal mask, *Jane* can only look at herself; with it, who still finds out about *septembre*?
+# Choose a word and a mask. With the causal mask, *Jane* can only look at herself. Which word still finds out about
+# *septembre* then?
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import word_picker

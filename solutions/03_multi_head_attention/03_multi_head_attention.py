@@ -31,10 +31,10 @@
 # - write it as a PyTorch module that agrees with PyTorch's, Keras's and a pretrained encoder's own;
 # - measure what a head looks at before you give it a name.
 #
-# **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 85 minutes for you; the computer needs
+# **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 50 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
 # before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
 # watch two layers learn to copy.
 #
@@ -153,7 +153,7 @@ for column, question in enumerate(questions):
 # head 1, and so on; `w_key` and `w_value` likewise. As in lab 02's cross-attention, `x` asks and `memory` answers; in self-attention both are
 # the same words.
 #
-# Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours, or PyTorch's). Your task is
+# Attention itself is a building block now: the set-up cell has the course's own `scaled_dot_product_attention` (you may use yours). Your task is
 # the rest, so PyTorch's or Keras's ready-made multi-head attention earns no points in this lab.
 
 # %% nbgrader={"grade": false, "grade_id": "multi_head_attention_loop", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -446,7 +446,8 @@ def multi_head_attention(
         w_value: (d_model, num_heads * d_v).
         w_output: (num_heads * d_v, d_model).
         num_heads: number of heads.
-        mask: booleans that broadcast to (..., q_len, k_len), with two axes (q_len or 1, k_len) or with the batch axes before them; the same for all heads. True = may attend.
+        mask: booleans that broadcast to (..., q_len, k_len), the same for all heads. It has
+            two axes (q_len or 1, k_len), or the batch axes before these. True = may attend.
 
     Returns:
         output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query that may look at
@@ -561,8 +562,9 @@ show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
 class MultiHeadAttention(nn.Module):
     """Multi-head attention with d_k = d_v = d_model / num_heads (Vaswani et al. 2017, section 3.2.2).
 
-    Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to d_model. In the output of the first three, features 0 to d_k -
-    1 belong to head 0, the next d_k to head 1, and so on.
+    Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to
+    d_model. In the output of the first three, features 0 to d_k - 1 belong to head 0, the
+    next d_k to head 1, and so on.
 
     Args:
         d_model: features of a word, in and out.

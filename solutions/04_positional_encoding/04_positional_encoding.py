@@ -29,7 +29,7 @@
 # - add positions to properly scaled words, and say why adding is enough;
 # - write learned and rotary positions, and say what each can do with sentences longer than those in training.
 #
-# **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 85 minutes for you; the computer
+# **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 50 minutes. Whatever is marked *optional* can wait; the core never needs it.
@@ -207,7 +207,8 @@ numbers("", [f"position {pos}" for pos in range(4)], np.array(waves), columns, d
 def get_angles(positions: np.ndarray, features: np.ndarray, d_model: int) -> np.ndarray:
     """The angle of each feature at each position (Vaswani et al. 2017, section 3.5).
 
-    Feature k belongs to pair i = k // 2, and its angle at position pos is pos / 10000^(2i / d_model), in radians.
+    Feature k belongs to pair i = k // 2, and its angle at position pos is
+    pos / 10000^(2i / d_model), in radians.
 
     Args:
         positions: positions as a column, counted from 0, (n_positions, 1).
@@ -269,8 +270,8 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
         d_model: number of features, even.
 
     Returns:
-        Floats, (max_len, d_model), one row per position. Feature 2i is the sine and feature 2i + 1 the cosine of
-        the angle of pair i.
+        Floats, (max_len, d_model), one row per position. Feature 2i is the sine and feature
+        2i + 1 the cosine of the angle of pair i.
     """
     if d_model % 2:
         raise ValueError(f"d_model must be even, so that every sine has its cosine; it is {d_model}.")
@@ -299,6 +300,11 @@ def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
 # <details><summary>Hint 3: I keep getting cosines that are never below 0.5</summary>
 #
 # Then you are taking the cosine of a sine: the array was overwritten before the cosines were computed.
+# </details>
+# <details><summary>Hint 4: I keep getting a table that is right in the first row only</summary>
+#
+# At position 0 every angle is 0, so the first row is right whatever the angles are. `get_angles` asks for the numbers of *features*. Did you
+# give it the numbers of pairs?
 # </details>
 
 # %% nbgrader={"grade": true, "grade_id": "check_positional_encoding", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
@@ -437,10 +443,11 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 
 # %% nbgrader={"grade": false, "grade_id": "shift_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_matrix(offset: int, d_model: int) -> np.ndarray:
-    """The matrix M with PE(pos + offset) = M @ PE(pos) for every position (Vaswani et al. 2017, section 3.5).
+    """The matrix M with PE(pos + offset) = M @ PE(pos) for every position.
 
-    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every pair. M does not
-    depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block per pair.
+    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every
+    pair. M does not depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block
+    per pair (Vaswani et al. 2017, section 3.5).
 
     Args:
         offset: how many positions further on; may be negative or 0.
@@ -528,8 +535,8 @@ show_figure(
 # ## 5. Words and positions, added
 #
 # A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of
-# size $1/\sqrt{d_{model}}$, so that a row has a length near 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row of the encoding? Each pair has length 1, and there are
-# $d_{model}/2$ of them:
+# size $1/\sqrt{d_{model}}$, so that a row has a length near 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
+# of the encoding? Each of its $d_{model}/2$ pairs has length 1, so the row has length $\sqrt{d_{model}/2}$:
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(1)
@@ -552,10 +559,11 @@ numbers("", names, np.array(lengths), ["length"])
 
 # %% nbgrader={"grade": false, "grade_id": "embed_tokens", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Turns tokens into what the first layer of a Transformer gets (Vaswani et al. 2017, sections 3.4 and 3.5).
+    """Turns tokens into what the first layer of a Transformer gets.
 
-    The token's row of the table, times the square root of d_model, plus the sinusoidal encoding of the token's
-    position. Positions are counted from 0 along the last axis of token_ids. The table itself stays as it is.
+    The token's row of the table, times the square root of d_model, plus the sinusoidal
+    encoding of the token's position (Vaswani et al. 2017, sections 3.4 and 3.5). Positions
+    are counted from 0 along the last axis of token_ids. The table itself stays as it is.
 
     Args:
         token_ids: integers, (..., seq_len).
@@ -596,7 +604,7 @@ check("positional_encoding.embed_tokens")
 
 # %% tags=["skip-grading"]
 vocabulary = list(vectors)
-vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)
+vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)  # embed_tokens scales it back
 for sentence in (old_news, news):
     ids = np.array([vocabulary.index(word) for word in sentence])
     numbers(" ".join(sentence), sentence, look_around(embed_tokens(ids, vector_table)))
@@ -665,8 +673,8 @@ class LearnedPositionalEmbedding(nn.Module):
         d_model: number of features.
 
     Attributes:
-        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an nn.Embedding(max_len, d_model). The initial
-        values are up to you.
+        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an
+            nn.Embedding(max_len, d_model). The initial values are up to you.
     """
 
     def __init__(self, max_len: int, d_model: int):
@@ -811,7 +819,7 @@ show_figure(
 measured("positional_encoding.wrong_rows")
 
 # %% [markdown]
-# Row 100 further on is nearly as good as the right one. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
+# The row 100 places further on is nearly as good as the right one. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
 # as in the picture above. Shuffle the rows, or turn their order round, and the sense of a word is lost, though every position still has a row of its own.
 # The wrong rows are no better than none. A position is not a name that may be chosen at will: the encoder's heads have learned what
 # "next to" looks like in *this* table, and now they look for a word's neighbours in the wrong places.
@@ -866,10 +874,11 @@ numbers("", names, np.array(fits), ["score", "cosine of the distance"], digits=3
 
 # %% nbgrader={"grade": false, "grade_id": "rotary_embedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
-    """Turns each pair of features (2i, 2i + 1) by the angle of its position (Su et al. 2021, equation 34).
+    """Turns each pair of features (2i, 2i + 1) by the angle of its position.
 
-    The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the turn is anticlockwise: the
-    pair (1, 0) becomes (cos, sin) of the angle. x itself stays as it is.
+    The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the turn
+    is anticlockwise: the pair (1, 0) becomes (cos, sin) of the angle (Su et al. 2021,
+    equation 34). x itself stays as it is.
 
     Args:
         x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any leading axes.
@@ -1122,7 +1131,7 @@ show_figure(
 measured("positional_encoding.longer")
 
 # %% [markdown]
-# All three get worse, though not at the same pace. Why? Look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
+# Sinusoidal, learned and rotary positions all get worse, though not at the same pace. Why? Look more closely at 24 letters: where are *a* and *b*, and how far apart are they?
 # In training there were positions 0 to 11, and so distances up to 11. The last column is for 48 letters: how often does a network say
 # *yes*? About half of the time would be right.
 

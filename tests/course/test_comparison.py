@@ -410,6 +410,21 @@ def test_another_exception_in_just_the_same_cases_is_a_possible_cause():
     ]
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "NameError: name 'q' is not defined",
+        "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two contiguous subspaces). Use .reshape(...) instead.",
+    ],
+)
+def test_no_other_mistake_is_looked_for_behind_an_exception_that_says_what_the_mistake_is(message):
+    known = [misconception("known", [1.0], RAISES)]
+    assert possible([[1.0], raises(message)], [[1.0], [1.0]], known) == []
+    known = [misconception("known", [1.0], raises(f"{message} Again."))]
+    assert possible([[1.0], raises(message)], [[1.0], [1.0]], known) == ["known"]
+
+
 def test_code_that_raises_everywhere_is_not_given_a_false_name():
     other = Outcome(problem=Problem("exception", "NameError: name 'q' is not defined"))
     assert recognised([other, other], [[1.0], [1.0]], [misconception("known", RAISES, RAISES)]) == []

@@ -134,6 +134,21 @@ def test_a_sentence_about_some_cases_only_says_which():
         ("NameError: name 'q' is not defined", "unknown name"),
         ("ValueError: Only input tensors may be passed as positional arguments.", "options by position"),
         ("TypeError: 'float' object cannot be interpreted as an integer", "whole number needed"),
+        (
+            "IndexError: boolean index did not match indexed array along axis 1; size of axis is 4 but size of "
+            "corresponding boolean axis is 1",
+            "mask as an index",
+        ),
+        (
+            "IndexError: The shape of the mask [1, 6] at index 0 does not match the shape of the indexed tensor "
+            "[4, 6] at index 0",
+            "mask as an index",
+        ),
+        (
+            "RuntimeError: view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            "order in memory",
+        ),
     ],
 )
 def test_exceptions_are_put_in_the_words_of_the_course(message, name):

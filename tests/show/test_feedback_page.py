@@ -68,6 +68,16 @@ def test_comments_and_written_answers_are_text():
     assert "2 of 3 points" in text
 
 
+@pytest.mark.parametrize("meta", [{}, graded("why", 3, 2, solution=True)], ids=["the lab's", "the learner's"])
+def test_a_link_leads_somewhere_from_a_page_that_lies_alone_or_it_is_text(meta):
+    source = "[The map](../START.md), [lab *03*](../03_heads/heads.ipynb) and [mine](notes.md)"
+    text = page(new_markdown_cell(source, metadata=meta))
+    assert "<p>The map, lab <em>03</em> and mine</p>" in text
+    urls = ["https://arxiv.org/abs/1706.03762", "mailto:a@example.org", "#elsewhere"]
+    text = page(new_markdown_cell(" ".join(f"[there]({url})" for url in urls), metadata=meta))
+    assert " ".join(f'<a href="{url}">there</a>' for url in urls) in text
+
+
 def test_outputs_are_shown_as_text():
     stream = new_output("stream", name="stdout", text="<i>\x1b[31mred\x1b[0m")
     error = new_output("error", ename="E", evalue="<v>", traceback=["<line>"])
