@@ -147,7 +147,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
     rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
     writing = sum(int(minutes) for _, minutes, _ in _ROW.findall(page))
-    reading = round(_words(source) / WORDS_A_MINUTE)
+    reading = round(_words(lab, source) / WORDS_A_MINUTE)
     if lab.settings["minutes"] < writing + reading:
         yield (
             f"{_at(lab, SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
@@ -166,10 +166,22 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         )
 
 
-def _words(source: NotebookNode) -> int:
-    """How many words a learner reads who opens no hint."""
-    text = "\n".join(cell.source for cell in source.cells if cell.cell_type == "markdown")
-    return len(re.findall(r"[^\W\d_]{2,}", re.sub("<details>.*?</details>", "", text, flags=re.DOTALL)))
+def _words(lab: Lab, source: NotebookNode) -> int:
+    """How many words a learner reads who opens no hint: texts, given code that is not folded, and the quiz. (The docstring of a stub
+    is read while the exercise is solved.)
+    """
+    texts = [
+        cell.source
+        for cell in source.cells
+        if not (
+            cell.cell_type == "code"
+            and (nbgrader_of(cell).get("grade_id") or cell.metadata.get("jupyter", {}).get("source_hidden"))
+        )
+    ]
+    quiz = lab.folder / QUIZ
+    texts += [quiz.read_text("utf-8")] if quiz.exists() else []
+    words = re.sub("<details>.*?</details>", "", "\n".join(texts), flags=re.DOTALL)
+    return len(re.findall(r"[^\W\d_]{2,}", words))
 
 
 def _order(lab: Lab, source: NotebookNode) -> Iterator[str]:

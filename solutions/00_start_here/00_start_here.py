@@ -25,7 +25,7 @@
 # - write a softmax that works along any axis and never overflows;
 # - validate a lab and hand it in.
 #
-# **You need** Python functions, and a first idea of NumPy arrays. **Time:** about 25 minutes for you; the
+# **You need** Python functions, and a first idea of NumPy arrays. **Time:** about 30 minutes for you; the
 # computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

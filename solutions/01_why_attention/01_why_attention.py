@@ -30,7 +30,7 @@
 # - show what attention does without a single learned weight, and what it does not know;
 # - count what a layer costs, and measure the length beyond which attention is slower.
 #
-# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 80 minutes for you; the computer
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 100 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # **The core path** is exercises 1, 3, 4 and 5, about 45 minutes. Whatever is marked *optional* can wait: gates, exercise 2

@@ -30,7 +30,7 @@
 # - use the tools of work: devices, `DataLoader`, AdamW, fused attention, bfloat16.
 #
 # **You need** labs 02 to 04 (attention, heads, positions) and the basics of PyTorch: tensors, `nn.Module`, an optimizer.
-# **Time:** about 120 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **Time:** about 140 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|

@@ -34,7 +34,7 @@
 #
 # **You need** lab 02 (attention), lab 03 (heads), lab 04 (positions), and [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb)
 # for the reasons behind the architecture.
-# **Time:** about 110 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **Time:** about 130 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|

@@ -31,7 +31,7 @@
 # - choose the best epoch, read a confusion matrix, and measure whether a model is as sure as it is right;
 # - decide whether a task needs a sequence model at all, and test that decision.
 #
-# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 90 minutes for you; the computer
+# **You need** lab 03 (multi-head attention) and lab 04 (positions); lab 06 helps with Keras. **Time:** about 100 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

@@ -30,7 +30,7 @@
 # - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
 # - pose classification and summarisation as *writing on*, and measure honestly how well that works.
 #
-# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 105 minutes for you; the computer
+# **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 120 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

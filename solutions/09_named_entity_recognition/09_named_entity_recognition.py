@@ -31,7 +31,7 @@
 # - measure precision, recall and F1 of *entities*, and say why token accuracy is misleading;
 # - split data so that the result means something, compare it with baselines, and read the errors.
 #
-# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 110 minutes
+# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 125 minutes
 # for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

@@ -32,7 +32,7 @@
 # - choose on a development set when the reader should rather say nothing;
 # - do the same with Hugging Face's library, and show that the numbers are equal.
 #
-# **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 105 minutes for you; the computer needs
+# **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 125 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

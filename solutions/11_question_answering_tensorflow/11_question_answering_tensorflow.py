@@ -31,7 +31,7 @@
 # - hand the same step to Keras's `fit`, with `tf.data` and a callback, and show that both loops do the same;
 # - save the reader as a SavedModel, which answers without any of your code.
 #
-# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 85 minutes for you; the computer
+# **You need** lab 10, or at least its sections 1 and 3; Keras layers (lab 06 or another course). **Time:** about 90 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |

@@ -30,7 +30,7 @@
 # - say how sure a comparison is, and how sure a model should be: bootstrap, calibration, temperature;
 # - do the same with the tools that people use at work: `datasets`, `Trainer`, `peft`, a model card.
 #
-# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 100 minutes for you; the
+# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 115 minutes for you; the
 # computer needs {measured_seconds} seconds for the whole notebook on two cores. Without the optional parts (◇) you need about 60.
 #
 # | # | exercise | difficulty | importance | minutes | points |
