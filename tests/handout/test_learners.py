@@ -68,6 +68,16 @@ def test_their_make_knows_what_the_development_container_calls(published):
         assert set(called) <= set(targets)
 
 
+def test_no_stage_of_the_image_is_named_by_an_argument(published):
+    """Buildah and Podman of Debian 12 do not know the argument's default then, and ask a registry for the stage."""
+    text = (published / "Dockerfile").read_text()
+    defaults = dict(re.findall(r"^ARG (\w+)=(\S*)$", text, re.M))
+    stages = set(re.findall(r"^FROM .* AS (\S+)$", text, re.M))
+    named = set(re.findall(r"^FROM \$\{(\w+)\}", text, re.M))
+    assert stages and "BASE" in named
+    assert not {defaults[argument] for argument in named} & stages
+
+
 def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp_path, monkeypatch):
     (tmp_path / "mine").touch()
     with pytest.raises(CourseError, match="not an empty folder"):
@@ -98,9 +108,13 @@ def container(published, tmp_path) -> Path:
     root = tmp_path / "course"
     (root / "scripts").mkdir(parents=True)
     shutil.copy(published / "scripts/start_container.sh", root / "scripts")
-    (root / "scripts/open_jupyter.sh").write_text('#!/bin/sh\necho "$@"\n')
+    (root / "scripts/open_jupyter.sh").write_text(
+        '#!/bin/sh\necho "$@"; echo "progress: $TRANSFORMER_LABS_PROGRESS"\n'
+    )
     (root / ".venv/bin").mkdir(parents=True)
-    (root / ".venv/bin/python").write_text('#!/bin/sh\ntouch "$3/START.md"\n')
+    (root / ".venv/bin/python").write_text(
+        '#!/bin/sh\necho "progress: $TRANSFORMER_LABS_PROGRESS" >"$3/START.md"\n'
+    )
     for path in (root / "scripts/open_jupyter.sh", root / ".venv/bin/python"):
         path.chmod(0o755)
     for name in ("00_start", "01_next"):
@@ -129,6 +143,12 @@ def test_an_empty_volume_gets_the_labs_and_work_in_it_stays(container):
         "01_next",
         "START.md",
     ]
+
+
+def test_progress_is_in_the_volume_too_for_the_map_and_the_labs(container):
+    kept = f"progress: {container / 'notebooks/.progress.json'}\n"
+    assert started(container).stdout.endswith(kept)
+    assert (container / "notebooks/START.md").read_text() == kept
 
 
 @pytest.mark.skipif(os.getuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
