@@ -1,7 +1,6 @@
 # The course in a container (docs/containers.md). `docker build .` makes the learner's image, which has no solutions and no grader;
 # `--build-arg ROLE=instructor` makes the instructor's. Any Debian or Ubuntu with Python 3.11, 3.12 or 3.13 can be the BASE.
 ARG BASE=python:3.11-slim-bookworm
-ARG ROLE=learner
 
 FROM ${BASE} AS base
 RUN apt-get update \
@@ -10,22 +9,27 @@ RUN apt-get update \
   && useradd --create-home --uid 1000 --shell /bin/bash learner \
   && install -d -o 1000 -g 1000 /course
 
+# The role decides in commands, not in a FROM, where older versions of Buildah and Podman do not know an argument's default.
 FROM base AS files
+ARG ROLE=learner
 COPY . /project
-RUN if [ -d /project/grader ]; then python3 -B /project/grader/handout/learners.py /course; else cp -R /project/. /course; fi \
-  && mkdir /course/.labs && cp -R /course/notebooks/. /course/.labs
+RUN case $ROLE in \
+    learner) \
+      if [ -d /project/grader ]; then python3 -B /project/grader/handout/learners.py /course; else cp -R /project/. /course; fi \
+      && mkdir /course/.labs && cp -R /course/notebooks/. /course/.labs ;; \
+    instructor) cp -R /project/. /course ;; \
+    *) echo "ROLE is learner or instructor, not $ROLE" >&2; exit 1 ;; \
+  esac
 
-FROM base AS learner
+FROM base
+ARG ROLE=learner
+RUN if [ "$ROLE" = instructor ]; then \
+    apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bubblewrap \
+    && rm -rf /var/lib/apt/lists/* \
+    && install -d -o 1000 -g 1000 -m 0700 /course/grading; \
+  fi
 COPY --from=files --chown=1000:1000 /course /course
-
-FROM base AS instructor
-RUN apt-get update \
-  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bubblewrap \
-  && rm -rf /var/lib/apt/lists/* \
-  && install -d -o 1000 -g 1000 -m 0700 /course/grading
-COPY --chown=1000:1000 . /course
-
-FROM ${ROLE}
 USER 1000
 WORKDIR /course
 # pip finds PyTorch's CPU build, several gigabytes smaller, if its index is given: --build-arg PIP_EXTRA_INDEX_URL=...

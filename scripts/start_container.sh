@@ -21,6 +21,7 @@ if [ -d solutions ]; then
   start=(--ServerApp.root_dir="$root")
 else
   writable notebooks
+  export TRANSFORMER_LABS_PROGRESS="$root/notebooks/.progress.json" # with the work: the home goes with the container
   for lab in .labs/*/; do
     name=$(basename "$lab")
     [ -e "notebooks/$name" ] || { rm -rf "notebooks/.new" && cp -R "$lab" notebooks/.new && mv notebooks/.new "notebooks/$name"; } ||

@@ -43,7 +43,8 @@ _README = """\
 
 Labs on Transformer networks in Jupyter notebooks: you write the missing pieces, and a check under each exercise says at once what is right.
 
-You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of disk. In this folder:
+You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of disk (on Linux 10 GB, with the CUDA
+that PyTorch's default package includes). In this folder:
 
     make lab
 

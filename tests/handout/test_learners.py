@@ -68,6 +68,16 @@ def test_their_make_knows_what_the_development_container_calls(published):
         assert set(called) <= set(targets)
 
 
+def test_no_stage_of_the_image_is_named_by_an_argument(published):
+    """Buildah and Podman of Debian 12 do not know the argument's default then, and ask a registry for the stage."""
+    text = (published / "Dockerfile").read_text()
+    defaults = dict(re.findall(r"^ARG (\w+)=(\S*)$", text, re.M))
+    stages = set(re.findall(r"^FROM .* AS (\S+)$", text, re.M))
+    named = set(re.findall(r"^FROM \$\{(\w+)\}", text, re.M))
+    assert stages and "BASE" in named
+    assert not {defaults[argument] for argument in named} & stages
+
+
 def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp_path, monkeypatch):
     (tmp_path / "mine").touch()
     with pytest.raises(CourseError, match="not an empty folder"):
@@ -98,9 +108,13 @@ def container(published, tmp_path) -> Path:
     root = tmp_path / "course"
     (root / "scripts").mkdir(parents=True)
     shutil.copy(published / "scripts/start_container.sh", root / "scripts")
-    (root / "scripts/open_jupyter.sh").write_text('#!/bin/sh\necho "$@"\n')
+    (root / "scripts/open_jupyter.sh").write_text(
+        '#!/bin/sh\necho "$@"; echo "progress: $TRANSFORMER_LABS_PROGRESS"\n'
+    )
     (root / ".venv/bin").mkdir(parents=True)
-    (root / ".venv/bin/python").write_text('#!/bin/sh\ntouch "$3/START.md"\n')
+    (root / ".venv/bin/python").write_text(
+        '#!/bin/sh\necho "progress: $TRANSFORMER_LABS_PROGRESS" >"$3/START.md"\n'
+    )
     for path in (root / "scripts/open_jupyter.sh", root / ".venv/bin/python"):
         path.chmod(0o755)
     for name in ("00_start", "01_next"):
@@ -131,6 +145,12 @@ def test_an_empty_volume_gets_the_labs_and_work_in_it_stays(container):
     ]
 
 
+def test_progress_is_in_the_volume_too_for_the_map_and_the_labs(container):
+    kept = f"progress: {container / 'notebooks/.progress.json'}\n"
+    assert started(container).stdout.endswith(kept)
+    assert (container / "notebooks/START.md").read_text() == kept
+
+
 @pytest.mark.skipif(os.getuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
 def test_a_volume_of_somebody_else_is_said_in_one_sentence(container):
     for path in (container, *container.parents):
@@ -144,3 +164,54 @@ def test_a_volume_of_somebody_else_is_said_in_one_sentence(container):
     )
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1 and "may not write in" in run.stderr and "notebooks" in run.stderr
+
+
+# ---------------------------------------------------------------------------------- Colab's first cell
+
+
+@pytest.fixture
+def colab(published, tmp_path):
+    """Runs the cell that the guide gives, in IPython, with a repository beside it and a pip that says what it was given."""
+    machine, tools = tmp_path / "content", tmp_path / "bin"
+    for folder in (machine, tools):
+        folder.mkdir()
+    (tools / "pip").write_text(f'#!/bin/sh\necho "pip $*" >>{tmp_path}/installed\n')
+    (tools / "pip").chmod(0o755)
+    repository = tmp_path / "repository"
+    shutil.copytree(published, repository)
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "The labs"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    guide = (ROOT / "docs/containers.md").read_text("utf-8").split("\n## Colab\n")[1]
+    cell = "\n".join(re.findall(r"(?<=\n    ).+", guide)).replace("/content", str(machine))
+
+    def run(*, times: int = 1, address: Path = repository) -> tuple[str, Path]:
+        again = "\n".join([cell.replace("ADDRESS", str(address))] * times)
+        (tmp_path / "cell.ipy").write_text(f"{again}\nimport os; print('now in', os.getcwd())\n")
+        done = subprocess.run(
+            [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", tmp_path / "cell.ipy"],
+            **{"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120},
+            env={
+                **os.environ,
+                "PATH": f"{tools}:{os.environ['PATH']}",
+                "IPYTHONDIR": str(tmp_path / "ipython"),
+            },
+        )
+        return done.stdout + done.stderr, Path(done.stdout.rsplit("now in ", 1)[1].strip())
+
+    return run
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "again after a restart"])
+def test_the_first_cell_in_colab_ends_in_the_labs_folder(colab, tmp_path, times):
+    _, folder = colab(times=times)
+    assert folder == tmp_path / "content/course/notebooks/02_self_attention"
+    assert (folder / "self_attention.ipynb").is_file() and not (folder / "course").exists()
+    assert (tmp_path / "installed").read_text() == "pip install -q ./course\n" * times
+
+
+def test_without_the_repository_the_first_cell_says_so_and_installs_nothing(colab, tmp_path):
+    said, folder = colab(address=tmp_path / "nowhere")
+    assert "fatal: repository" in said and "nowhere" in said
+    assert not folder.is_relative_to(tmp_path / "content/course")
+    assert not (tmp_path / "installed").exists()
