@@ -6,6 +6,8 @@ release and put texts into its solution cells.
 
 from __future__ import annotations
 
+import ast
+import builtins
 import copy
 import json
 import shutil
@@ -152,12 +154,42 @@ def _a_few(catalogue: Mapping[str, list[Entry]], count: int = 5) -> list[Entry]:
 
 
 def _in_style(lab: Lab, style: str) -> dict[str, str]:
-    """Exercise name -> the correct variant of that style, or any correct variant."""
+    """Exercise name -> the correct variant of that style, or any correct variant, of those that run in a notebook."""
+    defined = set(dir(builtins))
+    for cell in lab.release().cells:
+        if cell.cell_type == "code":
+            defined |= _bound(ast.parse(cell.source))
     chosen = {}
-    for entries in lab.variants.values():
-        entry = next((entry for entry in entries if style in entry.name), entries[0])
-        chosen[entry.exercise] = entry.source
+    for exercise, entries in lab.variants.items():
+        alone = [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]
+        if alone:
+            entry = next((entry for entry in alone if style in entry.name), alone[0])
+            chosen[exercise] = entry.source
     return chosen
+
+
+def _stands_alone(tree: ast.Module, defined: set[str]) -> bool:
+    """Whether a variant needs only what the notebook defines: not its file's helpers, nor the class that it replaces."""
+    heads = [base for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases]
+    own = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+    if own & {node.id for base in heads for node in ast.walk(base) if isinstance(node, ast.Name)}:
+        return False
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return used <= defined | _bound(tree)
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """The names that a text gives to something, at any depth."""
+    names = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.alias(name=name, asname=asname):
+                names.add(asname or name.partition(".")[0])
+    return names
 
 
 def run_demo(

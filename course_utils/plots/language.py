@@ -104,14 +104,14 @@ def kept_bars(table: Mapping[str, np.ndarray], words: Sequence[str]) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 0.9 + 0.27 * len(words)), layout="constrained")
+    figure = Figure(figsize=(9, 0.9 + 0.27 * len(words)), layout="constrained")
     panels = figure.subplots(1, len(table), sharey=True, squeeze=False)[0]
     for axes, (name, shares) in zip(panels, table.items(), strict=True):
         axes.barh(range(len(words)), shares, color=["#31688e" if share > 0 else "none" for share in shares])
         for place, share in enumerate(shares):
-            axes.text(share + 0.01, place, f"{share:.2f}" if share > 0 else "-", va="center", fontsize=8)
+            axes.text(share + 0.01, place, f"{share:.2f}" if share > 0 else "-", va="center", fontsize=9)
         axes.set_title(name, fontsize=10)
-        axes.set(xlim=(0, 1.2 * max(map(np.max, table.values()))), xlabel="probability")
+        axes.set(xlim=(0, 1.35 * max(map(np.max, table.values()))), xlabel="probability")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(range(len(words)), words)
     panels[0].invert_yaxis()
@@ -166,15 +166,19 @@ def writer_box(predict: Predict, text: str) -> None:
 
     predict = functools.lru_cache(maxsize=64)(predict)
     wide = ipywidgets.Layout(width="95%")
-    typed = ipywidgets.Textarea(text, description="text", continuous_update=False, layout=wide)
+    typed = ipywidgets.Text(text, description="text", continuous_update=False, layout=wide)
     buttons = [ipywidgets.Button(layout=ipywidgets.Layout(width="auto", min_width="7em")) for _ in range(5)]
-    shares = ipywidgets.HTML(_shares_html(predict(text)))
+    shares = ipywidgets.HTML()
     found: list[str] = []
+
+    def html(written: str) -> str:
+        whole = f'<p style="white-space:pre-wrap">{escape(written)} ...</p>'  # the field shows only one line
+        return f'<div style="{TEXT}">{whole}{_shares_html(predict(written))}</div>'
 
     def show(_: object = None) -> None:
         written = typed.value
         if not written.strip() or len(written) > LONGEST:
-            shares.value = f"Type a text of 1 to {LONGEST} characters, then click elsewhere."
+            shares.value = f"Type a text of 1 to {LONGEST} characters, then press Enter."
             return
         likeliest = predict(written)
         found[:] = [token for token, _ in likeliest]
@@ -183,7 +187,7 @@ def writer_box(predict: Predict, text: str) -> None:
                 _visible(token),
                 f"Write {_visible(token)}, probability {share:.2f}",
             )
-        shares.value = _shares_html(likeliest)
+        shares.value = html(written)
 
     def write(button: ipywidgets.Button) -> None:
         if found:
@@ -202,7 +206,7 @@ def writer_box(predict: Predict, text: str) -> None:
                 shares,
             ]
         ),
-        html=f'<div style="{TEXT}"><p>{escape(text)} ...</p>{_shares_html(predict(text))}</div>',
+        html=html(text),
         text=f"{text} ...\n" + "\n".join(f"{share:.3f}  {_visible(token)}" for token, share in predict(text)),
     )
 

@@ -58,6 +58,7 @@ from course_utils import inputs_of
 from course_utils.maths import scaled_dot_product_attention, softmax  # the same as yours from labs 02 and 00
 
 np.set_printoptions(precision=3, suppress=True)
+torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 
 # %% [markdown]
 # Here you are in the whole. What attention does inside its boxes is yours since lab 02; now it gets several **heads**.

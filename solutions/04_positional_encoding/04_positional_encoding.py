@@ -613,9 +613,13 @@ for sentence in (old_news, news):
 # ### Why is adding enough?
 #
 # Adding looks reckless: are word and position not mixed up for good? You could put the two side by side instead. But look at what the first
-# layer does with them. It multiplies by a matrix, and
+# layer does with them: it multiplies by a matrix. Side by side, word and position meet different rows of it,
 #
-# $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 \qquad\text{against}\qquad (word + position)\,W = word\,W + position\,W .$$
+# $$[\,word,\ position\,]\begin{bmatrix} W_1 \\ W_2 \end{bmatrix} = word\,W_1 + position\,W_2 ,$$
+#
+# and added, both meet the same rows:
+#
+# $$(word + position)\,W = word\,W + position\,W .$$
 #
 # Putting them side by side is also adding, only with a second matrix, and it costs more features in every layer. What adding
 # costs is room: both must be readable from the same $d_{model}$ numbers. Is there enough? In many dimensions, unrelated vectors

@@ -355,9 +355,14 @@ def measure(task_name: str, model_name: str, make, epochs: int, patience: int = 
     return model, data, run.history
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
     measure("split at random", name, lambda n=n: bag_classifier(at_random, n), epochs=12)
     measure("which library", name, lambda n=n: bag_classifier(library, n), epochs=12)
+splits = [results["split at random"], results["which library"]]
+rows = [[name, *(f"{split[name][0]:.3f}" for split in splits)] for name in splits[0]]
+show_table(["accuracy on the test", "split at random", "split by module"], rows)
 
 # %% [markdown]
 # The same sentences, the same models, practically the same number of training samples, and 0.75 against 0.55. The difference is **leakage**: what the random split pays for knowing
@@ -807,8 +812,8 @@ check("text_classification.build_classifier")
 
 # %% tags=["skip-grading"]
 model = build_classifier(len(words_of["which library"]) + 2, MAX_LEN, len(libraries))
-for layer in model.layers:
-    print(f"{type(layer).__name__:22} {layer.count_params():8,} weights")
+rows = [[f"`{type(layer).__name__}`", f"{layer.count_params():,}"] for layer in model.layers]
+show_table(["layer", "weights"], rows)
 
 # %% [markdown]
 # Most of the weights are the table of words. The encoder itself is small. (And the line *NotEqual*? That is the mask: it is made beside the embedding, and goes to every layer that asks for it.)
@@ -916,9 +921,11 @@ except TypeError as error:
     print("without your classes:", re.search(r"Could not locate class '\w+'", str(error))[0])
 own = {"PositionalEmbedding": PositionalEmbedding, "TransformerEncoder": TransformerEncoder, "MaskedMean": MaskedMean}
 best_model = keras.saving.load_model(keep.filepath, custom_objects=own)
+rows = []
 for name, each in {"after the last epoch": model, "loaded from the file": best_model}.items():
     scores = each.evaluate(data["test"], verbose=0, return_dict=True)
-    print(f"{name}: test loss {scores['loss']:.2f}, accuracy {scores['accuracy']:.3f}")
+    rows.append([name, f"{scores['loss']:.2f}", f"{scores['accuracy']:.3f}"])
+show_table(["model", "loss on the test", "accuracy"], rows)
 
 # %% [markdown]
 # Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right no less often. Both are true: it has become surer of everything, and of its mistakes, too. The loss punishes
@@ -964,12 +971,22 @@ judge, _, _ = measure("is or are", "encoder, positions", lambda: encoder("is or 
 # %% tags=["skip-grading"]
 from course_utils.plots.classification import accuracy_bars
 
-rows = {task: {"always the same": (chance[task], 0.0), **results[task]} for task in TASKS}
-print(f"{'accuracy on the test':24}" + "".join(f"{task:>24}" for task in rows))
-for name in rows["is or are"]:
-    cells = (f"{accuracy:.3f} in {seconds:5.1f} s" for accuracy, seconds in (row[name] for row in rows.values()))
-    print(f"{name:24}" + "".join(f"{cell:>24}" for cell in cells))
-accuracies = {task: {name: accuracy for name, (accuracy, _) in row.items()} for task, row in rows.items()}
+columns = {
+    task: {"always the same": (chance[task], 0.0), **results[task]} for task in TASKS
+}
+rows = []
+for name in columns["is or are"]:
+    row = [name]
+    for column in columns.values():
+        accuracy, seconds = column[name]
+        row += [f"{accuracy:.3f}", f"{seconds:.1f}"]
+    rows.append(row)
+head = ["accuracy on the test", "which library", "seconds", "is or are", "seconds"]
+show_table(head, rows)
+accuracies = {
+    task: {name: accuracy for name, (accuracy, _) in column.items()}
+    for task, column in columns.items()
+}
 show_figure(
     accuracy_bars(accuracies, chance),
     alt="Two panels of bars. Which library: all models are far above chance, and the bags are best. Is or are: "
@@ -1025,9 +1042,12 @@ probabilities = np.asarray(ops.softmax(logits))
 said = probabilities.argmax(axis=1)
 counts = np.zeros((len(libraries), len(libraries)), dtype=int)
 np.add.at(counts, (true, said), 1)
+rows = []
 for row, name in enumerate(libraries):
     others = np.where(np.arange(len(libraries)) == row, -1, counts[row])
-    print(f"{name:13} found {counts[row, row] / counts[row].sum():.2f}, most often taken for {libraries[others.argmax()]}")
+    found = counts[row, row] / counts[row].sum()
+    rows.append([name, f"{found:.2f}", libraries[others.argmax()]])
+show_table(["library", "found", "most often taken for"], rows)
 show_figure(
     confusion_map(counts, libraries),
     alt="A heat map of ten by ten libraries. The diagonal is brightest for NetworkX, SQLAlchemy and Transformers. The libraries of "
@@ -1104,15 +1124,17 @@ from course_utils import check
 check("text_classification.calibration_error")
 
 # %% tags=["skip-grading"]
-def report(name: str, one: keras.Model) -> None:
+def report(one: keras.Model) -> list[str]:
+    """Accuracy, calibration error and overconfidence on the test."""
     logits = np.concatenate([one.predict_on_batch(ids) for ids, _ in kept_data["test"]])
     shares = np.asarray(ops.softmax(logits))
     error, over = calibration_error(shares, true)
-    print(f"{name:22} accuracy {np.mean(shares.argmax(axis=1) == true):.3f}, calibration error {error:.3f}, overconfidence {over:+.3f}")
+    accuracy = np.mean(shares.argmax(axis=1) == true)
+    return [f"{accuracy:.3f}", f"{error:.3f}", f"{over:+.3f}"]
 
 
-report("the best epoch", kept)
-report("after the last epoch", model)
+rows = [["of the best epoch", *report(kept)], ["after the last epoch", *report(model)]]
+show_table(["model", "accuracy", "calibration error", "overconfidence"], rows)
 show_figure(
     reliability(probabilities.max(axis=1), said == true),
     alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a model is exactly as sure as it is right.",

