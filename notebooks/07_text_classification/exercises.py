@@ -625,19 +625,25 @@ def _the_one(model: Any, what: str, fits: Callable[[Any], bool]) -> Any:
     return found[0]
 
 
+def _compiled(learner: Callable, config: Mapping[str, Any]) -> Any:
+    import keras
+
+    model = learner(**config)
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"it returned {type(model).__name__}; expected a keras.Model.")
+    if getattr(model, "optimizer", None) is None or not model.compiled:
+        raise TypeError("the model is not compiled.")
+    return model
+
+
 def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import keras
 
     from course_utils.models import keras_translator
 
-    given = tensors(inputs)
+    given, config = tensors(inputs), inputs["config"]
     with plain_errors(), built_as_it_goes():
-        model = learner(**inputs["config"])
-        if not isinstance(model, keras.Model):
-            raise TypeError(f"it returned {type(model).__name__}; expected a keras.Model.")
-        if getattr(model, "optimizer", None) is None or not model.compiled:
-            raise TypeError("the model is not compiled.")
-        model(given["ids"])
+        model = built(learner, config, lambda model: model(given["ids"]), lambda: _compiled(learner, config))
         embedding = _the_one(model, "PositionalEmbedding", lambda layer: hasattr(layer, "token_embeddings"))
         _set_embeddings(embedding, inputs["weights"]["embedding"])
         encoder = _the_one(model, "TransformerEncoder", lambda layer: hasattr(layer, "mha"))

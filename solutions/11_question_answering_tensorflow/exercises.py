@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,6 @@ from course_utils.cases.reading import (
     gradients_sum_to_zero,
     new_words,
     no_answer_is_nowhere,
-    place_of,
     readable_answer,
     readable_logits,
     reader_batch,
@@ -76,25 +76,35 @@ _PLACES = {  # title: for each window of a batch, the answer's words (from, to),
 }
 
 
+_AT_THE_EDGES = [(0, 1, 0, 17), (8, 9, 2, 16), (0, 2, 0, 13), (3, 5, 1, 15)]
+"""The same for a text whose first word is a single letter, and whose last one a single token."""
+
+
 def _token_spans(
-    title: str, inner: bool = False, dtype: str = "int32"
+    rows: list[tuple[int, int, int, int]],
+    inner: bool = False,
+    short_at_the_edges: bool = False,
+    dtype: str = "int32",
 ) -> Callable[[np.random.Generator], Inputs]:
     """A batch of windows over one text of 9 words; ``inner``: answers lack their last letter, and their first one or, in
     every second window, their whole first token.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        words, rows = new_words(rng, 9), _PLACES[title]
+        words = new_words(rng, 9)
+        if short_at_the_edges:
+            words[0], words[-1] = words[0][:1], words[-1][:3]
         context = " ".join(words) + "."
         _, pairs = PieceTokenizer()(context)
+        places = [found.span() for found in re.finditer(r"\w+", context)]
         front = int(rng.integers(4, 60))
         offsets = np.full((len(rows), front + 19 + 2, 2), -1, dtype=np.int32)
         starts, ends = np.zeros((2, len(rows)), dtype=np.int32)
         for row, (first, last, begin, end) in enumerate(rows):
             offsets[row, front : front + end - begin] = pairs[begin:end]
             if last:
-                starts[row] = place_of(context, words[first])[0] + inner * (3 if row % 2 else 1)
-                ends[row] = place_of(context, words[last - 1])[1] - inner
+                starts[row] = places[first][0] + inner * (3 if row % 2 else 1)
+                ends[row] = places[last - 1][1] - inner
         made = {"offsets": offsets, "starts": starts, "ends": ends}
         return {name: array.astype(dtype) for name, array in made.items()}
 
@@ -110,6 +120,8 @@ def _pair_of_rows(found: Any, names: tuple[str, str], batch: int) -> dict[str, n
             raise TypeError(
                 f"`{name}` has shape {array.shape}; expected a number for each window: ({batch},)."
             )
+        if array.dtype.kind not in "iu":
+            raise TypeError(f"`{name}` holds numbers of type {array.dtype}; expected whole numbers.")
     return {name: array.astype(np.int64) for name, array in arrays.items()}
 
 
@@ -141,10 +153,14 @@ answer_token_spans = Exercise(
     call=_call_token_spans,
     seconds=SECONDS,
     cases=(
-        *(Case(title, _token_spans(title)) for title in _PLACES),
+        *(Case(title, _token_spans(rows)) for title, rows in _PLACES.items()),
+        Case(
+            "answers of one token, the first or the last of a window",
+            _token_spans(_AT_THE_EDGES, short_at_the_edges=True),
+        ),
         Case(
             "answers that begin and end within a word; int64 numbers",
-            _token_spans("three windows with answers of 1 to 3 words", inner=True, dtype="int64"),
+            _token_spans(_PLACES["three windows with answers of 1 to 3 words"], inner=True, dtype="int64"),
         ),
     ),
     properties=(tokens_cover_the_answers,),
@@ -196,6 +212,10 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
                 raise TypeError(
                     f"{name!r} of batch {number} has shape {batch[name].shape}; expected two axes."
                 )
+        for name in (*ROWS, *NUMBERS):
+            kinds, wanted = ("b", "booleans") if name == "allowed" else ("iu", "whole numbers")
+            if batch[name].dtype.kind not in kinds:
+                raise TypeError(f"{name!r} of batch {number} is {batch[name].dtype}; expected {wanted}.")
     if not batches:
         raise TypeError("the dataset is empty.")
     shapes = np.array([batch["input_ids"].shape for batch in batches])
@@ -224,7 +244,10 @@ padded_batches = Exercise(
     call=_call_batches,
     seconds=SECONDS,
     cases=(
-        Case("one batch of 3 windows", _unpadded((5, 9, 7), 3)),
+        Case(
+            "one batch of 3 windows; then a single window",
+            together(_unpadded((5, 9, 7), 3), _unpadded((8,), 2)),
+        ),
         Case("two batches; the second is shorter and narrower", _unpadded((11, 14, 8, 6, 4), 3)),
         Case("three batches of 2", _unpadded((6, 12, 9, 5, 13, 10), 2)),
     ),
@@ -262,12 +285,18 @@ def _set_head(layer: Any, kernel: np.ndarray, bias: np.ndarray) -> None:
 
 
 def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    """Runs the head in a graph, as the lab's training does; its weights are made before."""
+    import tensorflow as tf
+
     given = tensors(inputs)
+    width = given["hidden"].shape[-1]
+    signature = [tf.TensorSpec([None, None, width]), tf.TensorSpec([None, None], tf.bool)]
     with quietly():
         head = learner()
         head(given["hidden"], given["allowed"])  # makes the weights
         _set_head(head, inputs["kernel"], inputs["bias"])
-        found = head(given["hidden"], given["allowed"])
+        graph = tf.function(lambda hidden, allowed: head(hidden, allowed), input_signature=signature)
+        found = graph(given["hidden"], given["allowed"])
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"it returned {type(found).__name__}; expected (start_logits, end_logits).")
     return readable_logits([np.asarray(part) for part in found], inputs["allowed"])
@@ -282,6 +311,10 @@ span_head = Exercise(
         Case("a batch of 3 windows of 9 tokens", _head(BATCH, LENGTH, WIDTH)),
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
+        Case(
+            "a single window, then windows of a single token",
+            together(_head(1, 6, 4), _head(3, 1, 7)),
+        ),
     ),
     properties=(every_other_place_is_blocked,),
 )
@@ -334,12 +367,19 @@ weights_from_torch = Exercise(
 # ---------------------------------------------------------------------------------- span_loss
 
 
-def _loss(batch: int, length: int, blocked: bool = True, scale: float = 1.0, no_answer: int = 0):
+def _loss(
+    batch: int,
+    length: int,
+    blocked: bool = True,
+    scale: float = 1.0,
+    no_answer: int = 0,
+    dtype: str = "int32",
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         allowed = allowed_places(batch, length) | (not blocked)
         logits = [f32(np.where(allowed, normal(rng, batch, length, scale=scale), -1e9)) for _ in range(2)]
-        start = rng.integers(5, length - 2, batch, dtype=np.int32)
-        end = np.minimum(start + 1, length - 3).astype(np.int32)
+        start = rng.integers(5, length - 2, batch, dtype=dtype)
+        end = np.minimum(start + 1, length - 3)
         start[:no_answer], end[:no_answer] = 0, 0
         return {
             "start_logits": logits[0],
@@ -378,7 +418,7 @@ span_loss = Exercise(
     cases=(
         Case("a batch of 3 windows of 11 tokens, every place allowed", _loss(3, 11, blocked=False)),
         Case("a batch of 4 windows, some places blocked", _loss(4, 13)),
-        Case("two of five windows have no answer", _loss(5, 12, no_answer=2)),
+        Case("two of five windows have no answer; int64 positions", _loss(5, 12, no_answer=2, dtype="int64")),
         Case("logits in the hundreds", _loss(3, 14, blocked=False, scale=300)),
     ),
     properties=(gradients_sum_to_zero,),
@@ -387,14 +427,22 @@ span_loss = Exercise(
 # ---------------------------------------------------------------------------------- best_spans
 
 
+_PLANTED = {
+    **SPANS,
+    "the best start stands right behind the best end": ({8: 6, 5: 3}, {7: 6, 10: 4.5}, 6, 0.0),
+    "the best start is in the question, its end in the context": ({3: 9, 6: 5}, {7: 5}, 5, 0.0),
+    "the first token of the context; [SEP] looks better": ({4: 9, 5: 6}, {4: 9, 5: 6}, 4, 0.0),
+}
+
+
 def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
-    """Windows of lab 10's cases as a batch; they have one greatest length."""
+    """Windows like those of lab 10's cases as a batch; they have one greatest length."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = f32(rng.uniform(-0.3, 0.3, (2, len(titles), WINDOW)))
         inside = np.tile(IN_CONTEXT, (len(titles), 1))
         for row, title in enumerate(titles):
-            *planted, _, shift = SPANS[title]
+            *planted, _, shift = _PLANTED[title]
             for side in range(2):
                 logits[side, row] += f32(shift)
                 for place, value in planted[side].items():
@@ -403,7 +451,7 @@ def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
             "start_logits": logits[0],
             "end_logits": logits[1],
             "in_context": inside,
-            "max_answer_length": SPANS[titles[0]][2],
+            "max_answer_length": _PLANTED[titles[0]][2],
         }
 
     return inputs
@@ -438,10 +486,11 @@ best_spans = Exercise(
     seconds=SECONDS,
     cases=(
         Case(
-            "three windows: a plain one, and two whose best start and best end do not fit",
+            "four windows: a plain one, and three whose best start and best end do not fit",
             _span_batch(
                 "the best start and the best end fit together",
                 "the best start stands behind the best end",
+                "the best start stands right behind the best end",
                 "the best start has no good end",
             ),
         ),
@@ -453,11 +502,19 @@ best_spans = Exercise(
         ),
         Case(
             "question and [CLS] look better than the context",
-            _span_batch("the question looks better than the context", "[CLS] looks better than the context"),
+            _span_batch(
+                "the question looks better than the context",
+                "[CLS] looks better than the context",
+                "the best start is in the question, its end in the context",
+            ),
         ),
         Case(
-            "single tokens",
-            _span_batch("a single token", "the last token of the context; [SEP] looks better"),
+            "single tokens: any, the last one and the first one of the context",
+            _span_batch(
+                "a single token",
+                "the last token of the context; [SEP] looks better",
+                "the first token of the context; [SEP] looks better",
+            ),
         ),
         Case(
             "all logits are far below 0",
@@ -471,7 +528,9 @@ best_spans = Exercise(
 
 
 def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
-    """A reader that is called like the lab's. In training it doubles its logits, a dropout that leaves nothing to chance."""
+    """A reader that is called like the lab's, with a part that is frozen. In training it doubles its logits, a dropout
+    that leaves nothing to chance.
+    """
     import keras
     import tensorflow as tf
 
@@ -481,6 +540,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
             for name, array in weights.items():
                 initial = keras.initializers.Constant(array)
                 setattr(self, name, self.add_weight(shape=array.shape, initializer=initial, name=name))
+            self.frozen = self.add_weight(shape=(), initializer="ones", trainable=False, name="frozen")
             self.built = True
 
         def call(self, inputs: Mapping[str, tf.Tensor], training: bool = False) -> tuple[tf.Tensor, ...]:
@@ -489,7 +549,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
             )
             seen = tf.cast(inputs["attention_mask"], "float32")[..., None]
             mean = tf.reduce_sum(seen * x, axis=1, keepdims=True) / tf.reduce_sum(seen, axis=1, keepdims=True)
-            logits = tf.tanh(x + mean) @ self.output_weight * (2.0 if training else 1.0)
+            logits = tf.tanh(x + mean) @ (self.frozen * self.output_weight) * (2.0 if training else 1.0)
             logits = tf.where(inputs["allowed"][..., None], logits, -1e9)
             return tuple(tf.unstack(logits, axis=-1))
 
@@ -573,6 +633,8 @@ class ScriptedKerasReader(ScriptedReader):
                 raise TypeError(f"the model was not given {name!r}.")
             if np.ndim(inputs[name]) != 2:
                 raise TypeError(f"`{name}` must have the shape (windows, seq_len).")
+            if name.endswith("_ids") and np.asarray(inputs[name]).dtype.kind not in "iu":
+                raise TypeError(f"`{name}` must be whole numbers.")
         ids = np.asarray(inputs["input_ids"])
         self.rows += len(ids)
         found = self.logits(ids, np.asarray(inputs["allowed"]))
@@ -614,6 +676,19 @@ def _margin_and_threshold(above: float) -> Callable[[np.random.Generator], Input
     return inputs
 
 
+def _at_the_beginning(rng: np.random.Generator) -> Inputs:
+    """The answer begins with the first word of the context, in front of which stands [SEP]."""
+    made = asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader)(rng)
+    model, (ids, _) = made["model"], made["tokenize"](made["context"])
+    model.starts[102, ids[0]] = model.starts.pop((ids[-1], ids[0]))
+    return made
+
+
+def _one_token_too_long(rng: np.random.Generator) -> Inputs:
+    made = asked(words=7, says=(2, 6), decoy=1, new_reader=ScriptedKerasReader)(rng)
+    return {**made, "max_answer_length": 7}
+
+
 answer = Exercise(
     name="answer",
     returns=("start", "end", "margin", "careful"),
@@ -632,6 +707,10 @@ answer = Exercise(
                 _margin_and_threshold(0.0),
                 asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
             ),
+        ),
+        Case(
+            "an answer at the beginning of the context; then a best pair with one token too many",
+            together(_at_the_beginning, _one_token_too_long),
         ),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),
