@@ -12,6 +12,7 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +204,41 @@ def _with_and_without(output: Any) -> np.ndarray:
     return np.stack([least, greatest])
 
 
+FEW, MANY = 4, 800  # features and copies: each way to drop some of the features occurs for every word
+
+
+def _few_features(make: Callable[[np.random.Generator], Inputs]):
+    """Copies of three words in training with a rate below 1, in a stack whose layers add nothing to them."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        silent = (".w_query.", *(f".{last}." for last in LAST.values()))
+        weights = {
+            name: array[tuple(slice(FEW if size == WIDTH else size) for size in array.shape)]
+            for name, array in made["weights"].items()
+        }
+        given = {**made, "x": np.tile(made["x"][:1, :3], (MANY, 1))}
+        if "enc_output" in made:
+            given["enc_output"] = np.tile(made["enc_output"][:1, :, :FEW], (MANY, 1, 1))
+        return {
+            **given,
+            "config": {**made["config"], "embedding_dim": FEW, "num_heads": 1, "dropout_rate": RATE},
+            "weights": {
+                name: np.zeros_like(array) if any(part in name for part in silent) else array.copy()
+                for name, array in weights.items()
+            },
+            "extremes": True,
+        }
+
+    return inputs
+
+
+def _extremes(output: Any) -> np.ndarray:
+    """For each number of a sentence, the least and the greatest that it is in any copy."""
+    output = np.asarray(output)
+    return np.stack([output.min(axis=0), output.max(axis=0)])
+
+
 # ---------------------------------------------------------------------------------- FullyConnected
 
 
@@ -317,22 +353,35 @@ encoder_layer = Exercise(
 # ---------------------------------------------------------------------------------- Encoder
 
 
-def _encoder_inputs(masked: bool = False, norm_first: bool = False, training: bool = False):
+def _encoder_inputs(
+    masked: bool = False, norm_first: bool = False, training: bool = False, words: int = SOURCE_WORDS
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
         config = {
             "num_layers": 2,
-            "source_vocab_size": SOURCE_WORDS,
+            "source_vocab_size": words,
             "max_len": MAX_LEN,
             "norm_first": norm_first,
         }
         return {
             "config": {**LAYER, **config},
-            "weights": _stack(rng, ENCODER, 2, SOURCE_WORDS, norm_first),
+            "weights": _stack(rng, ENCODER, 2, words, norm_first),
             "x": _ids(rng, lengths, SOURCE_LEN, SOURCE_WORDS),
             "training": training,
             "mask": source_mask() if masked else None,
         }
+
+    return inputs
+
+
+def _one_sentence(make: Callable[..., Callable[[np.random.Generator], Inputs]]):
+    """A single sentence, of more words than the vocabulary has."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(words=5)(rng)
+        alone = {name: made[name][:1] for name in ARRAYS if name in made}
+        return {**made, **alone, "x": rng.integers(1, 5, alone["x"].shape, dtype=np.int32)}
 
     return inputs
 
@@ -350,6 +399,8 @@ def padding_is_never_looked_at(runs: list[Run]) -> np.ndarray:
 
 def _call_encoder(learner: Callable, inputs: Inputs) -> Any:
     output = _call_layer("encoder")(learner, inputs)
+    if "extremes" in inputs:
+        return _extremes(output)
     if inputs["mask"] is None or not hasattr(output, "shape"):
         return output
     return at_words(output, inputs["mask"][:, 0, 0])
@@ -374,6 +425,12 @@ encoder = Exercise(
             "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _encoder_inputs(norm_first=True, training=True),
         ),
+        Case("the same, post-norm", _encoder_inputs(training=True)),
+        Case(
+            f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
+            _few_features(_encoder_inputs(norm_first=True, training=True)),
+        ),
+        Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_encoder_inputs)),
     ),
 )
 
@@ -479,18 +536,20 @@ decoder_layer = Exercise(
 SELF, CROSS = "decoder_layer{}_block1_self_att", "decoder_layer{}_block2_decenc_att"
 
 
-def _decoder_inputs(masked: bool = False, norm_first: bool = False, training: bool = False):
+def _decoder_inputs(
+    masked: bool = False, norm_first: bool = False, training: bool = False, words: int = TARGET_WORDS
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
         config = {
             "num_layers": 2,
-            "target_vocab_size": TARGET_WORDS,
+            "target_vocab_size": words,
             "max_len": MAX_LEN,
             "norm_first": norm_first,
         }
         return {
             "config": {**LAYER, **config},
-            "weights": _stack(rng, DECODER, 2, TARGET_WORDS, norm_first),
+            "weights": _stack(rng, DECODER, 2, words, norm_first),
             "x": _ids(rng, lengths, TARGET_LEN, TARGET_WORDS),
             "enc_output": _states(rng, BATCH, SOURCE_LEN),
             "training": training,
@@ -528,7 +587,11 @@ def _with_weights(value: Any, num_layers: int, real: np.ndarray, first: str) -> 
 
 def _call_decoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     value = _call_layer("decoder")(learner, inputs)
-    return _with_weights(value, 2, inputs["x"] != PAD, "output")
+    arrays = _with_weights(value, 2, inputs["x"] != PAD, "output")
+    if "extremes" not in inputs:
+        return arrays
+    weights = {name: arrays[name][:, :1] for name in ("self_weights", "cross_weights")}
+    return {"output": _extremes(arrays["output"]), **weights}
 
 
 decoder = Exercise(
@@ -546,6 +609,12 @@ decoder = Exercise(
             "in training, pre-norm, dropout_rate=1: the embeddings are dropped too",
             _decoder_inputs(norm_first=True, training=True),
         ),
+        Case("the same, post-norm", _decoder_inputs(training=True)),
+        Case(
+            f"in training, pre-norm, dropout_rate={RATE}: the least and the greatest that can come out",
+            _few_features(_decoder_inputs(norm_first=True, training=True)),
+        ),
+        Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_decoder_inputs)),
     ),
 )
 
@@ -1000,6 +1069,13 @@ class ScriptedModel:
         return tf.convert_to_tensor(logits), {}
 
 
+def _around(rng: np.random.Generator, eos_id: int, ids: set[int]) -> list[int]:
+    """Ids in an order of chance, in turn one below EOS and one above it as long as there are both."""
+    drawn = rng.permutation(sorted(ids)).tolist()
+    below, above = ([id for id in drawn if (id < eos_id) == low] for low in (True, False))
+    return [id for pair in zip_longest(below, above) for id in pair if id is not None]
+
+
 def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None = None):
     """A batch of sentences; after its end a script goes on with other words, and does not hide who reads on."""
     special = {"bos_id": BOS, "eos_id": EOS, "pad_id": PAD, **(ids or {})}
@@ -1008,7 +1084,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         names = (10 + rng.permutation(len(lengths))).tolist()
         scripts = {}
         for name, length in zip(names, lengths, strict=True):
-            words = (10 + rng.permutation(19)[: max_len + 3]).tolist()
+            words = _around(rng, special["eos_id"], set(range(10, 29)) - set(special.values()))[: max_len + 3]
             scripts[name] = [*words[:length], special["eos_id"], *words[length:]]
         source = rng.integers(10, 30, (len(lengths), 3), dtype=np.int32)
         source[:, 0] = names
@@ -1024,6 +1100,11 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     if ids is None:
         raise TypeError("it returned None instead of the ids.")
     rows = [[int(word) for word in np.asarray(row).reshape(-1)] for row in ids]
+    if len({len(row) for row in rows}) > 1:
+        lengths = ", ".join(str(len(row)) for row in rows)
+        raise ValueError(
+            f"it returned rows of {lengths} ids; expected a table (batch, n), filled up with pad_id."
+        )
     width = max([inputs["max_len"], *map(len, rows)])
     return {
         "ids": np.array([row + [inputs["pad_id"]] * (width - len(row)) for row in rows], dtype=np.int64),
@@ -1041,8 +1122,8 @@ greedy_decode = Exercise(
         Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
-            "other ids: pad 5, begin 6, end 7",
-            _scripts((2, 4), 7, {"pad_id": 5, "bos_id": 6, "eos_id": 7}),
+            "other ids: pad 12, begin 15, end 20",
+            _scripts((2, 4), 7, {"pad_id": 12, "bos_id": 15, "eos_id": 20}),
         ),
     ),
     properties=(stops_when_all_have_ended,),
@@ -1085,9 +1166,15 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
             model.build(source.shape)  # what Keras does when it builds a model itself; the file then tells so
         keras_translator.set_weights(model, inputs["weights"])
         config = model.get_config()
-        if missing := [name for name in inputs["config"] if name not in config]:
+        if missing := [
+            name for name in {**inputs["config"], **keras.Model.get_config(model)} if name not in config
+        ]:
             raise keras_translator.WrongLayer(
                 f"the configuration that get_config gives lacks {', '.join(missing)}."
+            )
+        if wrong := [name for name, given in inputs["config"].items() if config[name] != given]:
+            raise keras_translator.WrongLayer(
+                f"the configuration that get_config gives has another {', '.join(wrong)} than the model was made with."
             )
         if inputs["how"] == "from its configuration":
             again = learner.from_config(config)
@@ -1102,6 +1189,10 @@ def _call_saved(learner: Callable, inputs: Inputs) -> list[np.ndarray]:
                     f"when the file's weights were read, the loaded model had {len(again.weights)} variables to put them "
                     f"into, and should have had {len(model.weights)}."
                 )
+        if again.name != model.name:
+            raise keras_translator.WrongLayer(
+                f"the model that was made again is named {again.name}; its configuration says {model.name}."
+            )
         logits = [again(source, target, training=training)[0] for training in (False, True)]
     return [at_words(each, inputs["target_ids"] != PAD) for each in logits]
 
