@@ -98,7 +98,7 @@ _HELP = (
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
-    ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight|its weights have the shapes", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),

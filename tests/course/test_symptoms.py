@@ -134,6 +134,7 @@ def test_a_sentence_about_some_cases_only_says_which():
         ("NameError: name 'q' is not defined", "unknown name"),
         ("ValueError: Only input tensors may be passed as positional arguments.", "options by position"),
         ("TypeError: 'float' object cannot be interpreted as an integer", "whole number needed"),
+        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
         (
             "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
             "weights",
