@@ -63,11 +63,24 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
 
 def _lesson(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> list[Symptom]:
     """The kind of the small mistake that would give this output in every case, if there is one."""
-    if not expected.lessons:
+    if not expected.lessons or _is_one_number(outcomes, expected):
         return []
     drawn = sketch(outcomes)
     found = (each for each in expected.lessons if same_everywhere(exercise, drawn, each.outcomes))
     return [Symptom(f"like {each.kind}", each.sentence) for each in itertools.islice(found, 1)]
+
+
+def _is_one_number(outcomes: Sequence[Outcome], expected: Expected) -> bool:
+    """Whether all that is wrong is one and the same number again and again: many mistakes give that, whatever their kind."""
+    wrong = [
+        array.ravel()
+        for outcome, right in zip(outcomes, expected.reference, strict=True)
+        for run, wanted in zip(outcome.runs, right.runs, strict=False)
+        for name, array in run.items()
+        if not np.array_equal(array, wanted.get(name))
+    ]
+    numbers = np.concatenate([array.astype(float) for array in wrong]) if wrong else np.empty(0)
+    return len(numbers) > 2 and bool((numbers == numbers[0]).all())
 
 
 def same_everywhere(exercise: Exercise, outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> bool:

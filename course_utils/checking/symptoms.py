@@ -76,7 +76,7 @@ _HELP = (
     ("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
      "A tuple is used where an array is needed: something that returns several values was not taken apart."),
     ("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
-     "None is used as if it were a value: either an argument that may be None, or a function without a `return`."),
+     "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|int32.*int64|int64.*int32|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
      "Two kinds of numbers meet that do not go together (int32 and int64, float and integer, a boolean in a calculation). Convert one of them."),
     (
@@ -98,7 +98,7 @@ _HELP = (
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
-    ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
@@ -182,7 +182,8 @@ def _values(
         best = _common(wrong)
         if best is None:  # nothing that all cases share: perhaps the first one tells something
             first = [pair for pair in wrong if pair.case == wrong[0].case]
-            if len(first) < len(wrong) and (best := _common(first, _TELLING)):
+            looks = [look for look in _TELLING if look is not _plain_factor or _evidence(first) > 1]
+            if len(first) < len(wrong) and (best := _common(first, looks)):
                 best = best[0], f"In {_titles(exercise, [first[0].case])}: {best[1]}"
         if best is not None:
             found.setdefault(best, []).append(output)
@@ -664,7 +665,11 @@ def _rounded(pair: _Pair) -> Iterator[_Found]:
     for name, rounded in (("down", np.floor), ("up", np.ceil), ("to the nearest whole number", np.round)):
         if (got != rounded(got)).any() and pair.same(rounded(got), wanted):
             yield "not rounded", f"{{it}} would be right if it were rounded {name}."
-        if (wanted != rounded(wanted)).any() and pair.same(got, rounded(wanted)):
+        if (
+            (wanted != rounded(wanted)).any()
+            and rounded(wanted).any()  # all zeros are no sign of rounding
+            and pair.same(got, rounded(wanted))
+        ):
             yield "rounded", f"{{it}} is what is expected, rounded {name}."
     return
 
@@ -794,7 +799,7 @@ def _places(pair: _Pair) -> Iterator[_Found]:
         if length < 2:
             continue
         others = tuple(each for each in range(wrong.ndim) if each != axis % wrong.ndim)
-        any_wrong, all_wrong = wrong.any(axis=others), wrong.all(axis=others)
+        any_wrong = wrong.any(axis=others)
         where = (
             "entry" if wrong.ndim == 1 else {-1: "column", -2: "row"}.get(axis, f"entry along axis {axis}")
         )
@@ -806,17 +811,17 @@ def _places(pair: _Pair) -> Iterator[_Found]:
             yield "only the first right", f"{{it}} is right in the first {where}, and wrong in all others."
         if length > 2 and not any_wrong[-1] and any_wrong[:-1].all():
             yield "only the last right", f"{{it}} is right in the last {where}, and wrong in all others."
-        if length > 3 and not any_wrong[::2].any() and all_wrong[1::2].any():
+        if length > 5 and not any_wrong[::2].any() and any_wrong[1::2].all():
             yield (
                 "every second wrong",
                 f"In {{it}}, every second {where} is right; all that is wrong stands between them.",
             )
-        if length > 3 and not any_wrong[1::2].any() and all_wrong[::2].any():
+        if length > 5 and not any_wrong[1::2].any() and any_wrong[::2].all():
             yield (
                 "every second wrong",
                 f"In {{it}}, every second {where} is right, beginning with the second; all that is wrong stands between them.",
             )
-    if wrong.ndim >= 2 and min(wrong.shape[-2:]) > 2:
+    if wrong.ndim >= 2 and 2 < wrong.shape[-2] == wrong.shape[-1]:
         rows, columns = wrong.shape[-2:]
         on = np.eye(rows, columns, dtype=bool)
         above = ~np.tri(rows, columns, dtype=bool)
@@ -840,7 +845,8 @@ def _where_zeros_belong(pair: _Pair) -> Iterator[_Found]:
     if pair.got.dtype.kind != "b" and (pair.got[wrong] == 0).all():
         yield "zeros instead", "{it} is 0 wherever it is wrong."
     negative = pair.wanted < 0
-    if negative.any() and not (wrong & ~negative).any():
+    # Some checks write -1 where None is expected.
+    if (pair.wanted < -1).any() and not (wrong & ~negative).any():
         yield "negative expected", "{it} is wrong only where a negative number is expected."
     return
 

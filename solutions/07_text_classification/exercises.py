@@ -114,8 +114,9 @@ def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
     return inputs
 
 
-def _about_the_share(short: int):
-    """After some groups the test set has its share, a quarter or a half of all samples, exactly; or it is so many samples short."""
+def _about_the_share(short: float):
+    """After some groups the test set has its share, a quarter or a half of all samples, exactly; or it is so many samples short.
+    A share need not be a whole number of samples."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         wanted = float(rng.choice([0.25, 0.5]))
@@ -160,9 +161,13 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; then shares that are reached exactly, missed by one sample, and take all groups",
+            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by half of one, and take all groups",
             together(
-                _groups(9, (0.4, 0.6), (2, 9)), _about_the_share(0), _about_the_share(short=1), _all_of_them
+                _groups(9, (0.4, 0.6), (2, 9)),
+                _about_the_share(0),
+                _about_the_share(short=1),
+                _about_the_share(short=0.5),
+                _all_of_them,
             ),
         ),
         Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),
@@ -174,10 +179,10 @@ split_by_group = Exercise(
 
 
 def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
-    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index."""
+    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        names = new_words(rng, 12 + len(lengths))
+        names = [str(rng.choice(list("aio"))), *new_words(rng, 11 + len(lengths))]
         words, ends = names[: 4 if few_words else 10], names[12:]
         lists = []
         for length, end in zip(rng.permutation(lengths).tolist(), ends, strict=True):
@@ -334,7 +339,7 @@ def _embedding(batch: int, width: int, max_len: int, use_positions: bool = True,
     return inputs
 
 
-def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
+def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray], which: str = "the layer") -> None:
     for name, array in weights.items():
         part = getattr(layer, name, None)
         table = getattr(part, "embeddings", None)
@@ -347,7 +352,7 @@ def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
         table.assign(array)
     if len(layer.weights) != len(weights):
         raise TypeError(
-            f"the layer has {len(layer.weights)} weights; expected {len(weights)}: {', '.join(weights)}."
+            f"{which} has {len(layer.weights)} weights; expected {len(weights)}: {', '.join(weights)}."
         )
 
 
@@ -390,8 +395,13 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = {}
     with plain_errors():
         layers = _layer_and_copy(learner, inputs, ids if symbol is None else symbol)
-        for name, each in zip(("output", "rebuilt"), layers, strict=True):
-            _set_embeddings(each, inputs["weights"])
+        for name, each, which in zip(
+            ("output", "rebuilt"),
+            layers,
+            ("the layer", "the layer that is made from get_config"),
+            strict=True,
+        ):
+            _set_embeddings(each, inputs["weights"], which)
             output = each(ids) if symbol is None else keras.Model(symbol, each(symbol))(ids)
             found[name] = at_words(np.asarray(output), inputs["ids"] != 0)
         mask = layers[0].compute_mask(ids)

@@ -215,6 +215,11 @@ slip("PositionalEmbedding", "UnknownIsPadding", "Unknown words count as padding,
      "Your mask is False at the number 1. That is an unknown word, but a real one: only 0 is padding.",
      ("ops.not_equal(ids, 0)", "ops.greater(ids, 1)"))
 
+slip("PositionalEmbedding", "PositionsInAnyCase", "There are positions even if use_positions is False.",
+     "A layer that is made with use_positions=False has a part too many. Without positions there is only the vector of "
+     "the word.",
+     (" if use_positions else None", ""))
+
 slip("PositionalEmbedding", "ConfigWithoutPositions", "get_config forgets use_positions.",
      "A layer that was made without positions comes back with them: the configuration lacks an argument that has a "
      "default.",

@@ -491,7 +491,7 @@ slip("decode_entities", "prefix_kept", "The prefix of the tag is kept in the lab
      ("[start, end, label]", "[start, end, labels[prediction]]"))
 
 slip("decode_entities", "split_at_the_last_hyphen",
-     "A label with a hyphen in it loses what comes after that hyphen.",
+     "A label with a hyphen in it is not read as a whole.",
      "A label may contain a hyphen itself. Only the *first* hyphen of a tag separates prefix and label.",
      ('prefix, _, label = labels[prediction].partition("-")',
       'prefix, label, *_ = [*labels[prediction].split("-"), ""]'))

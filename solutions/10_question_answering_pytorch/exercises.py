@@ -477,6 +477,7 @@ _ALL_SPANS = SPANS | {
         30,
         0.0,
     ),
+    "four starts that are better have no good end": ({10: 6, 9: 6, 8: 6, 7: 6, 6: 4.5}, {6: 6}, 6, 0.0),
 }
 
 
@@ -767,12 +768,13 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         "losses": np.array([float(loss) for loss in losses]),
         "in_training": np.array(bool(model.modes) and all(model.modes)),
         **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
+        "rates_after": np.array([group["lr"] for group in optimizer.param_groups]),
     }
 
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "in_training", "embedding", "kind", "output", "frozen", "unused"),
+    returns=("losses", "in_training", "embedding", "kind", "output", "frozen", "unused", "rates_after"),
     call=_call_train_step,
     uses=("span_loss",),
     cases=(

@@ -623,7 +623,7 @@ slip("answer", "score_instead_of_margin",
      ("score - float((start_logits[:, 0] + end_logits[:, 0]).min())", "score"))
 
 slip("answer", "asked_in_training_mode",
-     "The model is called in whatever mode it was in, and with gradients.",
+     "The model is called in whatever mode it was in, or with gradients.",
      "Your numbers may look right, but in training mode dropout makes the answers random, and gradients "
      "cost memory for nothing. Set the mode and switch gradients off before you ask the model.",
      ("    model.eval()\n"

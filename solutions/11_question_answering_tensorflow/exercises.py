@@ -528,8 +528,10 @@ best_spans = Exercise(
 
 
 def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
-    """A reader that is called like the lab's, with a part that is frozen. In training it doubles its logits, a dropout
-    that leaves nothing to chance.
+    """A reader that is called like the lab's. In training it doubles its logits, a dropout that leaves nothing to chance.
+
+    As in the lab's, a part of it is frozen. Its gradients are whole tables: of one that names the same row twice, TensorFlow does
+    not add up what belongs together before it takes the norm.
     """
     import keras
     import tensorflow as tf
@@ -540,12 +542,15 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
             for name, array in weights.items():
                 initial = keras.initializers.Constant(array)
                 setattr(self, name, self.add_weight(shape=array.shape, initializer=initial, name=name))
-            self.frozen = self.add_weight(shape=(), initializer="ones", trainable=False, name="frozen")
+            self.frozen = self.add_weight(
+                shape=(), initializer=keras.initializers.Constant(0.5), trainable=False, name="frozen"
+            )
             self.built = True
 
         def call(self, inputs: Mapping[str, tf.Tensor], training: bool = False) -> tuple[tf.Tensor, ...]:
-            x = tf.gather(self.embedding, inputs["input_ids"]) + tf.gather(
-                self.kind, inputs["token_type_ids"]
+            x = self.frozen + sum(
+                tf.one_hot(inputs[ids], table.shape[0]) @ table
+                for ids, table in (("input_ids", self.embedding), ("token_type_ids", self.kind))
             )
             seen = tf.cast(inputs["attention_mask"], "float32")[..., None]
             mean = tf.reduce_sum(seen * x, axis=1, keepdims=True) / tf.reduce_sum(seen, axis=1, keepdims=True)
@@ -594,13 +599,13 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
-        **{name: getattr(model, name).numpy() for name in inputs["weights"]},
+        **{name: getattr(model, name).numpy() for name in (*inputs["weights"], "frozen")},
     }
 
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "embedding", "kind", "output_weight"),
+    returns=("losses", "embedding", "kind", "output_weight", "frozen"),
     call=_call_train_step,
     uses=("span_loss",),
     seconds=SECONDS,

@@ -263,8 +263,8 @@ slip("train_step", "clipped_one_by_one", "The gradient of each weight is clipped
      ("gradients, _ = tf.clip_by_global_norm(gradients, max_norm)",
       "gradients = [tf.clip_by_norm(part, max_norm) for part in gradients]"))
 
-slip("train_step", "outside_the_tape", "The forward pass happens before the tape begins to record.",
-     "Your forward pass is outside the tape, so it was not recorded, and all gradients are None. Both the "
+slip("train_step", "outside_the_tape", "The way from the weights to the loss is not all on the tape.",
+     "What is computed outside the tape is not recorded, and then all gradients are None. Both the "
      "model and the loss belong inside the tape.",
      ("with tf.GradientTape() as tape:\n"
       "        start_logits, end_logits = model(batch, training=True)",
@@ -318,7 +318,7 @@ slip("answer", "outvoted", "The highest of the windows' no-answer scores is used
      "the window that found the answer: use the lowest of the no-answer scores.",
      ("tf.reduce_min", "tf.reduce_max"))
 
-slip("answer", "no_answer_of_the_best_window", "The no-answer score of the window with the best span is used.",
+slip("answer", "no_answer_of_the_best_window", "The span is compared with the no-answer score of its own window.",
      "You compare the best span with the no-answer score of its own window. The margin is about all windows: "
      "the lowest of their no-answer scores counts.",
      ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[window, 0] + end_logits[window, 0]"))

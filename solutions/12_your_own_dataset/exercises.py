@@ -421,7 +421,7 @@ def _call_embed(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     vectors = call_function(learner, given)
     return None if vectors is None else {
         "vectors": vectors,
-        "largest_batch": encoder.largest,
+        "batch_too_large": encoder.largest > inputs["batch_size"],
         "gradients_recorded": bool(encoder.recorded),
     }  # fmt: skip
 
@@ -438,7 +438,7 @@ def batches_change_no_vector(runs: list[Run]) -> np.ndarray:
 
 embed = Exercise(
     name="embed",
-    returns=("vectors", "largest_batch", "gradients_recorded"),
+    returns=("vectors", "batch_too_large", "gradients_recorded"),
     call=_call_embed,
     seconds=SECONDS,
     cases=(
@@ -811,7 +811,7 @@ def _facts(limits: int):
                     accuracy - float(rng.uniform(0.02, 0.09)),
                     accuracy + float(rng.uniform(0.02, 0.09)),
                 ),
-                "baseline": float(rng.uniform(0.1, 0.4)),
+                "baseline": int(rng.integers(10, 40)) / 100,  # with three decimals it ends in a zero
                 "calibration_error": float(rng.uniform(0.02, 0.3)),
                 "limits": [new_text(rng, words[5:]) for _ in range(limits + int(rng.integers(0, 3)))],
             }

@@ -521,7 +521,7 @@ slip("predictions", "digits_for_names", "The digits themselves are returned.",
      "Each digit stands for a name of `LIBRARIES`. Turn it into a number, and look the name up.",
      ("[LIBRARIES[int(digit)] for digit in digits]", "list(digits)"))
 
-slip("predictions", "first_line_only", "Only the first line of digits is used.",
+slip("predictions", "first_line_only", "Some of the digits are missing.",
      "There are four lines of 75 digits, for 300 texts.",
      ("for digit in digits]", "for digit in digits[:75]]"))
 

@@ -535,10 +535,10 @@ def card_by_yaml(facts):
     rows = {
         "training texts": facts["training_texts"],
         "test texts": facts["test_texts"],
-        "accuracy": round(facts["accuracy"], 3),
+        "accuracy": format(facts["accuracy"], ".3f"),
         "95 % interval": " to ".join(f"{end:.3f}" for end in facts["interval"]),
-        "majority baseline": round(facts["baseline"], 3),
-        "calibration error": round(facts["calibration_error"], 3),
+        "majority baseline": format(facts["baseline"], ".3f"),
+        "calibration error": format(facts["calibration_error"], ".3f"),
     }
     table = "".join(f"|{name}|{value}|\n" for name, value in rows.items())
     limits = "".join(f"- {limit}\n" for limit in facts["limits"])

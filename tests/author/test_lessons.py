@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from course_utils.checking.comparison import compare
-from course_utils.checking.diagnosis import same_everywhere
-from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.diagnosis import diagnose, same_everywhere
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise
 from course_utils.checking.expected import FILE_NAME, Expected, Lesson, load_expected, save_expected, sketch
+from course_utils.checking.outcome import Outcome
 from grader.author import lessons
 from grader.author.build import differences
 from grader.author.lessons import KEPT, lessons_of
@@ -88,6 +89,22 @@ def test_a_lesson_or_two_may_be_other_on_another_machine_but_nothing_else(taught
     first, *rest = taught.misconceptions.items()
     assert differs(misconceptions={first[0]: other(Lesson("", "", first[1])).outcomes, **dict(rest)})
     assert differs(reference=other(Lesson("", "", taught.reference)).outcomes)
+
+
+def test_an_output_that_is_the_same_number_everywhere_has_no_lesson():
+    """Too many mistakes give it: a mask that is never True, a check that always fails."""
+    exercise = Exercise("answer", ("y",), (Case("a", dict), Case("b", dict)))
+
+    def outcomes(*arrays) -> tuple[Outcome, ...]:
+        return tuple(Outcome(({"y": np.array(array)},)) for array in arrays)
+
+    def told(*arrays) -> list[str]:
+        lesson = Lesson("sign", "A sign is missing.", sketch(outcomes(*arrays)))
+        expected = Expected(([{}], [{}]), outcomes([1, 0, 4], [2, 5, 3]), lessons=(lesson,))
+        return [each.name for each in diagnose(exercise, outcomes(*arrays), expected).symptoms]
+
+    assert "like sign" in told([-1, 0, -4], [-2, -5, -3])
+    assert "like sign" not in told([0, 0, 0], [0, 0, 0])
 
 
 def test_lessons_are_for_notebooks_only(labs):

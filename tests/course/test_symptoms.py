@@ -149,6 +149,11 @@ def test_a_sentence_about_some_cases_only_says_which():
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
             "order in memory",
         ),
+        ("TypeError: the layer has 2 weights; expected 1: token_embeddings.", "weights"),
+        (
+            "TypeError: its weights have the shapes [(5, 2)]; expected a kernel (5, 2) and a bias (2,).",
+            "weights",
+        ),
     ],
 )
 def test_exceptions_are_put_in_the_words_of_the_course(message, name):
@@ -156,6 +161,28 @@ def test_exceptions_are_put_in_the_words_of_the_course(message, name):
     assert said.name == name
     some, *_ = judged([Problem("exception", message), np.zeros(2)], [np.ones(2)] * 2)
     assert some.sentence.startswith("In “case 0”: ")
+
+
+def test_what_a_few_numbers_show_by_chance_is_not_said():
+    bags = np.zeros((4, 9))
+    more = bags.copy()
+    more[0, 5], more[1, 3] = 1, 1  # of a table whose rows and columns count different things
+    assert "diagonal" not in names_of([more], [bags])
+    scores = np.array([0.5, 0.25, 1.0, 0.75])
+    assert "every second wrong" not in names_of([scores + np.array([1, 0, 0.5, 0])], [scores])
+    longer = np.arange(1.0, 9.0) ** 0.5
+    assert "every second wrong" in names_of([longer + np.tile([1.0, 0], 4) * longer**2], [longer])
+    shares = np.array([0.1, 0.3, 0.4, 0.2])
+    assert "rounded" not in names_of([np.zeros(4)], [shares])
+    assert "rounded" in names_of([np.round(9 * shares)], [9 * shares])
+    places = np.array([4, -1, 2, -1])  # where there is none, a check writes -1
+    assert "negative expected" not in names_of([np.maximum(places, 0)], [places])
+    assert "negative expected" in names_of([np.maximum(100 * places, 7)], [100 * places])
+
+
+def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
+    assert "factor" in names_of([0.5, 0.3], [1.0, 0.6])
+    assert "factor" not in names_of([0.5, 0.7], [1.0, 0.6])
 
 
 def test_a_right_output_has_no_symptoms():
