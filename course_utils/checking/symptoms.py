@@ -101,7 +101,7 @@ _HELP = (
     ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
-    ("assertion", r"AssertionError", "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one."),
+    ("assertion", r"AssertionError.*of its cell: assert", "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),
@@ -397,18 +397,19 @@ def _summarised(pair: _Pair) -> Iterator[_Found]:
             continue
         ways = [(name, how(large, axis=axis)) for name, how in _SUMMARIES if large.dtype.kind != "b"]
         ways += [("first entry", np.take(large, 0, axis)), ("last entry", np.take(large, -1, axis))]
-        for name, result in ways:
-            if pair.same(small, result) if small is got else pair.same(result, small):
-                if small is got:
-                    yield (
-                        "axis gone",
-                        f"{{it}} is the {name} of what is expected, over {_axis(axis)}, which should stay.",
-                    )
-                else:
-                    yield (
-                        "axis left",
-                        f"{{it}} has an axis too many: the {name} over {_axis(axis)} would be right.",
-                    )
+        fitting = [name for name, result in ways if pair.same(small, result)]
+        if len(fitting) != 1:  # if all entries along the axis are equal, several fit
+            continue
+        if small is got:
+            yield (
+                "axis gone",
+                f"{{it}} is the {fitting[0]} of what is expected, over {_axis(axis)}, which should stay.",
+            )
+        else:
+            yield (
+                "axis left",
+                f"{{it}} has an axis too many: the {fitting[0]} over {_axis(axis)} would be right.",
+            )
     yield (
         ("axis gone", "{it} has an axis too few.")
         if small is got

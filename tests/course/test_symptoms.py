@@ -150,7 +150,7 @@ def test_exceptions_are_put_in_the_words_of_the_course(message, name):
         ("WrongModule: No gradient reaches `w_query.weight`.", "no gradient"),
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
-        ("AssertionError: sequence too long", "assertion"),
+        ("AssertionError: too long (forward, line 9 of its cell: assert n <= 5)", "assertion"),
     ],
 )
 def test_what_is_wrong_with_a_module_is_told_apart(message, name):
@@ -166,6 +166,14 @@ def test_no_function_is_seen_where_it_changes_nothing():
     counts = [np.array(1), np.array(1), np.array(1)]
     assert "function left out" not in names_of([np.array(3), np.array(4), np.array(2)], counts)
     assert "function left out" not in names_of([np.array([[7.0], [8.0]])], [np.array([[1.0], [1.0]])])
+
+
+def test_no_way_over_an_axis_is_named_where_several_fit():
+    shares = np.full((2, 2, 3), 0.5)
+    (said, *_) = judged([shares[0]], [shares])
+    assert said.sentence == "`y` has an axis too few."
+    (said, *_) = judged([shares], [shares[0]])
+    assert said.sentence == "`y` has an axis too many."
 
 
 def test_columns_that_are_constant_have_no_factor_and_no_offset_of_their_own():
