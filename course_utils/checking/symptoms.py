@@ -100,6 +100,7 @@ _HELP = (
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
     ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
+    ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("assertion", r"AssertionError.*of its cell: assert", "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),

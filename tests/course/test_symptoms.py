@@ -150,6 +150,7 @@ def test_exceptions_are_put_in_the_words_of_the_course(message, name):
         ("WrongModule: No gradient reaches `w_query.weight`.", "no gradient"),
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
+        ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
         ("AssertionError: too long (forward, line 9 of its cell: assert n <= 5)", "assertion"),
     ],
 )
