@@ -102,7 +102,6 @@ _HELP = (
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
-    ("assertion", r"AssertionError.*of its cell: assert", "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),
@@ -140,6 +139,11 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
         return "slow", "It takes too long: does every loop come to its end?"
     if problem.kind == "type" and "None" not in problem.message:
         return "type", "It returns something of another form than the docstring promises."
+    if problem.message.startswith("AssertionError") and ": assert " in problem.where:  # the learner's own
+        return (
+            "assertion",
+            "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
+        )
     message = f"({problem.kind}) {problem.message}"
     return next(((name, text) for name, pattern, text in _HELP if re.search(pattern, message)), None)
 

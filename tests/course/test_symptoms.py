@@ -151,12 +151,18 @@ def test_exceptions_are_put_in_the_words_of_the_course(message, name):
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
-        ("AssertionError: too long (forward, line 9 of its cell: assert n <= 5)", "assertion"),
     ],
 )
 def test_what_is_wrong_with_a_module_is_told_apart(message, name):
     (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
     assert said.name == name
+
+
+def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
+    own = Problem("exception", "AssertionError: too long", "forward, line 9 of its cell: assert n <= 5")
+    about = Problem("exception", "AssertionError: no ValueError was raised")
+    assert names_of([own] * 2, [np.ones(2)] * 2)[0] == "assertion"
+    assert "assertion" not in names_of([about] * 2, [np.ones(2)] * 2)
 
 
 def test_no_function_is_seen_where_it_changes_nothing():
