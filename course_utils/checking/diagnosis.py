@@ -18,7 +18,7 @@ from course_utils.checking.checks import difference
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected, Misconception, sketch
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import MOST, Symptom, may_be_one_mistake, symptoms_of
+from course_utils.checking.symptoms import MOST, Symptom, complaint_of, may_be_one_mistake, symptoms_of
 
 _TOLD_APART = 10
 """Of two misconceptions that both give the output, the closer one is meant if the other is so many times as far away."""
@@ -165,7 +165,7 @@ def _raising_in_the_same_cases(view: _View) -> tuple[Misconception, ...]:
     """The one misconception that raises an exception exactly where this code does, and is right everywhere else.
 
     The wording of an exception depends on how the code is written; the cases in which it is raised do not, nor do
-    the shapes that it mentions.
+    the shapes that it mentions. A single case says too little: then the two must also complain about the same thing.
     """
     wrong = view.wrong
     raising = {i for i in wrong if (problem := view.outcomes[i].problem) and problem.kind == "exception"}
@@ -180,6 +180,7 @@ def _raising_in_the_same_cases(view: _View) -> tuple[Misconception, ...]:
             and may_be_one_mistake(view.outcomes[i].problem, wrongly[i].problem)
             for i in raising
         )
+        and (len(raising) > 1 or _of_one_kind(view.outcomes, wrongly, raising))
     ]
     return tuple(found) if len(found) == 1 else ()
 
@@ -248,6 +249,10 @@ def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
         return ()
     found = (tuple(map(int, re.findall(r"\d+", shape))) for shape in _SHAPE.findall(problem.message))
     return tuple(shape for shape in found if shape)
+
+
+def _of_one_kind(outcomes: Sequence[Outcome], others: Sequence[Outcome], cases: set[int]) -> bool:
+    return all(complaint_of(outcomes[i].problem) == complaint_of(others[i].problem) for i in cases)
 
 
 def _may_be_of_one_shape(problem: Problem, other: Problem) -> bool:

@@ -98,6 +98,9 @@ _HELP = (
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
+    ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
+    ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
+    ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
@@ -149,8 +152,19 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
         return "slow", "It takes too long: does every loop come to its end?"
     if problem.kind == "type" and "None" not in problem.message:
         return "type", "It returns something of another form than the docstring promises."
+    if problem.message.startswith("AssertionError") and ": assert " in problem.where:  # the learner's own
+        return (
+            "assertion",
+            "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
+        )
     message = f"({problem.kind}) {problem.message}"
     return next(((name, text) for name, pattern, text in _HELP if re.search(pattern, message)), None)
+
+
+def complaint_of(problem: Problem) -> str:
+    """What a problem is about: the name of its symptom, or else the kind of the exception."""
+    found = _help_with(problem)
+    return found[0] if found else problem.message.partition(":")[0]
 
 
 # ---------------------------------------------------------------------------------- values
@@ -297,7 +311,7 @@ def _seen(look: _Look, pair: _Pair) -> list[_Found]:
 
 def _evidence(pairs: Sequence[_Pair]) -> int:
     """How many different numbers, other than 0, are expected: of a single one, anything may be said."""
-    return sum(len(np.unique(pair.wanted[pair.wanted != 0])) for pair in pairs)
+    return len(np.unique(np.concatenate([pair.wanted[pair.wanted != 0].astype(float) for pair in pairs])))
 
 
 def _axis(axis: int) -> str:
@@ -402,18 +416,19 @@ def _summarised(pair: _Pair) -> Iterator[_Found]:
             continue
         ways = [(name, how(large, axis=axis)) for name, how in _SUMMARIES if large.dtype.kind != "b"]
         ways += [("first entry", np.take(large, 0, axis)), ("last entry", np.take(large, -1, axis))]
-        for name, result in ways:
-            if pair.same(small, result) if small is got else pair.same(result, small):
-                if small is got:
-                    yield (
-                        "axis gone",
-                        f"{{it}} is the {name} of what is expected, over {_axis(axis)}, which should stay.",
-                    )
-                else:
-                    yield (
-                        "axis left",
-                        f"{{it}} has an axis too many: the {name} over {_axis(axis)} would be right.",
-                    )
+        fitting = [name for name, result in ways if pair.same(small, result)]
+        if len(fitting) != 1:  # if all entries along the axis are equal, several fit
+            continue
+        if small is got:
+            yield (
+                "axis gone",
+                f"{{it}} is the {fitting[0]} of what is expected, over {_axis(axis)}, which should stay.",
+            )
+        else:
+            yield (
+                "axis left",
+                f"{{it}} has an axis too many: the {fitting[0]} over {_axis(axis)} would be right.",
+            )
     yield (
         ("axis gone", "{it} has an axis too few.")
         if small is got
@@ -598,21 +613,32 @@ def _factor_of_rows(pair: _Pair) -> Iterator[_Found]:
 
 def _is_scaled_along(got: np.ndarray, wanted: np.ndarray, axes: int | tuple[int, ...]) -> bool:
     size = (wanted * wanted).sum(axes, keepdims=True)
-    if got.size < 3 * size.size or size.size < 2:
+    if got.size < 3 * size.size or size.size < 2 or not _varies_along(wanted, axes):
         return False
     factor = np.divide((got * wanted).sum(axes, keepdims=True), size, out=np.zeros_like(size), where=size > 0)
     return bool(factor.all() and np.allclose(got, factor * wanted, rtol=1e-3, atol=1e-4 * np.abs(got).max()))
 
 
+def _varies_along(wanted: np.ndarray, axes: int | tuple[int, ...]) -> bool:
+    """Whether the numbers of some row or column differ: of equal ones, any others are a multiple."""
+    return not np.allclose(wanted, wanted.mean(axes, keepdims=True), rtol=1e-3, atol=0)
+
+
 def _offset_of_rows(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
     off, near = got - wanted, {"rtol": 1e-3, "atol": 1e-5 * max(1.0, np.abs(wanted).max())}
-    if got.ndim and got.shape[-1] > 2 and np.allclose(off, off[..., :1], **near):
+    if (
+        got.ndim
+        and got.shape[-1] > 2
+        and np.allclose(off, off[..., :1], **near)
+        and _varies_along(wanted, -1)
+    ):
         yield "offset of rows", "Each row of {it} is off by one number, the same for the whole row."
     if (
         got.ndim > 1
         and off.size > 2 * off.shape[-1]
         and np.allclose(off, off.reshape(-1, off.shape[-1])[0], **near)
+        and _varies_along(wanted, tuple(range(got.ndim - 1)))
     ):
         yield "offset of columns", "Each column of {it} is off by one number, the same for the whole column."
 
@@ -641,15 +667,17 @@ _LEFT_OUT = (
 def _function_of_it(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
     for name, function in _FUNCTIONS:
-        if _equals(got, function(wanted)):
+        if _equals(got, function(wanted)) and not _equals(wanted, function(wanted)):
             yield "function of it", f"{{it}} is {name} of what is expected."
     for name, function in _LEFT_OUT:
-        if _equals(function(got), wanted):
+        if _equals(function(got), wanted) and not _equals(got, function(got)):
             yield "function left out", f"{name} of {{it}} would be right."
 
 
 def _equals(got: np.ndarray, wanted: np.ndarray) -> bool:
-    return bool(np.isfinite(wanted).all() and np.allclose(got, wanted, rtol=1e-3, atol=1e-6))
+    return bool(
+        np.isfinite(wanted).all() and np.allclose(got, wanted, rtol=1e-3, atol=1e-6 * np.abs(wanted).max())
+    )
 
 
 def _softmax(scores: np.ndarray) -> np.ndarray:

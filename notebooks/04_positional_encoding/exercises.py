@@ -190,6 +190,12 @@ def _tokens(*shape: int, vocab_size: int, d_model: int):
     }
 
 
+def _with_id_0(rng: np.random.Generator) -> Inputs:
+    inputs = _tokens(3, 4, vocab_size=13, d_model=10)(rng)
+    inputs["token_ids"][0, -1] = 0  # padding elsewhere, here a token like any other
+    return inputs
+
+
 def _same_sentence_three_times(rng: np.random.Generator) -> Inputs:
     inputs = _tokens(1, 5, vocab_size=11, d_model=8)(rng)
     return {**inputs, "token_ids": np.repeat(inputs["token_ids"], 3, axis=0)}
@@ -215,7 +221,7 @@ embed_tokens = Exercise(
     uses=("positional_encoding",),
     cases=(
         Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
-        Case("a batch of 3 sentences of 4 tokens", _tokens(3, 4, vocab_size=13, d_model=10)),
+        Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
         Case("two leading axes: (2, 3, 7)", _tokens(2, 3, 7, vocab_size=15, d_model=4)),
         Case("the same sentence three times", _same_sentence_three_times),
         Case("a table of zeros: what is left is the positions", _zero_table),

@@ -378,7 +378,10 @@ layer_cost = Exercise(
         Case("convolutional, kernel 3", _layer("convolutional", _even(20, 60))),
         Case("convolutional, kernel 5, 21 positions", _layer("convolutional", lambda rng: 21, kernel=5)),
         Case("dilated, kernel 3", _layer("dilated", _even(30, 80))),
-        Case("dilated, kernel 3, 27 positions", _layer("dilated", lambda rng: 27)),
+        Case(
+            "dilated: kernel 3 and 27 positions, then kernel 5 and 125",  # ratios of logarithms: 3, and a little more
+            together(_layer("dilated", lambda rng: 27), _layer("dilated", lambda rng: 125, kernel=5)),
+        ),
         Case("dilated, kernel 2", _layer("dilated", lambda rng: rng.integers(70, 120), kernel=2)),
         Case("a single position, every kind", _one_position),
         Case("n, then twice n, every kind", _doubled, doubling),

@@ -763,9 +763,9 @@ slip("warmup_schedule", "width_forgotten", "d_model is not used.",
      "Equation 3 has one more factor, in front of the minimum: wider models take smaller steps.",
      ("d_model**-0.5 * ", ""))
 
-slip("warmup_schedule", "factor_forgotten", "The factor is not used.",
-     "Your rate is right as long as the factor is 1. The factor scales the whole curve; a small model may "
-     "need larger or smaller steps than the paper's.",
+slip("warmup_schedule", "factor_forgotten", "The factor does not reach the rate after the warm-up.",
+     "Your rate is right as long as the factor is 1. The factor scales the whole curve, before the peak and "
+     "after it; a small model may need larger or smaller steps than the paper's.",
      ("factor * ", ""))
 
 slip("warmup_schedule", "steps_from_zero",
@@ -783,9 +783,9 @@ slip("warmup_schedule", "linear_decay", "After the warm-up the rate falls like 1
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "gradients_not_cleared",
-     "The gradients are never set to zero, so they add up from step to step.",
-     "Your first step is right, but the later ones are not: `backward` *adds* to the gradients that are "
-     "already there. Where do you clear them?",
+     "The gradients that are there before a step are not cleared: those of its batch are added to them.",
+     "`backward` *adds* to the gradients that are already there, from an earlier step or from another loss. "
+     "Where do you clear them: before it, or only after the step, or never?",
      ("    optimizer.zero_grad()\n", ""))
 
 slip("train_step", "nothing_changes",
@@ -867,9 +867,9 @@ slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are
      ("torch.where(ended, pad_id", "torch.where(next_word == eos_id, pad_id"))
 
 slip("greedy_decode", "never_stops_early",
-     "It always takes max_len steps, even when every sentence has ended.",
+     "The model is asked again when every sentence has ended.",
      "The result is right, but you waste time: once all sentences have ended, there is nothing more to ask "
-     "the model.",
+     "the model. Do you stop, and do you stop before the next call?",
      ("        if ended.all():\n"
       "            break\n",
       ""))

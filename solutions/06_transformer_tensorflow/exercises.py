@@ -767,7 +767,8 @@ masked_loss = Exercise(
 def _guessed(
     words: int, padded: bool = True, some_right: bool = True, pad_id: int = PAD, dtype: str = "int32"
 ):
-    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding.
+    """Labels of three sentences, a short, a long and a middle one, and logits that say padding at the padding, and at one
+    real word of each sentence that has a wrong one.
 
     They are right for one word of the first sentence, for all of the second, and for half of the third or more; so no
     other share is the accuracy by chance. Or for none at all.
@@ -784,6 +785,7 @@ def _guessed(
             others = [id for id in range(words) if id != pad_id]
             for place in misses:
                 guesses[row, place] = rng.choice([id for id in others if id != guesses[row, place]])
+            guesses[row, misses[:1]] = pad_id
         best = np.eye(words, dtype=np.float32)[guesses]
         made["logits"] = f32(np.where(best == 1, 4 + rng.random(best.shape), made["logits"].clip(-3, 3)))
         return made
@@ -853,7 +855,7 @@ def _call_schedule(learner: Callable, inputs: Inputs) -> np.ndarray:
     """Rates of a schedule that is called, as an optimizer does it, or made again from its configuration first."""
     import tensorflow as tf
 
-    with plain_errors():
+    with plain_errors(), _no_advice():
         schedule = learner(**inputs["config"])
         if inputs["how"] == "from its configuration":
             try:
@@ -861,7 +863,10 @@ def _call_schedule(learner: Callable, inputs: Inputs) -> np.ndarray:
             except NotImplementedError as error:
                 if "YOUR CODE" in str(error) or not str(error):
                     raise
-                raise AttributeError("there is no `get_config`, so the schedule cannot be saved.") from None
+                raise RuntimeError(
+                    "`get_config` comes down to Keras's own, which raises NotImplementedError: a schedule has to say itself "
+                    "how it was made."
+                ) from None
         if inputs["how"] == "in an optimizer":
             return _descent(schedule, len(inputs["steps"]))
         rates = [schedule(tf.constant(step, dtype=tf.int64)) for step in inputs["steps"].tolist()]
@@ -876,9 +881,10 @@ def _descent(schedule: Any, updates: int) -> np.ndarray:
     weight = keras.Variable(0.0)
     optimizer = keras.optimizers.SGD(schedule)
     optimizer.build([weight])
+    update = tf.function(lambda: optimizer.apply([tf.constant(1.0)], [weight]))  # as `fit` compiles it
     path = [0.0]
     for _ in range(updates):
-        optimizer.apply([tf.constant(1.0)], [weight])
+        update()
         path.append(float(weight.numpy()))
     return -np.diff(path)
 

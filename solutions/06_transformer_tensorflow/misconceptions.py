@@ -222,7 +222,8 @@ slip("FullyConnected", "gelu_instead", "The activation is GELU instead of ReLU."
      "and so does the model whose weights you load later.",
      ('"relu"', '"gelu"'))
 
-slip("FullyConnected", "widths_swapped", "The two widths are swapped.",
+slip("FullyConnected", "widths_swapped",
+     "The first layer has embedding_dim features instead of fully_connected_dim.",
      "The network first widens the vectors and then brings them back to the width of the words, so that the "
      "result can be added to x. Which number says how wide it is in between?",
      ("Dense(fully_connected_dim", "Dense(embedding_dim"),
@@ -604,9 +605,9 @@ slip("Decoder", "names_counted_from_0",
      ("start=1", "start=0"))
 
 slip("Decoder", "weights_of_the_last_layer_only",
-     "All layers store their attention weights under the names of the first layer.",
-     "A dict keeps only one value for each name: the second layer overwrites what the first one has stored. "
-     "The number in the name has to go up with the layers.",
+     "The dict holds the attention weights of a single layer.",
+     "Each layer needs names of its own, with its number in them, and has to store its weights as soon as it "
+     "has been called. A dict keeps only one value for each name: what comes later overwrites the rest.",
      ("decoder_layer{number}_", "decoder_layer1_", 2))
 
 slip("Decoder", "blocks_of_the_decoder_swapped",
@@ -841,9 +842,9 @@ slip("masked_accuracy", "int64_against_int32",
 # ---------------------------------------------------------------------------------- WarmupSchedule
 
 slip("WarmupSchedule", "counted_from_0",
-     "The step is used as Keras passes it, so the first update has a rate of 0.",
+     "The step is used as Keras passes it, so the rate lags one update behind.",
      "Keras passes the number of updates made *before* this one: 0 at the first. The paper counts 1, 2, 3. "
-     "Your first update changes nothing.",
+     "Without more, the first update has a rate of 0 and changes nothing.",
      (" + 1.0", ""))
 
 slip("WarmupSchedule", "larger_of_the_two", "The larger of the two terms is taken instead of the smaller.",
@@ -955,9 +956,9 @@ slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are
      ("ops.where(ended, pad_id", "ops.where(ops.equal(word, eos_id), pad_id"))
 
 slip("greedy_decode", "never_stops_early",
-     "It always takes max_len steps, even when every sentence has ended.",
+     "The model is asked again when every sentence has ended.",
      "The result is right, but you waste time: once all sentences have ended, there is nothing more to ask "
-     "the model.",
+     "the model. Do you stop, and do you stop before the next call?",
      ("        if ops.all(ended):\n"
       "            break\n",
       ""))

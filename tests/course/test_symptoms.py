@@ -185,6 +185,53 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
     assert "factor" not in names_of([0.5, 0.7], [1.0, 0.6])
 
 
+@pytest.mark.parametrize(
+    "message, name",
+    [
+        ("WrongModule: Two calls with the same input give two different outputs, so it is random.", "random"),
+        ("WrongModule: No gradient reaches `w_query.weight`.", "no gradient"),
+        ("ValueError: No gradients provided for any variable.", "no gradient"),
+        ("WrongModule: `w_query` has no bias.", "weights"),
+        ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
+    ],
+)
+def test_what_is_wrong_with_a_module_is_told_apart(message, name):
+    (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
+    assert said.name == name
+
+
+def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
+    own = Problem("exception", "AssertionError: too long", "forward, line 9 of its cell: assert n <= 5")
+    about = Problem("exception", "AssertionError: no ValueError was raised")
+    assert names_of([own] * 2, [np.ones(2)] * 2)[0] == "assertion"
+    assert "assertion" not in names_of([about] * 2, [np.ones(2)] * 2)
+
+
+def test_no_function_is_seen_where_it_changes_nothing():
+    shares = [np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])]
+    assert names_of([shares[0] * 0.9995], shares)[0] == "factor"  # and not the absolute value of it
+    tiny = [np.array([4.0, 5.0, 7.0]) * 1e-7]
+    assert "function of it" not in names_of([tiny[0] * [1, 0.5, 0.6]], tiny)
+    counts = [np.array(1), np.array(1), np.array(1)]
+    assert "function left out" not in names_of([np.array(3), np.array(4), np.array(2)], counts)
+    assert "function left out" not in names_of([np.array([[7.0], [8.0]])], [np.array([[1.0], [1.0]])])
+
+
+def test_no_way_over_an_axis_is_named_where_several_fit():
+    shares = np.full((2, 2, 3), 0.5)
+    (said, *_) = judged([shares[0]], [shares])
+    assert said.sentence == "`y` has an axis too few."
+    (said, *_) = judged([shares], [shares[0]])
+    assert said.sentence == "`y` has an axis too many."
+
+
+def test_columns_that_are_constant_have_no_factor_and_no_offset_of_their_own():
+    wanted = np.tile([1.0, 2.0, 4.0, 7.0], (5, 1))
+    said = names_of([np.tile([3.0, 1.0, 9.0, 2.0], (5, 1))], [wanted])
+    assert not {"factor of columns", "offset of columns"} & set(said)
+    assert not {"factor of rows", "offset of rows"} & set(names_of([wanted.T[:, ::-1] ** 2 + 5], [wanted.T]))
+
+
 def test_a_right_output_has_no_symptoms():
     assert judged(TABLES, TABLES) == ()
 

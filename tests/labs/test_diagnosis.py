@@ -178,11 +178,27 @@ def validate_rows(rows, task):
         faults += [(number, column) for column in wrong]
     return faults
 """
+NONE_TAKEN_FOR_TRUE = """
+def combine_masks(first, second):
+    return np.logical_and(*(True if mask is None else mask for mask in (first, second)))
+"""
+REFUSED_BY_AN_ASSERTION = """
+class LearnedPositionalEmbedding(nn.Module):
+    def __init__(self, max_len, d_model):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(max_len, d_model))
+
+    def forward(self, x):
+        assert x.shape[1] <= len(self.table), "too long"
+        return x + self.table[: x.shape[1]]
+"""
 
 
 @pytest.mark.parametrize(
     "key, source",
     [
+        ("self_attention.combine_masks", NONE_TAKEN_FOR_TRUE),
+        ("positional_encoding.LearnedPositionalEmbedding", REFUSED_BY_AN_ASSERTION),
         ("multi_head_attention.multi_head_attention", WEIGHTS_AVERAGED),
         ("transformer_pytorch.EncoderLayer", DROPOUT_IN_FORWARD),
         ("your_own_dataset.best_temperature", SURE_OF_WHATEVER_IT_SAYS),
