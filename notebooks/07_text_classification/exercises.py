@@ -596,7 +596,9 @@ masked_mean = Exercise(
 # ---------------------------------------------------------------------------------- build_classifier
 
 
-def _classifier(batch: int, classes: int, use_positions: bool = True, training: bool = False):
+def _classifier(
+    batch: int, classes: int, use_positions: bool = True, heads: int = HEADS, training: bool = False
+):
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = {
             "token_embeddings": f32(normal(rng, 19, WIDTH)),
@@ -610,7 +612,7 @@ def _classifier(batch: int, classes: int, use_positions: bool = True, training: 
                 "num_classes": classes,
                 "embedding_dim": WIDTH,
                 "dense_dim": INNER,
-                "num_heads": HEADS,
+                "num_heads": heads,
                 "dropout_rate": 1.0,
                 "learning_rate": float(rng.uniform(0.002, 0.02)),
                 "use_positions": use_positions,
@@ -699,7 +701,10 @@ build_classifier = Exercise(
             _more_columns,
             padding_changes_no_logits,
         ),
-        Case("4 sentences, 3 classes, without positions", _classifier(4, 3, use_positions=False)),
+        Case(
+            "4 sentences, 3 classes, 2 heads, without positions",
+            _classifier(4, 3, use_positions=False, heads=2),
+        ),
         Case("in training with dropout_rate=1: only the last bias is left", _classifier(2, 6, training=True)),
     ),
 )
