@@ -404,10 +404,15 @@ def test_of_two_operands_either_may_come_first_in_an_exception():
 
 
 def test_another_exception_in_just_the_same_cases_is_a_possible_cause():
-    other = Outcome(problem=Problem("exception", "TypeError: only 0-dimensional arrays"))
-    assert possible([[1.0], other], [[1.0], [1.0]], [misconception("one_dimensional", [1.0], RAISES)]) == [
-        "one_dimensional"
-    ]
+    other = raises("TypeError: only 0-dimensional arrays")
+    known = [misconception("one_dimensional", [1.0], RAISES, RAISES)]
+    assert possible([[1.0], other, other], [[1.0]] * 3, known) == ["one_dimensional"]
+
+
+def test_one_case_is_too_few_for_an_exception_about_something_else():
+    known = [misconception("one_dimensional", [1.0], RAISES)]
+    assert possible([[1.0], raises("TypeError: only 0-dimensional arrays")], [[1.0]] * 2, known) == []
+    assert possible([[1.0], raises("ValueError: no such value")], [[1.0]] * 2, known) == ["one_dimensional"]
 
 
 @pytest.mark.parametrize(
