@@ -87,7 +87,16 @@ def _extremes(value: Any) -> Any:
 
 
 def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
-    """A call that constructs a module and runs it, without gradients, on the named inputs."""
+    """A call that constructs a module and runs it, without gradients, on the named inputs. Where they ask for ``gradients``, they
+    are sent back through it before that.
+    """
+
+    def run(module: nn.Module, given: Mapping[str, Any]) -> Any:
+        try:
+            inspect.signature(module.forward).bind(**given)
+        except TypeError:  # renamed parameters; the forward of an nn.Sequential
+            return module(*given.values())
+        return module(**given)
 
     def call(learner: Callable, inputs: Inputs) -> Any:
         import torch
@@ -95,16 +104,32 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
         given = {name: value for name, value in tensors(inputs).items() if name in names}
         with torch.no_grad(), one_thread():
             module = built(learner, inputs)
-            try:
-                inspect.signature(module.forward).bind(**given)
-            except TypeError:  # renamed parameters; the forward of an nn.Sequential
-                found = module(*given.values())
-            else:
-                found = module(**given)
+            if inputs.get("gradients"):
+                with torch.enable_grad():
+                    _send_gradients_back(module, run(module, given))
+            found = run(module, given)
         found = _in_single_precision(found)
         return _extremes(found) if inputs.get("extremes") else found
 
     return call
+
+
+def _send_gradients_back(module: nn.Module, found: Any) -> None:
+    """
+    Raises:
+        TypeError: the first output cannot train every weight.
+    """
+    import torch
+
+    output = next(iter(found.values() if isinstance(found, dict) else found), None)
+    if not isinstance(output, torch.Tensor):
+        return  # not of the right form: the report says so
+    if output.requires_grad:
+        output.square().mean().backward()
+    if without := [name for name, weight in module.named_parameters() if weight.grad is None]:
+        raise TypeError(
+            f"no gradient reaches `{without[0]}`: `detach`, `no_grad` or a way through NumPy cuts it off, so it could not be trained."
+        )
 
 
 def _in_single_precision(value: Any) -> Any:
@@ -124,7 +149,7 @@ def _call_in_single_precision(learner: Callable, inputs: Inputs) -> Any:
 
 
 def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
-    """A call of a function whose results go straight into a module, which takes nothing but tensors."""
+    """A call of a function whose results go into a module, or send gradients back: only tensors will do."""
     import torch
 
     found = call_with_tensors(learner, inputs)
@@ -701,6 +726,7 @@ def _transformer_inputs(
     dropout_rate: float = 0.0,
     source_len: int = SOURCE_LEN,
     eps: float = 1e-6,
+    gradients: bool = False,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = LENGTHS.clip(max=source_len) if padded else np.full(BATCH, source_len)
@@ -723,6 +749,7 @@ def _transformer_inputs(
             },
             "source_ids": _ids(rng, lengths, source_len, SOURCE_WORDS),
             "target_ids": _ids(rng, target_lengths, TARGET_LEN, TARGET_WORDS),
+            "gradients": gradients,
         }
 
     return inputs
@@ -765,8 +792,8 @@ transformer = Exercise(
         ),
         Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
         Case(
-            "pre-norm, padded source and target, layernorm_eps=0.2",
-            _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS),
+            "pre-norm, padded source and target, layernorm_eps=0.2; gradients reach every weight",
+            _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS, gradients=True),
         ),
         Case("source and target of equal length", _transformer_inputs(padded=True, source_len=TARGET_LEN)),
         Case("evaluation mode: even dropout_rate=1 drops nothing", _transformer_inputs(dropout_rate=1.0)),
@@ -875,7 +902,7 @@ def loss_is_a_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 label_smoothed_loss = Exercise(
     name="label_smoothed_loss",
     returns=("loss",),
-    call=call_with_tensors,
+    call=_call_for_tensors,
     cases=(
         Case("no padding, no smoothing: plain cross-entropy", _loss((4, 4, 4), 4, 9, 0.0)),
         Case("no padding, smoothing 0.1", _loss((4, 4, 4), 4, 9, 0.1)),
@@ -952,7 +979,9 @@ def _tiny_model(weights: Mapping[str, np.ndarray]) -> nn.Module:
     return TinyModel()
 
 
-def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1):
+def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1, scale: float = 1.0):
+    """Steps of a model whose output weights have about this size: with large ones, so are the gradients."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         width, steps = 5, []
         for number, rate in enumerate(rates):
@@ -971,7 +1000,7 @@ def _steps(rates: Sequence[float], padded: bool = False, smoothing: float = 0.1)
             "weights": {
                 "source_embedding": f32(normal(rng, SOURCE_WORDS, width)),
                 "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
-                "output_weight": f32(normal(rng, width, TARGET_WORDS)),
+                "output_weight": f32(normal(rng, width, TARGET_WORDS, scale=scale)),
             },
             "steps": steps,
         }
@@ -1006,6 +1035,7 @@ train_step = Exercise(
     uses=("shift_right", "label_smoothed_loss"),
     cases=(
         Case("one step, no padding", _steps([0.5])),
+        Case("one step with large gradients", _steps([0.5], scale=4.0)),
         Case("one step with padded targets, smoothing 0.2", _steps([0.5], padded=True, smoothing=0.2)),
         Case("two steps with other batches and learning rates", _steps([0.5, 0.25])),
     ),
