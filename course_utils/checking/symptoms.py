@@ -122,8 +122,8 @@ _SAYS_ITSELF = {"unknown name", "order in memory"}
 
 def may_be_one_mistake(problem: Problem, other: Problem) -> bool:
     """Whether two exceptions may come from the same mistake. Some say what the mistake is: such a one comes from no other."""
-    names = {(found := _help_with(each)) and found[0] for each in (problem, other)}
-    return len(names) == 1 or not names & _SAYS_ITSELF
+    complaints = {complaint_of(problem), complaint_of(other)}
+    return len(complaints) == 1 or not complaints & _SAYS_ITSELF
 
 
 def _problems(exercise: Exercise, outcomes: Sequence[Outcome], failing: Sequence[int]) -> list[Symptom]:

@@ -215,25 +215,23 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
 
 def environment() -> dict[str, str]:
     """The environment variables of a learner's process: all that it knows of the world outside."""
-    return (
-        ONE_THREAD
-        | {
-            "MALLOC_ARENA_MAX": "1",  # a thread's own heap never shrinks: what one cell frees would be lost to the next
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-            "CUDA_VISIBLE_DEVICES": "",
-            "HF_HUB_OFFLINE": "1",
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
-            "HOME": "/home/learner",
-            "IPYTHONDIR": "/tmp/ipython",
-            "JUPYTER_PLATFORM_DIRS": "1",
-            "LANG": "C.UTF-8",
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "MPLCONFIGDIR": "/tmp/matplotlib",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-            "PYTHONNOUSERSITE": "1",
-        }
-    )
+    # MALLOC_ARENA_MAX: a thread's own heap never shrinks, so that what one cell frees would be lost to the next
+    return ONE_THREAD | {
+        "MALLOC_ARENA_MAX": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "",
+        "HF_HUB_OFFLINE": "1",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/home/learner",
+        "IPYTHONDIR": "/tmp/ipython",
+        "JUPYTER_PLATFORM_DIRS": "1",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONNOUSERSITE": "1",
+    }
 
 
 def _in_memory(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -385,6 +386,7 @@ def test_many_kernels_in_a_row_leave_nothing_behind():
     def memory() -> int:
         return python_of(the_idle_one()).memory_info().rss + psutil.Process().memory_info().rss
 
+    gc.collect()  # sockets that earlier tests have left open
     for _ in range(10):
         run("1")
     before, memory_before, first = state(), memory(), the_idle_one()
@@ -393,9 +395,7 @@ def test_many_kernels_in_a_row_leave_nothing_behind():
     assert the_idle_one() is first
     after = state()
     assert after[:3] == before[:3] and after[4] <= before[4] + 1
-    assert (
-        after[3] < before[3] + 10
-    )  # ZeroMQ closes sockets when it has the time, those of earlier tests, too
+    assert abs(after[3] - before[3]) < 10  # ZeroMQ closes sockets when it has the time
     assert memory() - memory_before < 40 * MIB
 
 
