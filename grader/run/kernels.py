@@ -48,6 +48,7 @@ LOOK_SECONDS = 0.01
 """Seconds between two looks at whether a silent kernel is still alive, and at how much memory its messages take: in this
 time, a fast machine moves a hundred megabytes.
 """
+_GREETING_SECONDS = 0.1
 _USAGE_SECONDS = 0.5
 
 
@@ -91,7 +92,7 @@ class Kernel:
             self._poller.register(channel, zmq.POLLIN)
         # the kernel greets a new listener; anything that it says before that is lost
         deadline = time.monotonic() + _READY_SECONDS
-        while not self._iopub.poll(LOOK_SECONDS * 1000):
+        while not self._iopub.poll(_GREETING_SECONDS * 1000):
             if time.monotonic() > deadline or self.cause_of_death():
                 raise NoKernel("A new kernel did not answer")
             # at times its greeting is lost; anything that it says about a request will do, too
@@ -130,7 +131,7 @@ class Kernel:
             if sum(part.count(b"[") + part.count(b"{") + part.count(b",") for part in parts) > MAX_PIECES:
                 raise ValueError("too many pieces")
             _, header, parent, _, content = parts[parts.index(DELIM) + 1 :][:5]
-            kind, name, content = _json(header)["msg_type"], _json(parent)["msg_id"], _json(content)
+            kind, name, content = _json(header)["msg_type"], _json(parent).get("msg_id", ""), _json(content)
         except (
             Exception
         ) as error:  # learner code can send anything; as it has the key, a signature would prove nothing

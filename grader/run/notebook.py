@@ -45,6 +45,9 @@ _DRAIN_SECONDS = 300
 _LATE_SECONDS = 0.05
 """For how long the messages of a cell may come after its reply before it matters whether the kernel sleeps."""
 
+_SET_UP_SECONDS = 60
+"""How long a kernel may compute, or sleep, before the first cell."""
+
 _ASK_SECONDS = 1
 _UNHEARD = 5
 
@@ -189,6 +192,17 @@ def _know_exercises(folder: Path | None) -> None:
         exercises.load(lab.slug, folder / EXERCISES)
 
 
+def _set_up(kernel: Kernel, seed: int) -> None:
+    """Readies a kernel for the first cell, which must not be charged for it: on a slow machine, the first import alone takes
+    seconds. What goes wrong here (an earlier kernel of this notebook may have left files behind) shows in that cell.
+    """
+    name = kernel.execute(_FIX_CHANCE.format(seed=seed), silent=True)
+    kernel.next_cell(_SET_UP_SECONDS, _SET_UP_SECONDS)
+    while name not in kernel.replied and not (kernel.is_out_of_time() or kernel.floods()):
+        if kernel.receive(LOOK_SECONDS) is None and kernel.cause_of_death():
+            return
+
+
 class _Run:
     """The execution of one notebook with as many kernels as it takes."""
 
@@ -219,7 +233,7 @@ class _Run:
             self.kernels += 1
             try:
                 kernel.start()
-                kernel.execute(_FIX_CHANCE.format(seed=self.seed), silent=True)
+                _set_up(kernel, self.seed)
                 if self._replay(kernel, done):
                     self._go_on(kernel, waiting, done)
             except BaseException:

@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.checking.outcome import OUTCOME_MIME, decode
 from grader.demo import solved
+from grader.run import notebook as notebook_module
 from grader.run.kernels import scrubbed_environment
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed
@@ -162,6 +163,15 @@ def test_a_cell_that_hangs_or_kills_the_kernel_costs_only_itself(bad, state):
     assert printed(executed) == ["", "1\n", "Stopped", "", "2\n"]
     assert executed.state == state
     assert "`cell2`" in executed.notes[0]
+
+
+@pytest.mark.slow
+def test_the_first_cell_is_not_charged_for_what_readies_the_kernel(monkeypatch):
+    slow = "import time\nend = time.process_time() + 3\nwhile time.process_time() < end: pass\n"
+    monkeypatch.setattr(notebook_module, "_FIX_CHANCE", slow + notebook_module._FIX_CHANCE)
+    executed = PlainRunner(cell_seconds=1).run(notebook("x = 1", "print(x)"), SEED)
+    assert printed(executed) == ["", "1\n"]
+    assert executed.state == GRADED
 
 
 @pytest.mark.slow
