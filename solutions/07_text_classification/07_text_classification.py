@@ -19,7 +19,7 @@
 # Does it go on with *is* or with *are*? No single word tells you. You have to find the subject, twelve words earlier.
 #
 # In this lab you build the **encoder** of the Transformer in Keras and use it to represent a whole text by one vector, from which a classifier
-# reads the class. You train it on both kinds of text. And you put it beside models that need a second: sometimes they are just as good, and
+# reads the class. You train it on both kinds of text. And you compare it with models that train in seconds: sometimes these are just as good, and
 # you will be able to say when and why.
 #
 # **After this lab you can**
@@ -365,10 +365,10 @@ rows = [[name, *(f"{split[name][0]:.3f}" for split in splits)] for name in split
 show_table(["accuracy on the test", "split at random", "split by module"], rows)
 
 # %% [markdown]
-# The same sentences, the same models, practically the same number of training samples, and 0.75 against 0.55. The difference is **leakage**: what the random split pays for knowing
-# the modules. Nothing is wrong with the code of a random split, and nothing warns you. Only knowledge of where the data comes from does.
+# The same sentences, the same models, practically the same number of training samples, and 0.75 against 0.55. The difference is **leakage**: what the random split gains from modules that the model already knows.
+# Nothing is wrong with the code of a random split, and nothing warns you. Only knowledge of where the data comes from does.
 #
-# (Two more things to notice. A bag finds the library far better than chance, in a second or two. And pairs add little to single words.)
+# (Two more things to notice. A bag finds the library far more often than chance would, in a few seconds. And pairs add nothing to single words.)
 #
 # ## 4. Batches without much padding
 #
@@ -459,8 +459,8 @@ from course_utils import check
 check("text_classification.bucketed_batches")
 
 # %% [markdown]
-# Around it belong three methods that you will see in every input pipeline: `cache` keeps the batches after the first epoch, so that Python makes them only once; `shuffle` brings them in
-# another order in each epoch; `prefetch` prepares the next one while the current one is being computed.
+# Three more methods complete it; you will see them in every input pipeline: `cache` keeps the batches after the first epoch, so that Python makes them only once; `shuffle` puts them in
+# a different order in each epoch; `prefetch` prepares the next one while the current one is being computed.
 
 # %% tags=["skip-grading"]
 BOUNDARIES = [6, 8, 10, 12, 14, 16, 18, 20, 24]
@@ -490,7 +490,7 @@ for name, boundaries in {"one bucket": [1_000], "buckets": BOUNDARIES}.items():
 #
 # ids → `PositionalEmbedding` → `TransformerEncoder` → `masked_mean` → dropout → dense layer
 #
-# There is a second traveller on this road: the **mask**, which says where real words are. In Keras a layer can *make* one, in its method `compute_mask`, and Keras attaches it to the
+# Something else travels along with the vectors: the **mask**, which says where the real words are. In Keras a layer can *make* one, in its method `compute_mask`, and Keras attaches it to the
 # layer's output. A layer whose `call` has an argument named `mask` is *given* the mask of its input. And a layer with `supports_masking = True` *hands it on* unchanged. (Lab 06 used `mask` for something else, who may look at whom, and had to switch
 # this off. Here it means exactly what Keras means.)
 
@@ -816,14 +816,14 @@ rows = [[f"`{type(layer).__name__}`", f"{layer.count_params():,}"] for layer in 
 show_table(["layer", "weights"], rows)
 
 # %% [markdown]
-# Most of the weights are the table of words. The encoder itself is small. (And the line *NotEqual*? That is the mask: it is made beside the embedding, and goes to every layer that asks for it.)
+# Most of the weights are in the table of words. The encoder itself is small. (The mask has no line of its own: Keras passes it along with the vectors, to every layer that asks for it.)
 #
 # ## 6. Training, and when to stop
 #
-# `fit` runs the loop: batches, gradients, updates, then the loss on validation. **Callbacks** look on after each epoch: `EarlyStopping` stops when nothing has become better for a while, `ModelCheckpoint` writes the best model so far into a file.
+# `fit` runs the loop: batches, gradients, updates, then the loss on validation. **Callbacks** look on after each epoch: `EarlyStopping` stops when nothing has improved for a while, `ModelCheckpoint` writes the best model so far into a file.
 #
-# With about 4,900 sentences and nearly fifty times as many weights, a network soon knows the training set by heart. From then on it gets *worse* on everything else, while its training loss still falls. So one takes the weights of the epoch with the lowest
-# **validation** loss. (Not the test loss: whoever chooses with the test set has used it for training.)
+# With about 4,900 sentences and nearly fifty times as many weights, a network soon memorises the training set. From then on it gets *worse* on everything else, while its training loss still falls. So you keep the weights of the epoch with the lowest
+# **validation** loss. (Not the test loss: if you choose by the test set, you have used it for training.)
 
 # %% tags=["skip-grading"]
 import tempfile
@@ -928,8 +928,8 @@ for name, each in {"after the last epoch": model, "loaded from the file": best_m
 show_table(["model", "loss on the test", "accuracy"], rows)
 
 # %% [markdown]
-# Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right no less often. Both are true: it has become surer of everything, and of its mistakes, too. The loss punishes
-# a mistake the more, the surer the model was of it; the accuracy does not notice. Section 8 comes back to this.
+# Compare the losses, then the accuracies. The later model has the higher loss, and yet it is right at least as often. Both are true: it has become surer of everything, including its mistakes. The surer the model is
+# of a mistake, the more the loss punishes it; the accuracy does not notice. Section 8 comes back to this.
 #
 # (*Mixed precision*: on a GPU, `keras.mixed_precision.set_global_policy("mixed_float16")` computes in numbers of 16 bits and keeps the weights in 32. It halves memory and can double the speed. Two things need care: the last layer and the loss should compute in float32, and
 # tiny gradients need to be scaled up, which Keras's optimizer then does. On a CPU it only makes things slower, so you do not use it here.)
@@ -956,8 +956,8 @@ kept, kept_data, _ = measure("which library", "encoder, positions",
                              lambda: encoder("which library", learning_rate=RATE), epochs=8)
 
 # %% [markdown]
-# On real text the bags of section 3 win (0.55 and 0.54), in a fraction of the time. Positions do not help here: with other seeds the encoder is as good without them, or a little better. Which library a sentence comes from depends on *what* it is about, and that is in its words; five thousand short sentences are not enough to learn
-# anything finer, and a network with more freedom only learns them by heart sooner. Here the rule of exercise 1 was right.
+# On real text the bags of section 3 win (0.55 and 0.54), in less time. Stopping at the lowest validation loss costs the encoder accuracy here, as you have just seen; but even after the last epoch of section 6 it is no better than the bags. Positions do not help: the encoder is better without them, and with other seeds about as good. Which library a sentence comes from depends on *what* it is about, and that is in its words; five thousand short sentences are not enough to learn
+# anything finer, and a network with more freedom only memorises them sooner. Here the rule of exercise 1 was right.
 #
 # Now the sentences in which only the order decides:
 
@@ -1055,11 +1055,11 @@ show_figure(
 )
 
 # %% [markdown]
-# NetworkX, SQLAlchemy and Transformers are found most easily: graphs, sessions and tokens have words of their own. A sentence about arrays or functions could be from several libraries, and PyTorch, which has a little of everything, attracts many. Some of this error no model can avoid.
+# NetworkX, SQLAlchemy and Transformers are among the easiest to recognise: graphs, sessions and tokens have words of their own. A sentence about arrays or functions could come from several libraries, and PyTorch, which has a little of everything, attracts many of them. Some of these errors no model can avoid.
 #
 # ### Exercise 10: `calibration_error`
 #
-# A classifier also says how sure it is: the probability of the class it gives, its **confidence**. Is it right in 80 % of the cases in which it says 0.8? Sort the texts into bins by confidence, and compare in each bin the mean confidence with the share that is right. The **expected calibration
+# A classifier also says how sure it is: the probability of the class it gives, its **confidence**. Is it right in 80 % of the cases in which it says 0.8? To find out, sort the texts into bins by confidence, and compare in each bin the mean confidence with the share that is right. The **expected calibration
 # error** (Guo et al. 2017) is the mean of the distances, each bin weighted by its share of the texts:
 #
 # $$\mathrm{ECE} = \sum_b \frac{n_b}{n}\,\bigl|\,\mathrm{accuracy}_b - \mathrm{confidence}_b\,\bigr|$$
@@ -1141,8 +1141,8 @@ show_figure(
 )
 
 # %% [markdown]
-# The later model is right no less often. But the model of the best epoch knows when it does not know, and the later one is sure of nearly everything: it claims to be right far more often than it is. If somebody acts on the probabilities, that is a large difference, and
-# accuracy does not show it. So there are two questions, and each has an epoch of its own: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
+# The later model is right at least as often. But the probabilities of the best epoch are nearly those that they claim to be, and the later model is far too sure: its mean confidence is well above its accuracy. If somebody acts on the probabilities, that is a large difference, and
+# accuracy does not show it. So there are two questions, and each may have its own best epoch: *which class is it?* and *how likely is that?* The lowest validation **loss** answers the second.
 #
 # ## Common mistakes, by their symptom
 #

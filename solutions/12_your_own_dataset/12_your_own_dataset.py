@@ -14,7 +14,7 @@
 # %% [markdown]
 # # Lab 12: your own data set
 #
-# You have a few hundred texts, somebody has labelled them in a spreadsheet, and you are to build a model. So far in this course the data were
+# You have a few hundred texts, somebody has labelled them in a spreadsheet, and you have been asked to build a model. So far in this course the data were
 # ready and the question was how the model works. Now the model is ready, and the question is everything else. Is the file sound? Is the test
 # honest? How many labels are enough? Does the large model beat the small one, or was it luck? Can its probabilities be trusted? And how do you
 # hand it to somebody else?
@@ -31,7 +31,7 @@
 # - do the same with the tools that people use at work: `datasets`, `Trainer`, `peft`, a model card.
 #
 # **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 115 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. Without the optional parts (◇) you need about 60.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -48,6 +48,9 @@
 # | 11 | `predictions` | ●○○○○ | ●●●●○ | 3 | 4 |
 #
 # At the end you write a short **report** (4 points), which a person grades.
+#
+# **The core path** is exercises 1 to 9 and 11 with the report, about 105 minutes. Section 6, the tools of work with exercise 10, is optional: nothing after it
+# needs it.
 
 # %%
 import time
@@ -97,7 +100,7 @@ if FILE is None:
     FILE = folder / "sentences.csv"
     write_rows(FILE, default_rows("classification"))
 rows = read_rows(FILE)
-print(Path(FILE).read_text("utf-8")[:230])
+print(*Path(FILE).read_text("utf-8").splitlines()[:4], "...", sep="\n")
 print(len(rows), "rows; labels:", dict(Counter(str(row.get("label")) for row in rows).most_common(12)))
 
 # %% [markdown]
@@ -200,7 +203,7 @@ for name, some, task in [("your file", rows, TASK), ("improved", improved, "clas
 # The rows at the end of the "improved" file are copies of others, in capitals and with two spaces somewhere. If a copy is in the training set and another in
 # the test set, that is a **leak**: the model has seen the answer. If two copies have different labels, that is a **contradiction**: one of the labels is wrong.
 #
-# Two texts count as the same if they are equal once they are written in small letters and every run of white space is replaced by one space:
+# Two texts count as the same if they are equal once they are in lower case, every run of white space is a single space, and none is left at either end:
 
 # %%
 for text in ["  Returns  The AXES.\n", "returns the axes."]:
@@ -279,7 +282,7 @@ rows = cleaned(rows if TASK == "classification" else default_rows("classificatio
 #
 # ## 2. An honest split
 #
-# In lab 07 you kept whole groups together, because a model recognises the *module* of a sentence and looks better than it is. How much of each class came into
+# In lab 07 you kept whole groups together, because a model recognises the *module* of a sentence and looks better than it is. How much of each class ended up in
 # the test set was left to chance. With few rows you cannot afford that: a rare class might be missing altogether. So now the split is also
 # **stratified**: every class gets its share.
 #
@@ -384,7 +387,7 @@ show_ladder()
 # ### Exercise 4: `embed`
 #
 # On the third rung the encoder stays as it is. It turns each text into a vector, the mean of the states of its word pieces, and a logistic regression
-# learns from the vectors. The texts go through the encoder in batches, each padded to its longest text. If padding came into the mean, a text's vector
+# learns from the vectors. The texts go through the encoder in batches, each padded to its longest text. If padding counted in the mean, a text's vector
 # would depend on its neighbours.
 #
 # Three more things are easily forgotten: dropout has to be off, no gradients are needed, and a text that is too long has to be truncated.
@@ -578,7 +581,7 @@ show_figure(
 # a label. With a thousand labels most of that advantage is gone. And a curve that still rises at its end tells you that more labels will help.
 #
 # Only the cheap models are on this picture. A point on a curve needs five runs, and LoRA or full fine-tuning takes many seconds for one. So the next section measures both **at 96 labels only**. What it finds holds for 96 labels; with
-# 1,000 the order may be another.
+# 1,000 the order may be different.
 #
 # ## 4. Training the encoder
 #
@@ -666,7 +669,7 @@ from course_utils import check
 check("your_own_dataset.LoRALinear")
 
 # %% [markdown]
-# Here is a classifier around the encoder. As in the LoRA paper, the corrections stand at the query and value projections of each layer. The word embeddings stay frozen in both
+# Here is a classifier around the encoder. As in the LoRA paper, the query and value projections of each layer get a correction. The word embeddings stay frozen in both
 # cases. Below it (folded) is the training loop; LoRA starts at zero and has few numbers, so its steps are larger.
 
 # %% tags=["skip-grading"]
@@ -838,7 +841,7 @@ show_figure(
 # Training the encoder gained between nothing and 5 points, and only two of the six intervals lie above 0, one of them barely. The accuracy of the frozen encoder alone changes by 10 points from split to split. Had you run only one of these
 # columns, what would you have reported?
 #
-# ### ◇ Exercise 8: `calibration_error`
+# ### Exercise 8: `calibration_error`
 #
 # In lab 07 you sorted texts into bins of equal *width*, and compared confidence and accuracy in each. With 300 texts and a sure model, some of those bins
 # hold three texts, and their accuracy is noise. So let every bin have equally many **texts** (as Nguyen and O'Connor 2015 do): sort by confidence, and cut
@@ -888,7 +891,7 @@ from course_utils import check
 check("your_own_dataset.calibration_error")
 
 # %% [markdown]
-# ### ◇ Exercise 9: `best_temperature`
+# ### Exercise 9: `best_temperature`
 #
 # A model that is too sure can be cooled down afterwards: divide all of its logits by one number, the **temperature** (Guo et al. 2017, section 4.2). Above 1, the
 # probabilities become more equal; below 1, sharper. The most probable class stays the same, and so does the accuracy. The number is chosen on *validation* texts: take the one with the lowest mean
@@ -949,8 +952,8 @@ for name, logits in kept.items():
           f"calibration error {errors[name][0]:.3f}; with temperature {temperature:.2f}: {errors[name][1]:.3f}")
 show_figure(
     before_and_after(errors),
-    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained and with a temperature. As trained, the "
-    "fine-tuned encoder has the largest.",
+    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained and with a temperature. As trained, "
+    "the last two have about twice the error of the first; with a temperature, all three are close.",
 )
 
 # %% [markdown]
@@ -958,9 +961,9 @@ show_figure(
 # full fine-tuning: **about twice as much**. A temperature brings most of it back, to between 0.07 and 0.09, and costs nothing but the validation texts. For the frozen encoder there is nothing to mend, and its temperature mends nothing. If somebody acts on the
 # probabilities, this difference matters more than a few points of accuracy.
 #
-# ## 6. With the tools of work
+# ## 6. With the tools of work (optional)
 #
-# You have written everything so far yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
+# So far you have written everything yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
 # an encoder, `peft` adds LoRA, and `Trainer` has the loop.
 #
 # | task | model | collator |
@@ -1032,7 +1035,8 @@ if RUN_TRAINING:
           f"{time.perf_counter() - began:.0f} seconds")
 
 # %% [markdown]
-# The result is not quite yours, because the head is another one: it reads the state of [CLS] through one more layer, where yours took the mean. Now save it. An adapter is small, because the encoder itself
+# The accuracy is well below yours, although just as many numbers are trained. The head is different: it reads only the state of [CLS], through one more layer. Yours took the mean over all word pieces, and for
+# that this encoder was pretrained. So know what a tool does by default before you compare with it. Now save the model. An adapter is small, because the encoder itself
 # is not in it:
 
 # %% tags=["skip-grading"]
@@ -1048,7 +1052,7 @@ with torch.no_grad():
 print("the same logits after loading:", torch.allclose(before, after, atol=1e-5))
 
 # %% [markdown]
-# ### ◇ Exercise 10: `model_card`
+# ### Exercise 10: `model_card`
 #
 # A model without a description is a riddle for everybody who finds it, including you in a year. A **model card** (Mitchell et al. 2019) says what it is, how it was measured, and where it fails.
 # On the Hugging Face hub it is a file `README.md`. Its first lines, between two lines of three dashes, are read by machines. Yours has this form, with three decimals:
@@ -1162,10 +1166,10 @@ else:
 # ## 7. Hand it in
 #
 # `unlabelled` has 300 sentences of the same six libraries, from modules that are not in the default set. Their labels are not in your files; only whoever grades your work has them. That is how
-# a model is measured in earnest: by somebody else, on texts whose labels you do not have, once.
+# models are measured when it matters: by somebody else, once, on texts whose labels you do not have.
 #
-# The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is less than a third of
-# them). Choose on your own validation texts, and replace the cell's model by yours.
+# The cell below predicts them with the frozen encoder and the pool of 1,000 labels. **Can you do better?** Any model is welcome, and all labels of the default set (the pool is only about a quarter of
+# them). Choose on your own validation texts, and replace the cell's model with yours.
 
 # %% tags=["skip-grading"]
 own_model = LogisticRegression(max_iter=1000).fit(vectors[pool], y[pool])
@@ -1248,7 +1252,7 @@ for place in np.flatnonzero(said != y[test])[:8]:
 # | vectors differ from call to call | the encoder is in training mode |
 # | LoRA's loss does not move | plain tensors instead of parameters, both factors zero, or the learning rate of full fine-tuning |
 # | "fine-tuning wins by 2 points" | no interval: with 300 texts that may be luck |
-# | the model is sure and wrong | choose a temperature on validation |
+# | the model is sure and wrong | it is badly calibrated: choose a temperature on validation |
 # | the best temperature is always the first candidate | it was chosen by accuracy, which it cannot change |
 # | `Trainer` trains, and reports no accuracy | no `compute_metrics`, or no evaluation set |
 #
