@@ -16,11 +16,11 @@
 #
 # *The train left the ...* What comes next? *Station*, probably; perhaps *platform*; hardly *banana*. A program that gives every possible next word a
 # probability is called a **language model**. It sounds like a small thing, but if you draw a word from these probabilities, append it and ask again, the
-# program writes. Everything that chatbots do is done in this way.
+# program writes. This is how chatbots write everything they say.
 #
 # In this lab you build two language models. The first one is small and yours from the first weight on: it learns to spell names in twenty languages, and to
 # write headlines. The second one has the parts that today's models have. You write them, load the weights of a real model into them, and then *your*
-# code goes on with any sentence that you type.
+# code continues any sentence that you type.
 #
 # **After this lab you can**
 #
@@ -28,7 +28,7 @@
 # - measure a language model in nats, bits and perplexity, beside a baseline that counts;
 # - draw words with temperature, top-k and nucleus sampling, and say what each of them cuts off;
 # - write RMSNorm, SwiGLU, grouped-query attention and a KV cache, and run a pretrained model with them;
-# - pose classification and summarisation as *writing on*, and measure honestly how well that works.
+# - turn classification and summarisation into *continuing a text*, and measure honestly how well that works.
 #
 # **You need** lab 02 (masks), lab 04 (rotary positions) and lab 05 (the decoder in PyTorch). **Time:** about 120 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
@@ -49,8 +49,8 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 60 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
-# after them depends on them, apart from the comparisons in section 10.
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 95 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
+# after them needs them, except that section 10 measures summaries with exercise 9.
 
 # %%
 import math
@@ -75,7 +75,7 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # on books and called it GPT.
 #
 # Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, Radford et al. 2019), on the right the one that runs a real
-# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four things have been replaced since; the marked boxes have them.
+# model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four things have been replaced since then; they are in the marked boxes.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import show_decoders
@@ -83,7 +83,7 @@ from course_utils.plots.language import show_decoders
 show_decoders()
 
 # %% [markdown]
-# The text to learn from: seventeen thousand first names and surnames of twenty languages. A name is a sequence of letters, and in front of it stands one more
+# The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters, and in front of it stands one more
 # token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 (Raffel et al. 2020) does the same with
 # prefixes such as *translate English to German:*.
 
@@ -127,7 +127,7 @@ for place in range(5):
     print(f"input {row[place]:8} (and all before it)   target {row[place + 1]}")
 
 # %% [markdown]
-# Padding is no task: nobody needs a model that writes padding. Its targets get a number that is no token, −100, by which the loss recognises them.
+# Padding is not a task: nobody needs a model that writes padding. Its targets get a number that is not a token, −100, and so the loss recognises them.
 
 # %% nbgrader={"grade": false, "grade_id": "shift_targets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shift_targets(
@@ -545,7 +545,7 @@ from course_utils import check
 check("language_model_and_summarizer.NGramModel")
 
 # %% [markdown]
-# An n-gram forgets the prefix after a few letters. To be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names. And let it look at up to five letters.
+# An n-gram forgets the prefix after a few letters. So to be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names. And let it look at up to five letters.
 
 # %% tags=["skip-grading"]
 SIZE, STRENGTH = 6, 6.0  # the best of those that were tried
@@ -577,13 +577,13 @@ show_figure(
 )
 
 # %% [markdown]
-# The Transformer is ahead, and not by much. Names are short: there is little that reaches farther than three letters, and counting needs a second where training needs a minute. With longer texts the gap grows, because
+# The Transformer is ahead, and not by much. Names are short: little in them reaches farther than a few letters, and counting takes seconds where training takes a minute. With longer texts the gap grows, because
 # an n-gram has to have *seen* a context to use it.
 #
 # ## 5. Drawing words
 #
-# To write, draw a token from the probabilities, append it, and ask again. Always taking the likeliest one gives one name for each language, and with longer texts soon the same words again and again. Drawing from *all* tokens now and then
-# gives one of the thousands that are each very unlikely, and after that the text makes no sense. There are three remedies, which can be combined:
+# To write, draw a token from the probabilities, append it, and ask again. Always taking the likeliest one gives one name for each language, and with longer texts soon the same words again and again. Drawing from *all* tokens will sooner or later
+# pick one of the many that are each very unlikely, and after that the text makes no sense. There are three remedies, which can be combined:
 #
 # - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
 # - **Top-k** (Fan et al. 2018): keep the k likeliest tokens only.
@@ -693,7 +693,7 @@ written = [name for language in LANGUAGES for name in write_names(speller, langu
 print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written)} such names are in none of the lists")
 
 # %% [markdown]
-# Nobody has told the model that Finnish doubles its vowels, or that Italian names end in a vowel. Most of the names are new: it has not learned the list by heart.
+# Nobody told the model that Finnish doubles its vowels, or that Italian names end in a vowel. Most of the names are new: it has not learned the list by heart.
 #
 # ### One model, many tasks
 #
@@ -721,7 +721,7 @@ for one in some:
 print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, among the first three {np.mean(np.array(ranks) < 3):.2f}; chance {1 / len(languages):.2f}")
 
 # %% [markdown]
-# Many of the mistakes are no mistakes: *adam* and *anna* are on a dozen lists, and Czech, Slovak and Slovenian share many names.
+# Many of these are not really mistakes: *adam* and *anna* are names in many of these languages, and Czech, Slovak and Slovenian share a great number.
 #
 # ## 6. A summary is a continuation (optional)
 #
@@ -914,7 +914,7 @@ rows = [[name, f"{mean_f1(texts, wanted):.1f}"] for name, texts in models.items(
 show_table(["headline", "ROUGE-L"], rows)
 
 # %% [markdown]
-# On text from a generator, a small model learns the whole task from nothing. Hold on to that thought: on real text, section 10 will tell a different story.
+# On text from a generator, a small model learns the whole task from nothing. Remember this: on real text, section 10 will tell a different story.
 #
 # ## 7. The parts of a real model
 #
@@ -1343,7 +1343,7 @@ if real:
     show_table(["prompt", "scores", "right", "says"], table)
 
 # %% [markdown]
-# Look at the first prompt. As it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
+# Look at the first prompt. Used as it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
 # Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely there is little to gain: with the third prompt nothing changes, and with the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
 #
 # What it cannot do is as instructive:
@@ -1355,7 +1355,7 @@ if real:
         print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
 
 # %% [markdown]
-# The capital is right; the rest sounds just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in its probabilities marks the difference for you. (Tables of answers like this are small and chosen by hand. They show that
+# The capital is right; the rest sounds just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in the text tells you which answers to trust. (A few requests, chosen by hand, show that
 # something happens, not how often.)
 #
 # ## 10. Summaries of real text
