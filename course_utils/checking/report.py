@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from course_utils.checking.checks import NOT_REACHED, CheckResult
+from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.display import BAD, GOOD, OPEN, inline
 
@@ -62,7 +62,7 @@ class Report:
     def _inputs(self) -> str:
         """The code that gives the inputs of the first case that fails; empty if none does."""
         failing = next((check for check in self.verdict.shown if not check.passed), None)
-        if not self.key or self.verdict.problem or failing is None or failing.case is None:
+        if not self.key or self.verdict.problem or failing is None or not _of_a_case(failing):
             return ""
         return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case})'
 
@@ -164,6 +164,11 @@ _VALUE = re.compile(r"[\[(][\d, ]*[\])]|[-+.\w]*\d[-+.\w]*|\bnan\b|\binf\b")
 _INPUTS = "The inputs of the first case that fails, to try your code on:"
 
 
+def _of_a_case(check: CheckResult) -> bool:
+    """Whether it fails for the inputs of one case. A goal that is missed has no such inputs to try."""
+    return check.case is not None and check.detail != NOT_ENOUGH
+
+
 def _sorted(
     checks: Iterable[CheckResult],
 ) -> tuple[list[list[CheckResult]], list[CheckResult], list[CheckResult]]:
@@ -175,8 +180,8 @@ def _sorted(
             passed.append(check)
         elif check.detail == NOT_REACHED:
             waiting.append(check)
-        else:  # every property says something of its own
-            alike = check.title if check.case is None else (_VALUE.sub("#", check.detail),)
+        else:  # every property and every goal says something of its own
+            alike = (_VALUE.sub("#", check.detail),) if _of_a_case(check) else check.title
             failing.setdefault(alike, []).append(check)
     return list(failing.values()), waiting, passed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_utils.checking.checks import NOT_REACHED, CheckResult
+from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Misconception
 from course_utils.checking.report import Report
@@ -35,6 +35,18 @@ def test_cases_that_are_wrong_in_the_same_way_are_folded_into_the_first():
     assert [summary for summary, _ in folded] == ["The same in 2 other cases", "The same in 1 other case"]
     assert "case 1" in folded[0][1] and "got nan" in folded[0][1] and "case 3" in folded[0][1]
     assert html.index("case 0") < html.index("<details>")
+
+
+def test_each_goal_that_is_missed_is_named_and_there_are_no_inputs_to_try():
+    checks = (
+        CheckResult("At least 45 % are right.", True, "", 0),
+        CheckResult("At least 60 % are right.", False, NOT_ENOUGH, 0),
+        CheckResult("At least 70 % are right.", False, NOT_ENOUGH, 0),
+    )
+    text, html = texts(Verdict("f", checks))
+    for said in (text, html):
+        assert "The same in" not in said and "inputs_of" not in said
+        assert said.count(NOT_ENOUGH) == 2 and "60 %" in said and "70 %" in said
 
 
 def test_other_arrays_other_errors_and_properties_are_said_apart():
