@@ -31,7 +31,10 @@
 # - do the same with the tools that people use at work: `datasets`, `Trainer`, `peft`, a model card.
 #
 # **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 115 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. Without the optional parts (◇) you need about 60.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores.
+#
+# **The core path** is exercises 1 to 7 and 11 with sections 1 to 5 and 7, about 90 minutes. Exercises 8 and 9 (calibration once more) and
+# section 6 (the tools of work, with exercise 10) are optional.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -838,7 +841,7 @@ show_figure(
 # Training the encoder gained between nothing and 5 points, and only two of the six intervals lie above 0, one of them barely. The accuracy of the frozen encoder alone changes by 10 points from split to split. Had you run only one of these
 # columns, what would you have reported?
 #
-# ### ◇ Exercise 8: `calibration_error`
+# ### Exercise 8: `calibration_error` (optional)
 #
 # In lab 07 you sorted texts into bins of equal *width*, and compared confidence and accuracy in each. With 300 texts and a sure model, some of those bins
 # hold three texts, and their accuracy is noise. So let every bin have equally many **texts** (as Nguyen and O'Connor 2015 do): sort by confidence, and cut
@@ -888,7 +891,7 @@ from course_utils import check
 check("your_own_dataset.calibration_error")
 
 # %% [markdown]
-# ### ◇ Exercise 9: `best_temperature`
+# ### Exercise 9: `best_temperature` (optional)
 #
 # A model that is too sure can be cooled down afterwards: divide all of its logits by one number, the **temperature** (Guo et al. 2017, section 4.2). Above 1, the
 # probabilities become more equal; below 1, sharper. The most probable class stays the same, and so does the accuracy. The number is chosen on *validation* texts: take the one with the lowest mean
@@ -958,7 +961,7 @@ show_figure(
 # full fine-tuning: **about twice as much**. A temperature brings most of it back, to between 0.07 and 0.09, and costs nothing but the validation texts. For the frozen encoder there is nothing to mend, and its temperature mends nothing. If somebody acts on the
 # probabilities, this difference matters more than a few points of accuracy.
 #
-# ## 6. With the tools of work
+# ## 6. With the tools of work (optional)
 #
 # You have written everything so far yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
 # an encoder, `peft` adds LoRA, and `Trainer` has the loop.
@@ -1048,7 +1051,7 @@ with torch.no_grad():
 print("the same logits after loading:", torch.allclose(before, after, atol=1e-5))
 
 # %% [markdown]
-# ### ◇ Exercise 10: `model_card`
+# ### Exercise 10: `model_card`
 #
 # A model without a description is a riddle for everybody who finds it, including you in a year. A **model card** (Mitchell et al. 2019) says what it is, how it was measured, and where it fails.
 # On the Hugging Face hub it is a file `README.md`. Its first lines, between two lines of three dashes, are read by machines. Yours has this form, with three decimals:
