@@ -15,6 +15,11 @@ from pathlib import Path
 INFO_NAME = "lab.json"
 
 
+def core_part(core_minutes: int | None) -> str:
+    """What lists add to a lab's minutes if it has optional parts: " (core 65)"."""
+    return f" (core {core_minutes})" if core_minutes else ""
+
+
 @dataclass(frozen=True)
 class LabInfo:
     """What the map of the course shows about a lab.
@@ -25,6 +30,7 @@ class LabInfo:
         builds: what learners build in it, in a few words.
         needs: numbers of the labs that come before it.
         minutes: how long it takes a learner.
+        core_minutes: how long it takes without its optional parts; None if it has none.
         exercises: their names, in order.
         folder: where the lab is; this is not in the file.
     """
@@ -36,6 +42,7 @@ class LabInfo:
     needs: tuple[str, ...]
     minutes: int
     exercises: tuple[str, ...]
+    core_minutes: int | None = None
     folder: Path = field(default=Path(), compare=False)
 
     @property
@@ -50,6 +57,8 @@ class LabInfo:
         """The text of its file."""
         values = asdict(self)
         del values["folder"]
+        if self.core_minutes is None:
+            del values["core_minutes"]
         return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from course_utils import progress
-from course_utils.labs import LabInfo, labs_in
+from course_utils.labs import LabInfo, core_part, labs_in
 from course_utils.progress import LabProgress
 
 FILE_NAME = "START.md"
@@ -87,7 +87,7 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
         if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.exercises.values()):
             done += f", {partly} in part"
         lines.append(
-            f"| [{lab.number} {lab.title}]({_link(lab)}) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes} | {done} |"
+            f"| [{lab.number} {lab.title}]({_link(lab)}) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes}{core_part(lab.core_minutes)} | {done} |"
         )
     lines += [
         "",

@@ -44,6 +44,8 @@ SECONDS = "{measured_seconds}"
 
 _KINDS = {"title": str, "part": str, "builds": str, "needs": list, "minutes": int}
 
+_MAY_BE_THERE = {"core_minutes", "measured_seconds", "promises"}
+
 _IN_WORDS = {str: "a text", list: "a list of lab numbers", int: "a whole number"}
 
 REGION = re.compile(
@@ -222,7 +224,7 @@ class Lab:
         for name, kind in _KINDS.items():
             if not isinstance(values.get(name), kind):
                 raise CourseError(f"{file}: it needs a line `{name} = ...` with {_IN_WORDS[kind]}.")
-        if more := sorted(set(values) - {*_KINDS, "measured_seconds", "promises"}):
+        if more := sorted(set(values) - {*_KINDS, *_MAY_BE_THERE}):
             raise CourseError(f"{file}:{line_of(file, more[0])}: there is no setting {more[0]!r}.")
         return values
 
@@ -231,7 +233,10 @@ class Lab:
         """What the map of the course shows."""
         values = {name: self.settings[name] for name in _KINDS}
         names = tuple(exercise.name for exercise in self.exercises.values())
-        return LabInfo(self.name, **values | {"needs": tuple(values["needs"]), "exercises": names})
+        core = self.settings.get("core_minutes")
+        return LabInfo(
+            self.name, **values | {"needs": tuple(values["needs"]), "exercises": names, "core_minutes": core}
+        )
 
     @property
     def seconds(self) -> int | None:

@@ -199,6 +199,15 @@ def _values(
             looks = [look for look in _TELLING if look is not _plain_factor or _evidence(first) > 1]
             if len(first) < len(wrong) and (best := _common(first, looks)):
                 best = best[0], f"In {_titles(exercise, [first[0].case])}: {best[1]}"
+        elif (
+            several
+            and not beside_problems
+            and len(cases := sorted({pair.case for pair in wrong})) < len(failing)
+        ):
+            best = (
+                best[0],
+                f"{_share(exercise, cases)}: {best[1]}",
+            )  # in the other cases that fail this output is right
         if best is not None:
             found.setdefault(best, []).append(output)
     symptoms = []

@@ -33,7 +33,7 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, save_expected
 from course_utils.exercises import FILE_NAME as EXERCISES
-from course_utils.labs import INFO_NAME
+from course_utils.labs import INFO_NAME, core_part
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
 from grader.author.lessons import lessons_of
@@ -100,7 +100,8 @@ def bring_readme_up_to_date(course: Course, check: bool = False) -> str:
     for name in course.labs():
         settings, slug = Lab.load(course, name).settings, name.partition("_")[2]
         link = f"[{name[:2]} {settings['title']}](notebooks/{name}/{slug}.ipynb)"
-        rows.append(f"| {link} | {settings['builds']} | {settings['minutes']} |")
+        minutes = f"{settings['minutes']}{core_part(settings.get('core_minutes'))}"
+        rows.append(f"| {link} | {settings['builds']} | {minutes} |")
     old = file.read_text("utf-8")
     new = _LIST.sub(lambda marks: marks[1] + "\n".join(rows) + "\n" + marks[2], old)
     if new == old:

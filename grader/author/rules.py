@@ -145,9 +145,10 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         yield f"{_at(lab, SETTINGS, 'measured_seconds')}: the notebook runs for {lab.seconds} seconds; a lab has {MAX_SECONDS}."
     if f"about {lab.settings['minutes']} minutes" not in " ".join(page.split()):
         yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say 'about {lab.settings['minutes']} minutes', as {SETTINGS} does."
+    yield from _core_path(lab, source)
     rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
     writing = sum(int(minutes) for _, minutes, _ in _ROW.findall(page))
-    reading = round(_words(lab, source) / WORDS_A_MINUTE)
+    reading = round(_words(lab, source.cells) / WORDS_A_MINUTE)
     if lab.settings["minutes"] < writing + reading:
         yield (
             f"{_at(lab, SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
@@ -166,13 +167,50 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
         )
 
 
-def _words(lab: Lab, source: NotebookNode) -> int:
+def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
+    core, sections = _core(source)
+    promised = lab.settings.get("core_minutes")
+    if not sections:
+        if promised is not None:
+            yield f"{_at(lab, SETTINGS, 'core_minutes')}: no heading says '(optional)', so all of the lab is the core path."
+        return
+    page = source.cells[0].source
+    done = {nbgrader_of(cell).get("grade_id") for cell in core}
+    needed = sum(int(minutes) for name, minutes, _ in _ROW.findall(page) if name in done)
+    needed += round(_words(lab, core) / WORDS_A_MINUTE)
+    if not isinstance(promised, int) or promised < needed:
+        yield (
+            f"{_at(lab, SETTINGS, 'minutes')}: without what is optional ({', '.join(sections)}) the lab takes {needed} minutes; "
+            f"`core_minutes` must be a whole number, at least that."
+        )
+    elif f"about {promised} minutes" not in " ".join(page.partition("**The core path**")[2].split()):
+        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say '**The core path** is ..., about {promised} minutes'."
+
+
+def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:
+    """The cells that no optional section has, and the headings of the optional sections."""
+    cells, sections, optional_at = [], [], 0
+    for cell in source.cells:
+        texts = [cell.source]
+        if cell.cell_type == "markdown":
+            texts = re.split(r"^(?=#{2,4} )", cell.source, flags=re.MULTILINE)
+        for text in texts:
+            heading = re.match(r"(#{2,4}) (.*)", text) if cell.cell_type == "markdown" else None
+            if heading and (not optional_at or len(heading[1]) <= optional_at):
+                optional_at = len(heading[1]) if "(optional)" in heading[2] else 0
+                sections += [heading[2]] if optional_at else []
+            if not optional_at:
+                cells.append(NotebookNode(cell, source=text))
+    return cells, sections
+
+
+def _words(lab: Lab, cells: Sequence[NotebookNode]) -> int:
     """How many words a learner reads who opens no hint: texts, given code that is not folded, and the quiz. (The docstring of a stub
     is read while the exercise is solved.)
     """
     texts = [
         cell.source
-        for cell in source.cells
+        for cell in cells
         if not (
             cell.cell_type == "code"
             and (nbgrader_of(cell).get("grade_id") or cell.metadata.get("jupyter", {}).get("source_hidden"))

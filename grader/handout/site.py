@@ -22,7 +22,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbformat import NotebookNode
 
 import course_utils
-from course_utils.labs import LabInfo
+from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
 from grader.author.build import secret_lines, telling_lines
 from grader.course import Course, CourseError
@@ -237,7 +237,7 @@ def _card(info: LabInfo) -> str:
     return (
         f'<a href="{_address(info)}"><b>{info.number} {html.escape(info.title)}</b>'
         f'<span class="builds">{html.escape(info.builds)}</span>'
-        f'<span class="effort">{info.minutes} minutes · {count} exercise{"s" * (count != 1)}{needs}</span></a>'
+        f'<span class="effort">{info.minutes} minutes{core_part(info.core_minutes)} · {count} exercise{"s" * (count != 1)}{needs}</span></a>'
     )
 
 

@@ -273,8 +273,11 @@ print("sum without an axis:                 ", points.sum())
 # | `points.sum(axis=-1)` | the last, here 1 | (3,) | the same |
 # | `points.sum()` | none | () | all twelve numbers |
 #
-# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. That gets in the way when you want to
-# divide each row by its own sum.
+# The axis that you name is the one that **disappears**: from (3, 4), axis 1 is gone, and (3,) is left. Now you want to divide each row by
+# its own sum.
+
+# %% tags=["skip-grading"]
+predict("start_here.rows")
 
 # %% tags=["skip-grading"]
 try:
@@ -284,6 +287,7 @@ except ValueError as error:
 
 print("\nshape with keepdims:", points.sum(axis=1, keepdims=True).shape)
 print(points / points.sum(axis=1, keepdims=True))
+measured("start_here.rows")
 
 # %% [markdown]
 # NumPy aligns shapes from the right: (3, 4) with (3,) would pair the 4 cities with the 3 friends. With `keepdims=True`

@@ -33,7 +33,7 @@
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 100 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is exercises 1, 3, 4 and 5, about 45 minutes. Whatever is marked *optional* can wait: gates, exercise 2
+# **The core path** is exercises 1, 3, 4 and 5, about 65 minutes. Whatever is marked *optional* can wait: gates, exercise 2
 # (Bahdanau's score), attention's relatives, exercise 6, and the stopwatch. The core never needs it. Exercises 2 and 6 earn
 # points like the others; your instructor says whether you need them.
 #
@@ -1022,7 +1022,7 @@ for column, text in enumerate(lines.values()):
     print(f"{text:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
 
 # %% [markdown]
-# Look at the first line: *trained, training* is there as well. The table has only one vector for *train*, whatever it means, and
+# Look at the first line: *trained* and *training* are there as well. The table has only one vector for *train*, whatever it means, and
 # reweighting cannot separate the meanings. That needs several layers, and matrices that learn what to look for.
 #
 # ### Who is *it*?
@@ -1068,7 +1068,7 @@ show_table(
 predict("why_attention.order")
 
 # %% [markdown]
-# Order has no influence, distance has none either, and any length will do? Try to prove each of these wrong:
+# Three claims: order has no influence, distance has none either, and any length will do. The next cell tries to prove each of them wrong:
 
 # %% tags=["skip-grading"]
 words, x = word_vectors("The train left the station on time")
@@ -1208,7 +1208,13 @@ show_figure(
 #
 # Fill the table for n = 5 words of d = 4 features and kernel 3: replace the zeros with your numbers, on paper first. The
 # first row shows how: five queries, each with five keys, each product with 4 multiplications; nothing waits; one step. (A recurrent
-# layer's path counts its states, both ends included.) Run the cell as often as you like.
+# layer's path counts its states, both ends included.) What counts as an operation, as in the paper:
+#
+# - *recurrent*: at each position, the old state times its (d, d) matrix; the word's own matrix is left out;
+# - *convolutional* and *dilated*: at each position, a (d, d) matrix for each of the three places, even where a place lies before
+#   the first word.
+#
+# Run the cell as often as you like.
 
 # %% tags=["skip-grading"]
 mine = {  # kind: (operations, sequential steps, path length)

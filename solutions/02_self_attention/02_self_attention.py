@@ -28,8 +28,9 @@
 # - build padding and causal masks, combine them, and apply them in the right place;
 # - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
-# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you, 10 of them in the optional section 9; the computer
-# needs {measured_seconds} seconds for the whole notebook on two cores.
+# **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you; the
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is all exercises with
+# sections 1 to 8, about 90 minutes; section 9 is optional.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -874,6 +875,9 @@ print("September, if septembre is padding:", shortened[1])
 # (2019, [*Attention is not explanation*](https://arxiv.org/abs/1902.10186)) and Wiegreffe and Pinter (2019, [*Attention is not not
 # explanation*](https://arxiv.org/abs/1908.04626)) argue about exactly this.
 #
+# **Discuss with a neighbour,** or write two sentences. You want to find out who *it* is in a finished text, to write a text word by
+# word, and to answer a question about a text. Which of the three kinds of attention does each of these need, and with which mask?
+#
 # ## 7. Look around
 #
 # Choose a word and a mask. With the causal mask, *Jane* can only look at herself. Which word still finds out about
@@ -998,7 +1002,7 @@ watch_it_learn(
 # The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
 # of the other pairs' digits is mixed into the answer.
 #
-# ## 9. Optional: a word moves
+# ## 9. A word moves (optional)
 #
 # *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained
 # weights (MiniLM, Wang et al. 2020; you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards

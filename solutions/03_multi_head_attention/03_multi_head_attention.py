@@ -34,7 +34,7 @@
 # **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 50 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 55 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
 # before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
 # watch two layers learn to copy.
 #
@@ -136,7 +136,7 @@ for column, question in enumerate(questions):
 # another to *when?*. Nobody assigns these jobs; training does. And what they find is put side by side and mixed. One thing differs: a filter looks at fixed
 # places, such as the pixel to the left. A head works out from the words **where** to look, be it next door or twenty words away.
 #
-# *Two minutes with your neighbour, or two sentences on your own:* in *The keys to the old cabinet are on the table*, which words does *are* need, and for what?
+# **Discuss with a neighbour,** or write two sentences. In *The keys to the old cabinet are on the table*, which words does *are* need, and for what?
 # And in *Elle est arrivée hier, la lettre*? Which heads would you give a translator?
 #
 # In general a head has $d_k$ columns of $W^Q$ and $W^K$, and $d_v$ columns of $W^V$: its own projections, into its own small space. With $W_i^Q$ for
@@ -1182,7 +1182,7 @@ measured("multi_head_attention.broken")
 #
 # A share of 40 moves by a few words from chance alone: do not read much into a difference of three. The margin is the steadier number.
 #
-# *Two minutes with your neighbour, or two sentences on your own:* Your colleague has written attention with an error, swapped it into a pretrained
+# **Discuss with a neighbour,** or write two sentences. Your colleague has written attention with an error, swapped it into a pretrained
 # encoder, and reports: "All 24 partners found, so it works." What do you answer? Which test would you ask for?
 
 # %% [markdown]
@@ -1290,7 +1290,7 @@ show_table(["head", *asked], rows, f"Share of attention; an even look at the pas
 # MiniLM has the cleanest previous-token head that you could wish for, but no induction head. It never had to say which word comes next: it was trained to
 # compare sentences and sees them whole. Heads are made by the task.
 #
-# *Two minutes with your neighbour, or two sentences on your own:* why can a language model with induction heads spell a name right that it has never
+# **Discuss with a neighbour,** or write two sentences. Why can a language model with induction heads spell a name right that it has never
 # seen in training, if it was in the text before?
 
 # %% [markdown]

@@ -32,7 +32,7 @@
 # **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 50 minutes. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 55 minutes. Whatever is marked *optional* can wait; the core never needs it.
 # Section 4 shows why a step is a rotation; section 7 builds on it: rotary positions, as in most language models of today. Section 8 asks for no code.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -141,7 +141,7 @@ measured("positional_encoding.no_table")
 # order comes in through that one table. (And even with it, the two are very similar: an average over the words keeps
 # little of the order. The classifier of section 8 shows that a network which is *trained* for order does better.)
 #
-# *Two minutes with your neighbour, or two sentences on your own:* for which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
+# **Discuss with a neighbour,** or write two sentences. For which tasks is a bag of words good enough? Think of spam, of the topic of an article, of
 # translation, of *not*. And what would you add to a word to say where it stands? Note your idea down and compare it with the next section.
 #
 # A note for later: all this is about attention in which every word sees every other. A **causal** mask is itself a hint about

@@ -49,7 +49,7 @@
 # | 13 | `greedy_decode` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
 #
-# **The core path** is exercises 1 to 13 with sections 1 to 10, about 95 minutes. Beam search (exercise 14), breaking the model (section 11), the
+# **The core path** is exercises 1 to 13 with sections 1 to 10, about 110 minutes. Beam search (exercise 14), breaking the model (section 11), the
 # tools of work (section 12) and today's Transformer (section 13, which uses a class of section 12) are optional.
 
 # %%
@@ -1338,7 +1338,7 @@ for name, pairs in sets.items():
 # twice? A translation with one wrong word counts as wrong here; whether it is a bad translation is another question, and BLEU gives part of
 # the answer.
 #
-# ### Exercise 14: `beam_search`
+# ### Exercise 14: `beam_search` (optional)
 #
 # Greedy search takes the best word *now*. The best sentence may begin with the second-best word. **Beam search** keeps several beginnings,
 # called hypotheses, and lets them compete.
@@ -1663,7 +1663,7 @@ except WeightsMismatch as error:
     print(said.replace("; ", ";\n  "))
 
 # %% [markdown]
-# ## 11. Break it
+# ## 11. Break it (optional)
 #
 # A translator that works does not show what its parts are for. So take yours, remove one piece at a time, and look at two things: the loss,
 # and the translations. First as it is, without the piece. Then after some more steps of training without it, because training makes up for
@@ -1780,7 +1780,7 @@ if rows:
         print(f"    {piece:18}{sentence[:70]}")
 
 # %% [markdown]
-# ## 12. At work
+# ## 12. At work (optional)
 #
 # Your code is right. At work it also has to run on other people's hardware, to be fast, and to look the way colleagues expect. Here are the
 # tools for that, most of them tried on *your* model and measured on this machine.

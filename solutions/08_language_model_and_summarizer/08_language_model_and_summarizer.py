@@ -49,7 +49,7 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 95 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 90 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
 # after them needs them, except that section 10 measures summaries with exercise 9.
 
 # %%

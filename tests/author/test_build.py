@@ -331,6 +331,8 @@ WRITTEN = """# | points | what the answer does |
         (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
         (NB, "about 20 minutes", "20 minutes", f"{NB}:24", "must say 'about 20 minutes'"),
         ("lab.toml", "minutes = 20", "minutes = 2", "lab.toml:5", "2 minutes are promised. The exercises' own take"),
+        ("lab.toml", "minutes = 20\n", "minutes = 20\ncore_minutes = 9\n", "lab.toml:6", "no heading says '(optional)'"),
+        (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (optional)", "lab.toml:5", "without what is optional (1. Twice as much (optional))"),
         (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
         (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
         (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),

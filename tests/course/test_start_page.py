@@ -16,7 +16,7 @@ from project import LABS, ROOT
 
 from course_utils import progress, start_page
 from course_utils.checking.exercise import exercises_of
-from course_utils.labs import LabInfo, labs_in
+from course_utils.labs import LabInfo, core_part, labs_in
 from course_utils.progress import LabProgress
 from course_utils.start_page import as_markdown, course_map, go_on, stops
 
@@ -46,7 +46,8 @@ def test_every_lab_is_on_it_with_what_one_builds_and_a_link_that_leads_there(not
     assert [lab.name for lab in found] == LABS
     for lab in found:
         assert (
-            f"({lab.name}/{lab.slug}.ipynb) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes} |" in page
+            f"({lab.name}/{lab.slug}.ipynb) | {lab.builds} | {', '.join(lab.needs)} | {lab.minutes}{core_part(lab.core_minutes)} |"
+            in page
         )
     for link in re.findall(r"\]\(([^)]+\.ipynb)\)", page):
         assert (notebooks / link).is_file()

@@ -277,3 +277,13 @@ def test_what_is_said_of_small_tables_is_true(got, wanted):
     }  # fmt: skip
     for name in names_of([got], [wanted]):
         assert true.get(name, lambda: True)(), name
+
+
+def test_a_symptom_of_one_output_names_the_cases_in_which_that_output_is_wrong():
+    """In the second case only the other output is wrong: "y is 2 times what is expected" would not be true of it."""
+    y, other = RNG.normal(size=(3, 4)), RNG.normal(size=(2, 5))
+    found = judged([[2 * y, other], [y, other + 1]], [[y, other], [y, other]], names=("y", "other"))
+    assert {each.sentence for each in found if each.name in ("factor", "offset")} == {
+        "In “case 0”: `y` is 2 times what is expected.",
+        "In “case 1”: `other` is larger than expected by 1 everywhere.",
+    }
