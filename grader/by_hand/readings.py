@@ -125,7 +125,7 @@ class Answer:
 
     Attributes:
         points: what counts now; None if nobody has graded it.
-        again: it was graded anew by the checks since, so nbgrader wants a person to look at it once more.
+        again: another answer was handed in since, so nbgrader wants a person to look at it once more.
         comment: what the feedback will say.
         marks: role -> what was read.
         text: a digest of the text that is there now; empty if it is not known.

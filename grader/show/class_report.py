@@ -163,6 +163,8 @@ def write_page(page: Path, html: str, rows: list[list[str]]) -> Path:
         GraderError: they cannot be written.
     """
     table = page.with_suffix(".csv")
+    if table == page:
+        raise GraderError(f"--out names the page, and {page} is the table next to it: end the name in .html.")
     try:
         make_private(page.parent)
         page.write_text(html, "utf-8")

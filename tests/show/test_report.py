@@ -31,6 +31,7 @@ from grader.show.class_report import (
     in_words,
     lateness,
     summary,
+    write_page,
     write_report,
 )
 
@@ -404,3 +405,9 @@ def test_a_time_that_is_none_is_refused(graded, monkeypatch):
     monkeypatch.chdir(graded.course.root)
     told = CliRunner().invoke(app, ["release", START, "--due", "soonish"])
     assert told.exit_code == 1 and "'2027-01-31 18:00 Europe/Berlin'" in told.output
+
+
+def test_a_page_is_not_overwritten_by_its_own_table(tmp_path):
+    with pytest.raises(GraderError, match="end the name in .html"):
+        write_page(tmp_path / "report.csv", "page", [["table"]])
+    assert list(tmp_path.iterdir()) == []
