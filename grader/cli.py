@@ -684,13 +684,27 @@ def log(
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     with Gradebook.open(course) as gradebook:
-        found = gradebook.changes(name, student or "")
-        if student and not found and student not in gradebook.students():
+        now = gradebook.now_called(student) if student else ""
+        found = gradebook.changes(name, now)
+        if student and not found and now == student and student not in gradebook.students():
             raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
+    if now != (student or ""):
+        typer.echo(f"{student} is now {now}. These are the changes under all ids of {now}.")
+    short = [
+        (
+            (f"{each.when:%Y-%m-%d %H:%M}", f"{each.who} ({each.program})" if each.program else each.who),
+            (each.student or "everybody", each.lab),
+            (
+                f"{each.item}: {each.what}" if each.item else each.what,
+                f"{each.before or '–'} → {each.after or '–'}",
+            ),
+        )
+        for each in found
+    ]
+    title = f"{len(found)} change{'' if len(found) == 1 else 's'}"
+    _show_table(title, ("When (UTC), who", "Whose", "What, from → to"), short, limit=200)
     header = ("Time (UTC)", "Who", "With", "Lab", "Student", "Exercise", "What", "From", "To")
-    rows = [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found]
-    _show_table(f"{len(rows)} changes", header, rows)
-    _write_table(out, header, rows)
+    _write_table(out, header, [(f"{each.when:%Y-%m-%d %H:%M:%S}", *astuple(each)[1:]) for each in found])
 
 
 class _ListUnlessNamed(_Commands):

@@ -96,7 +96,7 @@ class Course:
         config.CourseDirectory.db_url = f"sqlite:///{self.gradebook}"
         config.Autograde.sanitize_preprocessors = ["grader.plugins.steps.RunAndJudge"]
         config.Autograde.autograde_preprocessors = [
-            "nbgrader.preprocessors.SaveAutoGrades",
+            "grader.plugins.steps.SaveGrades",
             "nbgrader.preprocessors.AssignLatePenalties",
         ]
         config.GenerateFeedback.preprocessors = ["grader.show.feedback.Grades"]

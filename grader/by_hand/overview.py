@@ -26,7 +26,7 @@ class Standing:
     """How far one reader is.
 
     Attributes:
-        given: submissions to read first, of which ``done``, ``again`` (read, but graded anew by the checks since) and ``open``.
+        given: submissions to read first, of which ``done``, ``again`` (read, and another answer was handed in since) and ``open``.
         second: submissions to read second, of which ``second_done``.
     """
 

@@ -125,7 +125,7 @@ class Answer:
 
     Attributes:
         points: what counts now; None if nobody has graded it.
-        again: it was graded anew by the checks since, so nbgrader wants a person to look at it once more.
+        again: another answer was handed in since, so nbgrader wants a person to look at it once more.
         comment: what the feedback will say.
         marks: role -> what was read.
         text: a digest of the text that is there now; empty if it is not known.
@@ -254,18 +254,25 @@ class Readings:
         row = db.execute(select(_QUEUE).filter_by(assignment=self.lab.name)).mappings().first()
         return Settings(tuple(row["readers"]), bool(row["by_section"]), row["second"]) if row else Settings()
 
-    def works(self) -> dict[str, Work]:
-        """Page -> work, of everybody whose answers are graded by hand. What is as it was handed out is not."""
-        with self._gradebook.engine.connect() as db:
-            return self._works(db)
+    def works(self, student: str | None = None) -> dict[str, Work]:
+        """Page -> work, of everybody whose answers are graded by hand. What is as it was handed out is not.
 
-    def lines(self) -> dict[str, dict[str, tuple[Line, ...]]]:
+        Args:
+            student: only of this one; None: of everybody.
+        """
+        with self._gradebook.engine.connect() as db:
+            return self._works(db, student)
+
+    def lines(self, student: str | None = None) -> dict[str, dict[str, tuple[Line, ...]]]:
         """Student -> cell -> the lines of its rubric, by the reading that counts. Only what a reader has ticked: of points that
         were typed and with no line ticked, nobody knows which lines earned them.
+
+        Args:
+            student: only of this one, and nobody else's rows are read; None: of everybody.
         """
         asked = self.questions()
         found: dict[str, dict[str, tuple[Line, ...]]] = {}
-        for work in self.works().values() if asked else ():
+        for work in self.works(student).values() if asked else ():
             for answer in work.answers:
                 mark, question = answer.counting(), asked.get(answer.cell)
                 if question and mark and mark.items is not None and (mark.items or not mark.points):
@@ -285,7 +292,7 @@ class Readings:
             return found
         raise GraderError(f"{self.lab.name} has no submission {page!r} with an answer to grade by hand.")
 
-    def _works(self, db: Connection) -> dict[str, Work]:
+    def _works(self, db: Connection, student: str | None = None) -> dict[str, Work]:
         graded = (
             select(
                 _PAGE.c.id.label("page"),
@@ -297,39 +304,47 @@ class Readings:
             )
             .join(_SUBMISSION, _SUBMISSION.c.id == _PAGE.c.assignment_id)
             .join(Assignment, Assignment.id == _SUBMISSION.c.assignment_id)
-            .join(_GRADE, _GRADE.c.notebook_id == _PAGE.c.id)
-            .join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+            .join(_CELL, _CELL.c.notebook_id == _PAGE.c.notebook_id)
+            .join(_GRADE, (_GRADE.c.notebook_id == _PAGE.c.id) & (_GRADE.c.cell_id == _CELL.c.id))
             .outerjoin(ANSWERS, (ANSWERS.c.page == _PAGE.c.id) & (ANSWERS.c.cell == _CELL.c.name))
             .where(Assignment.name == self.lab.name, _GRADE.c.auto_score.is_(None))
             .order_by(_PAGE.c.id)
         )
         said = (
-            select(_COMMENT.c.notebook_id, _CELL.c.name, _COMMENT.c.manual_comment)
-            .join(_CELL, _CELL.c.id == _COMMENT.c.cell_id)
+            select(_PAGE.c.id, _CELL.c.name, _COMMENT.c.manual_comment)
+            .join(_CELL, _CELL.c.notebook_id == _PAGE.c.notebook_id)
+            .join(_COMMENT, (_COMMENT.c.notebook_id == _PAGE.c.id) & (_COMMENT.c.cell_id == _CELL.c.id))
             .where(_COMMENT.c.manual_comment.is_not(None))
         )
+        read, given = select(_READING), select(_TASK)
+        if student is not None:
+            graded = graded.where(_SUBMISSION.c.student_id == student)
         rows = db.execute(graded).mappings().all()
+        if student is not None:
+            pages = {row["page"] for row in rows}
+            said = said.where(_PAGE.c.id.in_(pages))
+            read, given = read.where(_READING.c.page.in_(pages)), given.where(_TASK.c.page.in_(pages))
         comments = {(page, cell): text for page, cell, text in db.execute(said)}
         marks: dict[tuple[str, str], dict[str, Mark]] = {}
-        for row in db.execute(select(_READING)).mappings():
+        for row in db.execute(read).mappings():
             items = None if row["items"] is None else tuple(row["items"])
             mark = Mark(row["reader"], row["points"], items, row["comment"], row["answer"])
             marks.setdefault((row["page"], row["cell"]), {})[row["role"]] = mark
         tasks: dict[str, dict[str, Task]] = {}
         released = set()
-        for row in db.execute(select(_TASK)).mappings():
+        for row in db.execute(given).mappings():
             until = datetime.fromtimestamp(row["held_until"], UTC) if row["held_until"] else None
             tasks.setdefault(row["page"], {})[row["role"]] = Task(row["reader"], row["holder"] or "", until)
             if row["released"]:
                 released.add(row["page"])
-        sections = {student: person.section for student, person in self._gradebook.people().items()}
+        sections = self._gradebook.sections(student)
         order = list(self.questions())
         answers: dict[tuple[str, str], list[Answer]] = {}
         for row in rows:
             key = (row["page"], row["cell"])
             again = row["manual_score"] is not None and bool(row["needs_manual_grade"])
-            comment, read = comments.get(key, ""), marks.get(key, {})
-            answer = Answer(row["cell"], row["manual_score"], again, comment, read, row["text"] or "")
+            comment, by_role = comments.get(key, ""), marks.get(key, {})
+            answer = Answer(row["cell"], row["manual_score"], again, comment, by_role, row["text"] or "")
             answers.setdefault((row["page"], row["student"]), []).append(answer)
         return {
             page: Work(

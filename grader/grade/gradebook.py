@@ -124,6 +124,11 @@ class Result:
     requests: tuple[Request, ...] = ()
 
     @property
+    def waiting(self) -> frozenset[str]:
+        """Cells whose points a human still has to give."""
+        return frozenset(cell for cell, points in self.points.items() if points is None)
+
+    @property
     def earned(self) -> float:
         """All points, without regard to lateness."""
         return sum(filter(None, self.points.values()))
@@ -232,13 +237,38 @@ class Gradebook:
                 .join(_NOTEBOOK, _NOTEBOOK.c.id == _CELL.c.notebook_id)
                 .where(_NOTEBOOK.c.id == page.master)
             ).all()
+            looked_at = _looked_at(db, page.id, points.written)
             _enter_scores(
                 db, page.id, {id: points.of_cells[name] for id, name, kind in cells if kind == "GradeCell"}
             )
+            _leave_as_they_are(db, page.id, looked_at)
             untouched = {id: name in points.untouched for id, name, kind in cells if kind == "SolutionCell"}
             _enter_comments(db, page.id, untouched)
             _enter_answers(db, page.id, points.written)
             _remember(db, lab, student, page.submission, marker)
+        self._book.db.expire_all()
+
+    @contextmanager
+    def with_answers(self, lab: Lab, student: str, written: Mapping[str, str]) -> Iterator[None]:
+        """For nbgrader's own grading of a submission, which asks people to look again at whatever they have graded: afterwards
+        they are asked only for written answers that are others than before, as after :meth:`write`.
+
+        Args:
+            written: as in :class:`Points`.
+        """
+        id = (
+            select(_PAGE.c.id)
+            .join(_SUBMISSION, _SUBMISSION.c.id == _PAGE.c.assignment_id)
+            .join(_ASSIGNMENT, _ASSIGNMENT.c.id == _SUBMISSION.c.assignment_id)
+            .where(_ASSIGNMENT.c.name == lab.name, _SUBMISSION.c.student_id == student)
+        )
+        with self._book.engine.connect() as db:
+            page = db.execute(id).scalar_one()
+            looked_at = _looked_at(db, page, written)
+        yield
+        with self.transaction() as db:
+            _leave_as_they_are(db, page, looked_at)
+            _enter_answers(db, page, written)
         self._book.db.expire_all()
 
     @contextmanager
@@ -279,6 +309,18 @@ class Gradebook:
             )
             for row in rows
         }
+
+    def sections(self, student: str | None = None) -> dict[str, str]:
+        """Student -> section, of those on the roster.
+
+        Args:
+            student: only of this one; None: of everybody.
+        """
+        query = select(_ROSTER.c.student, _ROSTER.c.section)
+        if student is not None:
+            query = query.where(_ROSTER.c.student == student)
+        with self._book.engine.connect() as connection:
+            return {row.student: row.section for row in connection.execute(query)}
 
     def roster(self) -> dict[str, Person]:
         """The same of those who are on the roster."""
@@ -354,7 +396,8 @@ class Gradebook:
             db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
-            if db.execute(delete(_STUDENT).filter_by(id=old)).rowcount:
+            removed_student = db.execute(delete(_STUDENT).filter_by(id=old)).rowcount
+            if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)
         self._book.db.expire_all()
 
@@ -496,6 +539,10 @@ class Gradebook:
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:
         """Who changed what, newest last; of one lab or student, or of all."""
         return log.changes(self._book.engine, lab, student)
+
+    def now_called(self, student: str) -> str:
+        """The id that somebody has now, after all merges of ids."""
+        return log.now_called(self._book.engine, student)
 
     def submissions(self) -> dict[str, Submission]:
         """Id -> whose submission it is, and of which lab; of everybody in all labs."""
@@ -765,6 +812,28 @@ def _enter_scores(db: Connection, page: str, scores: Mapping[str, float | None])
         db.execute(add, rows)
 
 
+def _looked_at(db: Connection, page: str, written: Mapping[str, str]) -> list[str]:
+    """Cell ids of the written answers that a person has graded and need not look at again: the text is the same as then."""
+    kept = select(ANSWERS.c.cell, ANSWERS.c.text).filter_by(page=page)
+    before = {row.cell: row.text for row in db.execute(kept)}
+    same = [name for name, text in written.items() if before.get(name) == text]
+    graded = (
+        select(_GRADE.c.cell_id)
+        .join(_CELL, _CELL.c.id == _GRADE.c.cell_id)
+        .where(
+            _GRADE.c.notebook_id == page, _GRADE.c.auto_score.is_(None), _GRADE.c.manual_score.is_not(None)
+        )
+        .where(_GRADE.c.needs_manual_grade.is_(False), _CELL.c.name.in_(same))
+    )
+    return list(db.execute(graded).scalars())
+
+
+def _leave_as_they_are(db: Connection, page: str, cells: Collection[str]) -> None:
+    """Nobody has to look again at these cells (by id) if people still grade them."""
+    mine = (_GRADE.c.notebook_id == page) & _GRADE.c.cell_id.in_(cells) & _GRADE.c.auto_score.is_(None)
+    db.execute(update(_GRADE).where(mine).values(needs_manual_grade=False))
+
+
 def _enter_comments(db: Connection, page: str, untouched: Mapping[str, bool]) -> None:
     """Enters whether each cell (by id) is as it was handed out, which nbgrader says in a comment of its own."""
     add = insert(_COMMENT)
@@ -796,8 +865,22 @@ def _marker(row: Mapping[str, Any]) -> Marker:
     return Marker(**values | {name: tuple(row[name]) for name in ("recognised", "given", "notes")})
 
 
+_INDEXES = {"submitted_notebook": "assignment_id", "grade": "notebook_id", "comment": "notebook_id"}
+"""Columns by which nbgrader's tables cannot be searched without reading everybody's rows, so that a command of nbgrader's, which
+asks for one student at a time, would take longer for each the more there are."""
+
+
 def _bring_up_to_date(engine: Engine) -> None:
-    """Adds a column that a gradebook of an earlier version of this course does not have."""
+    """Adds what nbgrader's own gradebook does not have, and a column that a gradebook of an earlier version of this course does
+    not have.
+    """
+    with engine.connect() as connection:
+        names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'index'")).scalars()
+        there = set(names)
+    for table, column in _INDEXES.items():
+        if (name := f"transformer_labs_{table}_by_{column}") not in there:
+            with engine.begin() as connection:
+                connection.execute(text(f"CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})"))
     if all(column["name"] != "given" for column in inspect(engine).get_columns(_MARKERS.name)):
         with engine.begin() as connection:
             connection.execute(

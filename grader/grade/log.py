@@ -226,6 +226,23 @@ def changes(engine: Engine, lab: str = "", student: str = "") -> list[Change]:
     ]
 
 
+def now_called(engine: Engine, student: str) -> str:
+    """The id that somebody has now, after all merges of ids."""
+    seen = {student}
+    latest = f"SELECT after FROM {LOG} WHERE what = '{MERGED}' AND before = ? ORDER BY id DESC LIMIT 1"
+    with engine.connect() as db:
+        while (new := db.exec_driver_sql(latest, (student,)).scalar()) and new not in seen:
+            seen.add(new)
+            student = new
+    return student
+
+
+def is_noted(db: Connection, old: str, new: str) -> bool:
+    """Whether the log has it that one id was merged into another."""
+    query = f"SELECT 1 FROM {LOG} WHERE what = '{MERGED}' AND before = ? AND after = ?"
+    return db.exec_driver_sql(query, (old, new)).first() is not None
+
+
 def note_merge(db: Connection, old: str, new: str) -> None:
     """Logs, in a signed transaction, that one id was merged into another."""
     db.exec_driver_sql(

@@ -14,11 +14,13 @@ from pathlib import Path
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
 from course_utils.checking.expected import Expected
 from grader.course import Course
 from grader.grade.autograde import choose_runner, class_seed
+from grader.grade.gradebook import Gradebook
+from grader.grade.points import points_in
 from grader.grade.work import Graded, Grading
 from grader.lab import Lab
 from grader.sandbox.preloaded import close_all
@@ -30,7 +32,7 @@ _IDLE_SECONDS = 120
 class RunAndJudge(NbGraderPreprocessor):
     """Turns a submission into a notebook with results, in the same way as ``grader autograde``.
 
-    nbgrader's :class:`SaveAutoGrades`, which runs next, reads the scores from that notebook.
+    :class:`SaveGrades`, which runs next, reads the scores from that notebook.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
@@ -52,6 +54,18 @@ class RunAndJudge(NbGraderPreprocessor):
         if isinstance(graded, Graded):
             return nbformat.reads(graded.notebook.decode(), as_version=4), resources
         raise graded if isinstance(graded, Exception) else RuntimeError(graded.notes[-1])
+
+
+class SaveGrades(SaveAutoGrades):
+    """nbgrader's step, which people are asked to look again after, but only at written answers that are others than before."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        course = Course(Path(self.config.CourseDirectory.root))
+        names = resources["nbgrader"]
+        lab = Lab(course, names["assignment"])
+        written = points_in(nb, None).written
+        with Gradebook.open(course) as gradebook, gradebook.with_answers(lab, names["student"], written):
+            return super().preprocess(nb, resources)
 
 
 @functools.lru_cache(maxsize=1)

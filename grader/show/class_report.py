@@ -49,8 +49,9 @@ class ExerciseFacts:
     """How a class did in one exercise or written answer.
 
     Attributes:
-        solved: share of the submissions with full points for it.
-        mean: mean share of its points: how easy it was.
+        solved: share of the submissions with full points for it; those that wait for a human to grade it are left out. None if
+            all wait.
+        mean: mean share of its points, of the same submissions: how easy it was.
         not_begun: share of the submissions that left it as it was released.
         discrimination: Pearson's correlation between its points and those of the rest of the lab (the corrected item-total
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
@@ -61,8 +62,8 @@ class ExerciseFacts:
 
     name: str
     points: float
-    solved: float
-    mean: float
+    solved: float | None
+    mean: float | None
     not_begun: float
     discrimination: float | None
     waiting: int
@@ -101,6 +102,7 @@ class Analysis:
     """
 
     points: float
+    points_of_cells: Mapping[str, float]
     results: tuple[Result, ...]
     exercises: tuple[ExerciseFacts, ...]
     misconceptions: tuple[HeldMisconception, ...]
@@ -118,8 +120,8 @@ class Analysis:
 
     @property
     def shares(self) -> list[float]:
-        """Each submission's share of the points."""
-        return [result.score / self.points for result in self.results]
+        """Each submission's share of the points, see :func:`share_of`."""
+        return [share_of(result, self.points_of_cells) for result in self.results]
 
 
 def write_report(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
@@ -161,6 +163,8 @@ def write_page(page: Path, html: str, rows: list[list[str]]) -> Path:
         GraderError: they cannot be written.
     """
     table = page.with_suffix(".csv")
+    if table == page:
+        raise GraderError(f"--out names the page, and {page} is the table next to it: end the name in .html.")
     try:
         make_private(page.parent)
         page.write_text(html, "utf-8")
@@ -198,6 +202,7 @@ def analyse(
     ungraded = tuple(sorted(set(collected) - graded))
     return Analysis(
         lab.points,
+        lab.points_of_cells,
         tuple(results),
         tuple(
             _exercise(cells[cell], cell, points, results, sum(each.cell == cell for each in open_requests))
@@ -213,17 +218,28 @@ def analyse(
     )
 
 
+def share_of(result: Result, points: Mapping[str, float]) -> float:
+    """A submission's share of the points, without those that a human still has to give.
+
+    Args:
+        points: graded cell -> its points.
+    """
+    most = sum(points.values()) - sum(points.get(cell, 0.0) for cell in result.waiting)
+    return result.score / most if most > 0 else 0.0
+
+
 def _exercise(name: str, cell: str, points: float, results: Sequence[Result], asked: int) -> ExerciseFacts:
-    earned = [result.points.get(cell) or 0.0 for result in results]
-    rest = [result.earned - own for result, own in zip(results, earned, strict=True)]
+    given = [result for result in results if cell not in result.waiting]
+    earned = [result.points.get(cell) or 0.0 for result in given]
+    rest = [result.earned - own for result, own in zip(given, earned, strict=True)]
     return ExerciseFacts(
         name,
         points,
-        solved=_share(own >= points - 0.005 for own in earned),
-        mean=statistics.fmean(earned) / points if points else 0.0,
+        solved=_share(own >= points - 0.005 for own in earned) if given else None,
+        mean=(statistics.fmean(earned) / points if points else 0.0) if given else None,
         not_begun=_share(name in result.untouched for result in results),
         discrimination=_correlation(earned, rest),
-        waiting=sum(cell in result.points and result.points[cell] is None for result in results),
+        waiting=len(results) - len(given),
         given=sum(name in _given(result) for result in results),
         asked=asked,
     )
@@ -281,7 +297,8 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         reasons = []
         if result.marker and result.marker.state in _ENDED:
             reasons.append(f"the submission {_ENDED[result.marker.state]}")
-        if result.earned < NEEDS_HELP_BELOW * lab.points:  # lateness alone is no reason to need help
+        at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
+        if result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
             reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
@@ -341,8 +358,9 @@ def summary(found: Analysis) -> list[str]:
     lines = [
         f"{good} of {len(shares)} earned at least 80 % of the points; the median is {percent(statistics.median(shares))}."
     ]
-    hard = min(found.exercises, key=lambda facts: facts.mean, default=None)
-    if hard and hard.mean < 0.8 and len(found.exercises) > 1:
+    graded = [facts for facts in found.exercises if facts.mean is not None and not facts.waiting]
+    hard = min(graded, key=lambda facts: facts.mean, default=None)
+    if hard and hard.mean < 0.8 and len(graded) > 1:
         lines.append(f"The hardest exercise was `{hard.name}`: {percent(hard.solved)} solved it.")
     if found.misconceptions:
         most = found.misconceptions[0]
@@ -360,7 +378,11 @@ def summary(found: Analysis) -> list[str]:
     if found.ungraded:
         lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
     if waiting := sum(facts.waiting for facts in found.exercises):
-        lines.append(f"{waiting} written answers are waiting to be graded by hand, in formgrader.")
+        lines.append(
+            f"{waiting} written answers are waiting to be graded by hand. Percentages are of the points without them."
+            if waiting > 1
+            else "1 written answer is waiting to be graded by hand. Percentages are of the points without it."
+        )
     return lines
 
 

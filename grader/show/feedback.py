@@ -264,7 +264,7 @@ class Grades(NbGraderPreprocessor):
         with Gradebook.open(course) as gradebook:
             lab = Lab(course, names["assignment"])
             found = gradebook.results(lab, [names["student"]])
-            lines = Readings(gradebook, lab).lines()
+            lines = Readings(gradebook, lab).lines(names["student"])
         if not found:
             raise GraderError(f"The gradebook does not know {names['student']}'s {names['assignment']}.")
         names |= enter(nb, found[0], lines.get(names["student"], {}))

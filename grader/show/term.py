@@ -21,7 +21,15 @@ from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.requests import Request
 from grader.lab import Lab
 from grader.roster import Person
-from grader.show.class_report import FIRST, NEEDS_HELP_BELOW, default_page, in_short, percent, write_page
+from grader.show.class_report import (
+    FIRST,
+    NEEDS_HELP_BELOW,
+    default_page,
+    in_short,
+    percent,
+    share_of,
+    write_page,
+)
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -180,7 +188,9 @@ def analyse(
         among: only these students; None: everybody.
         requests: to look again, open and decided.
     """
-    shares = {lab.name: {one.student: one.score / lab.points for one in found} for lab, found in results}
+    shares = {
+        lab.name: {one.student: share_of(one, lab.points_of_cells) for one in found} for lab, found in results
+    }
     everybody = {*expected, *(student for of_lab in shares.values() for student in of_lab)}
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
@@ -201,7 +211,7 @@ def analyse(
             len(found),
             sum(each.waiting[place] for each in students),
             sum(each.shares[place] is None and not each.waiting[place] for each in students),
-            statistics.fmean(one.score / lab.points for one in found),
+            statistics.fmean(share_of(one, lab.points_of_cells) for one in found),
         )
         for place, (lab, found) in enumerate(results)
     ]

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
+import nbformat
 import pytest
 from classroom import START, KernelFree, book_of
 from nbgrader.converters import GenerateFeedback
@@ -20,11 +21,13 @@ from written import answer_of, graded, mark, written_lab
 from grader.by_hand.agreement import pairs
 from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
 from grader.cli import app, console
+from grader.demo import hand_in as submit
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
 from grader.grade.points import digest
 from grader.lab import Lab
+from grader.plugins.steps import SaveGrades
 from grader.show.feedback import generate_feedback
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)
@@ -269,7 +272,14 @@ def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_th
         read(lab, "s00", reader, 2, role, answer=digest("The first text."))
     assert states() == ["done", "done"]
     list(grading.autograde(lab, grading.submissions(lab), KernelFree(lab.course.root / "runs"), 6))
-    assert states() == ["again", "done"]  # nbgrader's rule for points that count; the text is the same
+    assert states() == ["done", "done"]  # graded anew, and the text is the same
+    other_cells = lab.release()
+    for cell in other_cells.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "why":
+            cell.source = "The first text."
+    submit(lab.course, lab, "s00", other_cells)  # the code is another one, the answer is not
+    graded(lab)
+    assert states() == ["done", "done"]
     hand_in("The second text.")
     assert states() == ["again", "again"]
     assert "no longer anonymous: 0\n" in queue("--release")
@@ -277,6 +287,40 @@ def test_both_readers_are_asked_again_when_another_text_is_handed_in_and_only_th
     assert states() == ["done", "again"] and "no longer anonymous: 0\n" in queue("--release")
     read(lab, "s00", readers[SECOND], 3, SECOND, answer=digest("The second text."))
     assert states() == ["done", "done"] and "no longer anonymous: 1\n" in queue("--release")
+    hand_in("The third text.")
+    graded(lab)
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(lab.course.root / "runs"), 7))
+    assert states() == ["again", "again"]  # until it has been read, however often it is graded
+
+
+def test_nbgrader_s_own_step_asks_again_only_where_the_answer_is_another_one(lab):
+    queue("--readers", "ana,ben")
+
+    def step(text: str) -> None:
+        answer_of(lab, "s00", text)
+        notebook = nbformat.read(lab.course.submitted / "s00" / START / lab.notebook_name, as_version=4)
+        config = lab.course.nbgrader_config()
+        names = {"notebook": lab.slug, "assignment": START, "student": "s00"}
+        names["db_url"] = config.CourseDirectory.db_url
+        SaveGrades(config=config).preprocess(notebook, {"nbgrader": names})
+
+    def state() -> str:
+        with readings_of(lab) as readings:
+            return readings.work(page_of(lab, "s00")).state(FIRST)
+
+    step("One text.")
+    assert state() == "open"
+    read(lab, "s00", given(lab)["s00"], 2)
+    step("One text.")
+    assert state() == "done"
+    step("Another text.")
+    assert state() == "again"
+    step("Another text.")
+    assert state() == "again"
+    read(lab, "s00", given(lab)["s00"], 2, seen=2)
+    step("Another text.")
+    graded(lab)
+    assert state() == "done"
 
 
 def test_readings_of_two_texts_are_not_compared(lab):

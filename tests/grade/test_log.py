@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from classroom import START, KernelFree, book_of, new_course, with_gradebook
+from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
-from grader.cli import app
+from grader.cli import app, console
 from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
 from grader.grade import log
@@ -201,6 +202,23 @@ def test_the_command_shows_the_log_and_writes_a_table(lab, monkeypatch):
     rows = list(csv.reader((lab.course.root / "log.csv").open(newline="")))
     assert [row[3:5] for row in rows[1:]] == [[START, "anna"], [START, "ben"]]
     assert rows[1][8].startswith("'=cmd() [red]")
-    assert "1 changes" in run(app, ["log", "--student", "anna"]).output
+    assert "1 change\n" in run(app, ["log", "--student", "anna"]).output.replace(" \n", "\n").replace(
+        "  ", ""
+    )
     wrong = run(app, ["log", "--student", "nobody"])
     assert wrong.exit_code == 1 and "nobody" in wrong.output
+
+
+def test_the_log_is_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    monkeypatch.setattr(console, "size", ConsoleDimensions(80, 50))
+    with book_of(lab.course) as book:
+        grade = book.find_submission_notebook("start_here", START, "anna").grades[0]
+        name, grade.manual_score = grade.name, 1.25
+        book.db.commit()
+    lines_shown = CliRunner().invoke(app, ["log"]).output.splitlines()
+    assert max(map(len, lines_shown)) <= 80
+    (change,) = lines(lab)
+    for words in (START, "anna", f"{name}: {log.POINTS}", "5 from the checks → 1.25"):
+        assert any(words in line for line in lines_shown), words
+    assert change[1:3] == ("anna", name)

@@ -204,3 +204,26 @@ def test_a_disk_that_fails_is_told_and_the_merge_goes_on_afterwards(lab, monkeyp
 def test_the_roster_names_the_command(lab):
     told = " ".join(CliRunner().invoke(app, ["roster"]).output.split())
     assert f"If so: grader roster merge '{OLD}' {NEW}" in told
+
+
+def test_whoever_asks_the_log_for_either_id_gets_the_history_of_both(lab):
+    old = "mail 7"
+    hand_in(lab.course, lab, old, solved(lab))  # collected, and not graded: the gradebook does not know it
+    assert merge("--yes").exit_code == 0
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.extend(lab, old, timedelta(days=9))
+    assert merge("--yes", "--keep", NEW, old=old).exit_code == 0
+
+    def shown(student: str) -> str:
+        done = CliRunner().invoke(app, ["log", "--student", student])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "9 d" in shown(NEW) and OLD in shown(NEW) and old in shown(NEW)
+    for earlier in (OLD, old):
+        first, _, table = shown(earlier).partition("\n")
+        assert first == f"{earlier} is now {NEW}. These are the changes under all ids of {NEW}."
+        assert table == shown(NEW)
+    with Gradebook.open(lab.course) as gradebook:
+        notes = [each.before for each in gradebook.changes(student=NEW) if each.what == log.MERGED]
+    assert notes == [OLD, old]

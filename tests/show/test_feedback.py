@@ -9,9 +9,13 @@ import pytest
 from classroom import ATTENTION, KernelFree, book_of, hand_in_class, new_course, with_gradebook
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import event
 
+from grader.by_hand.readings import Readings
 from grader.errors import GraderError
 from grader.grade.autograde import autograde
+from grader.grade.gradebook import Gradebook
+from grader.grade.points import Points
 from grader.lab import Lab
 from grader.receive.files import TIMESTAMP
 from grader.show import feedback as feedback_module
@@ -172,3 +176,33 @@ def test_the_zip_is_the_same_every_time_and_whole_or_not_there(lab, tmp_path, mo
     with pytest.raises(GraderError, match="cannot be"):
         write_feedback_zip(lab, second)
     assert first.read_bytes() == second.read_bytes() and len(list(tmp_path.glob("*.zip*"))) == 2
+
+
+def test_what_nbgrader_s_command_reads_for_a_student_does_not_grow_with_the_class(lab):
+    """Counted in steps of SQLite's virtual machine, because a clock says more about what else the machine is doing."""
+
+    def steps() -> int:
+        taken = 0
+
+        def count() -> None:
+            nonlocal taken
+            taken += 1
+
+        def watch(connection, cursor, *_: object) -> None:
+            cursor.connection.set_progress_handler(count, 1)
+
+        with Gradebook.open(lab.course) as gradebook:
+            readings = Readings(gradebook, lab)
+            event.listen(gradebook.engine, "before_cursor_execute", watch)
+            (found,) = gradebook.results(lab, ["s00"])
+            readings.lines("s00")
+            assert readings.works("s00") == {} and found.student == "s00"
+        return taken
+
+    few = steps()
+    with Gradebook.open(lab.course) as gradebook:
+        marker = gradebook.results(lab, ["s00"])[0].marker
+        cells = dict.fromkeys(lab.points_of_cells, 1.0)
+        for number in range(120):
+            gradebook.write(lab, f"more{number:03}", Points(cells, frozenset(), None, {}), marker)
+    assert steps() < 1.2 * few

@@ -31,6 +31,7 @@ from grader.show.class_report import (
     in_words,
     lateness,
     summary,
+    write_page,
     write_report,
 )
 
@@ -134,8 +135,25 @@ def test_points_by_hand_that_are_missing_are_counted_and_said(lab):
     cell = next(iter(lab.points_of_cells))
     waiting = replace(result(lab, "a", {}), points={cell: None})
     found = analyse(lab, [waiting], [])
-    assert found.exercises[0].waiting == 1
-    assert "are waiting to be graded by hand" in " ".join(summary(found))
+    assert found.exercises[0].waiting == 1 and found.exercises[0].solved is None
+    assert "1 written answer is waiting to be graded by hand" in " ".join(summary(found))
+
+
+def test_points_that_a_human_still_has_to_give_count_against_nobody(lab):
+    cell, rest = next(iter(lab.points_of_cells)), exercises(lab)[1:]
+    all_right = {name: 1.0 for name in exercises(lab)}
+    works = [replace(each, points={**each.points, cell: None}) for each in (
+        result(lab, "good", all_right),
+        result(lab, "weak", {name: 0.9 for name in rest[:1]}),
+    )]  # fmt: skip
+    found = analyse(lab, [*works, result(lab, "read", all_right)], [])
+    assert found.shares[0] == pytest.approx(1) and found.shares[2] == pytest.approx(1)
+    assert [one.student for one in found.needs_help] == ["weak"]
+    assert (found.exercises[0].solved, found.exercises[0].mean, found.exercises[0].waiting) == (1, 1, 2)
+    told = " ".join(summary(found))
+    assert f"The hardest exercise was `{exercises(lab)[0]}`" not in told
+    assert "2 written answers are waiting to be graded by hand. Percentages are of the points without" in told
+    assert "–" in as_html(lab, analyse(lab, works, []))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
@@ -387,3 +405,9 @@ def test_a_time_that_is_none_is_refused(graded, monkeypatch):
     monkeypatch.chdir(graded.course.root)
     told = CliRunner().invoke(app, ["release", START, "--due", "soonish"])
     assert told.exit_code == 1 and "'2027-01-31 18:00 Europe/Berlin'" in told.output
+
+
+def test_a_page_is_not_overwritten_by_its_own_table(tmp_path):
+    with pytest.raises(GraderError, match="end the name in .html"):
+        write_page(tmp_path / "report.csv", "page", [["table"]])
+    assert list(tmp_path.iterdir()) == []
