@@ -7,7 +7,7 @@ set -Eeuo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$(pwd -P)
 log=.venv/setup.log
-need_gb=6
+size_gb=4 need_gb=6 with="" # unless PyTorch brings CUDA
 minors="13 12 11" # of Python 3, the newest first
 
 say() { printf '%s\n' "$*"; }
@@ -56,13 +56,22 @@ reusable() {
     fits "$(version_of .venv/bin/python)"
 }
 
+brings_cuda() { # whether pip will take PyTorch's usual Linux package
+  local version found
+  version=$(sed -n 's/^torch==//p' requirements.txt)
+  if [ "$(uname -s)" != Linux ] || [ -z "$version" ]; then return 1; fi
+  # Lists what pip finds with the user's settings, and what is installed; of the packages themselves it downloads nothing.
+  found=$(.venv/bin/python -m pip --no-input --retries 0 index versions torch 2>/dev/null || true)
+  [[ $found != *" $version+cpu"* ]]
+}
+
 check_disk() {
   local free_kb used_kb=0
   free_kb=$(df -Pk . | awk 'NR == 2 { print $4 }')
   if [ -d .venv ]; then used_kb=$(du -sk .venv | cut -f 1); fi
   free_gb=$((free_kb / 1048576))
   [ $((free_kb + used_kb)) -ge $((need_gb * 1048576)) ] ||
-    stop "the environment needs about $need_gb GB, but only $free_gb GB are free in $root; free some space, or move the course to a larger disk, then run this again."
+    stop "the environment needs about $need_gb GB$with, but only $free_gb GB are free in $root; free some space, or move the course to a larger disk, then run this again."
 }
 
 explain() { # pip failed with status $1 while doing $2
@@ -146,8 +155,15 @@ if [ "$python" != .venv/bin/python ]; then
   "$python" -m venv .venv >"$log" 2>&1 ||
     stop "Python $version ($python) could not make $root/.venv; $log there says why: fix that, then run this again."
 fi
+if brings_cuda; then # only now is there a pip to ask
+  with=" with the CUDA that PyTorch's usual Linux package brings ($need_gb with its CPU build: see PyTorch's installation page)"
+  size_gb=8 need_gb=10
+  rm .venv/.unfinished # should the disk be too small: nothing is installed yet, and the next run continues from here
+  check_disk
+  : >.venv/.unfinished
+fi
 
-say "[3/4] installing $packages packages (the first time about 2 minutes on a fast network, about 4 GB)"
+say "[3/4] installing $packages packages (the first time about 2 minutes on a fast network, about $size_gb GB)"
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"

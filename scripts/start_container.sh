@@ -18,7 +18,7 @@ writable() {
 
 if [ -d solutions ]; then
   writable grading
-  start=(--ServerApp.root_dir="$root")
+  start=(--ServerApp.root_dir="$root" --ServerApp.jpserver_extensions=grader.by_hand.page=True)
 else
   writable notebooks
   export TRANSFORMER_LABS_PROGRESS="$root/notebooks/.progress.json" # with the work: the home goes with the container

@@ -27,6 +27,9 @@ case "$*" in
     mkdir -p "$3/bin"
     cp "$0" "$3/bin/python"
     echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
+  "-m pip "*" index versions torch")
+    [ "${FAKE_TORCH:-}" ] || exit 1
+    echo "Available versions: $FAKE_TORCH" ;;
   "-m pip "*)
     echo "$* index=${PIP_INDEX_URL:-}" >>pip_calls
     printf '%s' "${FAKE_PIP_SAYS:-}"
@@ -71,6 +74,10 @@ class Course:
     def pip_calls(self) -> list[str]:
         calls = self.folder / "pip_calls"
         return calls.read_text().splitlines() if calls.exists() else []
+
+    def runs(self, system: str) -> None:
+        (self.tools / "uname").unlink()  # a link to the machine's own
+        self.add_tool("uname", f"#!/usr/bin/env bash\necho {system}\n")
 
     def add_tool(self, name: str, script: str) -> None:
         (self.tools / name).write_text(script)
@@ -256,6 +263,44 @@ def test_too_little_disk_is_said_before_anything_is_made(course: Course) -> None
     assert "only 2 GB" in sentence
     assert str(course.folder) in sentence
     assert not (course.folder / ".venv").exists()
+
+
+TORCH = next(line for line in (ROOT / "requirements.txt").read_text().split() if line.startswith("torch=="))
+USUAL = TORCH.removeprefix("torch==")
+
+
+@pytest.mark.parametrize("found", ["", USUAL, f"9.9.9+cpu, {USUAL}"])
+def test_more_disk_is_asked_for_if_pytorch_will_bring_cuda(course: Course, found: str) -> None:
+    course.runs("Linux")
+    sentence = course.stops_with(FAKE_FREE_GB="9", FAKE_TORCH=found)
+    assert "about 10 GB with the CUDA" in sentence
+    assert "6 with its CPU build" in sentence
+    assert "only 9 GB" in sentence
+    assert course.pip_calls() == []
+    run = course.set_up(FAKE_FREE_GB="10", FAKE_TORCH=found)
+    assert run.returncode == 0, run.stderr
+    assert "from scratch" not in run.stdout
+    assert "about 8 GB" in run.stdout
+    assert not (course.folder / ".venv/.unfinished").exists()
+
+
+def test_less_disk_is_enough_for_pytorchs_cpu_build(course: Course) -> None:
+    course.runs("Linux")
+    run = course.set_up(FAKE_FREE_GB="6", FAKE_TORCH=f"{USUAL}+cpu, {USUAL}")
+    assert run.returncode == 0, run.stderr
+    assert "about 4 GB" in run.stdout
+
+
+def test_less_disk_is_enough_on_a_mac(course: Course) -> None:
+    course.runs("Darwin")
+    assert course.set_up(FAKE_FREE_GB="6", FAKE_TORCH=USUAL).returncode == 0
+
+
+def test_less_disk_is_enough_for_a_lab_without_pytorch(course: Course) -> None:
+    course.runs("Linux")
+    lock = course.folder / "requirements.txt"
+    lock.write_text(lock.read_text().replace(TORCH + "\n", ""))
+    assert course.set_up(FAKE_FREE_GB="6").returncode == 0
 
 
 def test_a_disk_that_fills_up_while_installing_is_said(course: Course) -> None:

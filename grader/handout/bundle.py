@@ -26,7 +26,8 @@ lab: ## set up the environment, then open the lab
 _README = """\
 # {title}
 
-You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of disk. In this folder:
+You need Linux or macOS with Python 3.11, 3.12 or 3.13, `make` and about 6 GB of disk (on Linux 10 GB, with the CUDA
+that PyTorch's default package includes). In this folder:
 
     make lab
 

@@ -191,7 +191,7 @@ def start_page(readme: str, labs: list[Lab], guides: list[str]) -> str:
         guides: names of the pages in docs/, in order.
     """
     infos = [lab.info for lab in labs]
-    what = re.match(r"# .*?(?=\n<!-- labs)", readme, re.DOTALL)
+    what = re.match(r"# .*?(?=\n## )", readme, re.DOTALL)
     lines = [what[0] if what else "# Transformer labs", ""]
     if infos:
         lines += [
