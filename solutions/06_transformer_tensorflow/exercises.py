@@ -47,6 +47,7 @@ from course_utils.cases.translation import (
     stops_when_all_have_ended,
     target_mask,
 )
+from course_utils.cases.forms import only
 from course_utils.cases.properties import f32
 from course_utils.cases.properties import at_words, normal, together, weights_have_moved
 
@@ -74,6 +75,13 @@ def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
         return call_function(learner, tensors(inputs))
 
 
+def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
+    """A call of a function that gradients are sent back through: only tensors will do."""
+    import tensorflow as tf
+
+    return only(tf.Tensor, call_with_tensors(learner, inputs))
+
+
 ARRAYS = ("x", "enc_output")  # handed over in order; Keras takes everything else by keyword only
 OPTIONS = ("training", "mask", "look_ahead_mask", "padding_mask")
 
@@ -86,6 +94,8 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
     """
 
     def call(learner: Callable, inputs: Inputs) -> Any:
+        import tensorflow as tf
+
         from course_utils.models import keras_translator
 
         given = tensors(inputs)
@@ -96,7 +106,7 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
                 learner, inputs["config"], lambda new: new(*arrays, **{**options, "training": False})
             )
             fill(layer, inputs["weights"], getattr(keras_translator, kind))
-            return layer(*arrays, **options)
+            return only(tf.Tensor, layer(*arrays, **options))
 
     return call
 
@@ -640,6 +650,8 @@ def _transformer_inputs(padded: bool = False, norm_first: bool = False, training
 
 
 def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import tensorflow as tf
+
     from course_utils.models import keras_translator
 
     given = tensors(inputs)
@@ -647,7 +659,7 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
     with plain_errors():
         model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
         fill(model, inputs["weights"], keras_translator.transformer)
-        value = model(source, target, training=inputs["training"])
+        value = only(tf.Tensor, model(source, target, training=inputs["training"]))
     return _with_weights(value, 1, inputs["target_ids"] != PAD, "logits")
 
 
@@ -744,7 +756,7 @@ def loss_is_one_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=call_with_tensors,
+    call=_call_for_tensors,
     seconds=SECONDS,
     cases=(
         Case("no padding, no smoothing: plain cross-entropy", _labelled((4, 4, 4), 4, 9, smoothing=0.0)),
@@ -997,7 +1009,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     with plain_errors(), _no_advice():
         for source_ids, labels in zip(inputs["source_ids"], inputs["labels"], strict=True):
             losses.append(step(tf.convert_to_tensor(source_ids), tf.convert_to_tensor(labels)))
-    if any(loss is None for loss in losses):
+    if any(loss is None for loss in only(tf.Tensor, losses)):
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
