@@ -94,8 +94,6 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
     """
 
     def call(learner: Callable, inputs: Inputs) -> Any:
-        import tensorflow as tf
-
         from course_utils.models import keras_translator
 
         given = tensors(inputs)
@@ -106,7 +104,7 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
                 learner, inputs["config"], lambda new: new(*arrays, **{**options, "training": False})
             )
             fill(layer, inputs["weights"], getattr(keras_translator, kind))
-            return only(tf.Tensor, layer(*arrays, **options))
+            return layer(*arrays, **options)
 
     return call
 
@@ -650,8 +648,6 @@ def _transformer_inputs(padded: bool = False, norm_first: bool = False, training
 
 
 def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
-    import tensorflow as tf
-
     from course_utils.models import keras_translator
 
     given = tensors(inputs)
@@ -659,7 +655,7 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
     with plain_errors():
         model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
         fill(model, inputs["weights"], keras_translator.transformer)
-        value = only(tf.Tensor, model(source, target, training=inputs["training"]))
+        value = model(source, target, training=inputs["training"])
     return _with_weights(value, 1, inputs["target_ids"] != PAD, "logits")
 
 

@@ -506,7 +506,7 @@ def swiglu_by_numpy(x, w_gate, w_up, w_down):
     """NumPy in float64."""
     x, gate, up, down = (np.asarray(each, dtype=np.float64) for each in (x, w_gate, w_up, w_down))
     opened = np.einsum("...f,hf->...h", x, gate)
-    return (opened * (0.5 + 0.5 * np.tanh(opened / 2)) * (x @ up.T)) @ down.T
+    return torch.from_numpy((opened * (0.5 + 0.5 * np.tanh(opened / 2)) * (x @ up.T)) @ down.T)
 
 
 # ---------------------------------------------------------------------------------- grouped_query_attention
