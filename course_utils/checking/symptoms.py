@@ -224,7 +224,11 @@ def _plural(text: str) -> str:
         ("` differs ", "` differ "),
     ):
         text = text.replace(one, many)
-    return text.replace("it differs", "they differ").replace("and is right", "and are right")
+    return (
+        text.replace("it differs", "they differ")
+        .replace("wherever it is", "wherever they are")
+        .replace("and is right", "and are right")
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -976,7 +980,7 @@ def _off_by_one(pair: _Pair) -> Iterator[_Found]:
     off = got[pair.wrong] - wanted[pair.wrong]
     if (off == off[0]).all() and abs(off[0]) <= 2:
         how = "large" if off[0] > 0 else "small"
-        yield "off by one", f"Every wrong number in {{it}} is too {how} by {int(abs(off[0]))}."
+        yield "off by one", f"{{it}} is too {how} by {int(abs(off[0]))} wherever it is wrong."
     return
 
 
