@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from course_utils.cases.forms import only
 from course_utils.checking.exercise import Inputs, call_function
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ def tensors(inputs: Inputs) -> dict[str, Any]:
 
 
 def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
-    """Calls a function on torch tensors, by keyword, or in order if parameters were renamed."""
+    """Calls a function from torch tensors to torch tensors, by keyword, or in order if parameters were renamed."""
+    import torch
+
     with one_thread():
-        return call_function(learner, tensors(inputs))
+        return only(torch.Tensor, call_function(learner, tensors(inputs)))
 
 
 class WrongParameters(ValueError):

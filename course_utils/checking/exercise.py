@@ -66,8 +66,13 @@ def call_function(learner: Callable, inputs: Inputs) -> Any:
     return learner(**inputs)
 
 
+def call_for_dict(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    """Like :func:`call_function`, for a function whose docstring promises a dict."""
+    return call_function(learner, inputs)
+
+
 def take_value(learner: Any, inputs: Inputs) -> Any:
-    """For exercises whose answer is a value (an array, a tuple, a dict) and not a function."""
+    """For exercises whose answer is a value (an array, a tuple) and not a function."""
     return learner
 
 
@@ -78,11 +83,12 @@ class Exercise:
     Args:
         name: the name that the notebook's solution cell defines.
         returns: names of the arrays that come back. One name: the value itself; several names: a tuple
-            in that order, or a dict with these keys.
+            in that order. A dict with these keys comes back if, and only if, the annotation of ``call`` says so.
         cases: what it is tried on; each is compared with the reference's values.
         properties: what must hold for the output of every run.
         call: how the learner's object is called with a run's inputs. A module's or layer's exercise
-            constructs it here and sets its weights, so that no check depends on a framework's seed.
+            constructs it here and sets its weights, so that no check depends on a framework's seed. A call that gathers the
+            arrays in a dict, or whose learners are asked for one, is annotated ``-> dict[...]``.
         uses: names of earlier exercises of the lab that this one calls.
         bypasses: full dotted names of ready-made things that would do the work, such as
             ``torch.nn.MultiheadAttention`` if learners are to build it. Code that uses one earns nothing, whatever
@@ -114,6 +120,12 @@ class Exercise:
                     f"{self.name}: {full!r} is not a full dotted name. Declare bypasses as a tuple of names such "
                     "as 'torch.nn.MultiheadAttention', from the package on."
                 )
+
+    @property
+    def as_dict(self) -> bool:
+        """Whether the arrays come back in a dict. Where they do not, whoever unpacks a learner's dict gets its keys."""
+        found = getattr(self.call, "__annotations__", {}).get("return", "")
+        return (found if isinstance(found, str) else inspect.formatannotation(found)).startswith("dict")
 
 
 def sentence(function: Callable) -> str:

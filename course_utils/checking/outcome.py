@@ -74,9 +74,7 @@ def try_case(
     handed_over = [copy.deepcopy(dict(inputs)) for inputs in all_inputs]
     try:
         with _quiet(printed), fixed(seed, key, case.title), time_limit(exercise.seconds):
-            runs = tuple(
-                _named_arrays(exercise.call(learner, inputs), exercise.returns) for inputs in handed_over
-            )
+            runs = tuple(_named_arrays(exercise.call(learner, inputs), exercise) for inputs in handed_over)
     except _WrongType as error:
         return failed("type", str(error))
     except TooSlow as error:
@@ -115,10 +113,15 @@ class _WrongType(Exception):
     pass
 
 
-def _named_arrays(value: Any, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
+    names = exercise.returns
     if value is None:
         raise _WrongType("It returned None: is the `return` line there, and is it reached?")
-    if isinstance(value, Mapping):
+    if exercise.as_dict:
+        if not isinstance(value, Mapping):
+            raise _WrongType(
+                f"It returned one {type(value).__name__}; expected a dict with the keys {', '.join(names)}."
+            )
         missing = [name for name in names if name not in value]
         if missing:
             raise _WrongType(
@@ -130,7 +133,11 @@ def _named_arrays(value: Any, names: tuple[str, ...]) -> dict[str, np.ndarray]:
             raise _WrongType(f"It returned {len(value)} values; expected just `{names[0]}`.")
         return {names[0]: _array(value, names[0])}
     if not isinstance(value, (tuple, list)) or len(value) != len(names):
-        got = f"{len(value)} values" if isinstance(value, (tuple, list)) else f"one {type(value).__name__}"
+        got = (
+            f"{len(value)} value{'s' * (len(value) != 1)}"
+            if isinstance(value, (tuple, list))
+            else f"one {type(value).__name__}"
+        )
         raise _WrongType(f"It returned {got}; expected {len(names)}: ({', '.join(names)}).")
     return {name: _array(part, name) for name, part in zip(names, value, strict=True)}
 

@@ -194,11 +194,11 @@ def _values(
     found: dict[tuple[str, str], list[str]] = {}  # (name, sentence) -> of which outputs
     for output, wrong in pairs.items():
         best = _common(wrong)
-        if best is None:  # nothing that all cases share: perhaps the first one tells something
+        if best is None or best[0] in _VAGUE:  # perhaps the first case tells more than what all cases share
             first = [pair for pair in wrong if pair.case == wrong[0].case]
             looks = [look for look in _TELLING if look is not _plain_factor or _evidence(first) > 1]
-            if len(first) < len(wrong) and (best := _common(first, looks)):
-                best = best[0], f"In {_titles(exercise, [first[0].case])}: {best[1]}"
+            if len(first) < len(wrong) and (telling := _common(first, looks)):
+                best = telling[0], f"In {_titles(exercise, [first[0].case])}: {telling[1]}"
         elif (
             several
             and not beside_problems
@@ -207,7 +207,7 @@ def _values(
             best = (
                 best[0],
                 f"{_share(exercise, cases)}: {best[1]}",
-            )  # in the other cases that fail this output is right
+            )  # in the others that fail, this output is right
         if best is not None:
             found.setdefault(best, []).append(output)
     symptoms = []
@@ -233,7 +233,11 @@ def _plural(text: str) -> str:
         ("` differs ", "` differ "),
     ):
         text = text.replace(one, many)
-    return text.replace("it differs", "they differ").replace("and is right", "and are right")
+    return (
+        text.replace("it differs", "they differ")
+        .replace("wherever it is", "wherever they are")
+        .replace("and is right", "and are right")
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -527,6 +531,29 @@ def _an_input(pair: _Pair) -> Iterator[_Found]:
     return
 
 
+def _plus_an_input(pair: _Pair) -> Iterator[_Found]:
+    """What is got differs from what is expected by an input, such as a bias, everywhere."""
+    got, wanted = _numbers(pair)
+    off, near = got - wanted, {"rtol": 1e-3, "atol": 1e-5 * max(1.0, np.abs(wanted).max())}
+    for name, value in pair.inputs.items():
+        array = _as_array(value)
+        if array is None or array.dtype.kind != "f" or not 1 <= array.ndim <= got.ndim:
+            continue
+        if len(np.unique(array[array != 0])) < 2 or array.shape != got.shape[got.ndim - array.ndim :]:
+            continue
+        if np.allclose(off, array, **near):
+            yield (
+                "an input too often",
+                f"{{it}} is what is expected plus `{name}`: that is added once too often.",
+            )
+        if np.allclose(off, -array, **near):
+            yield (
+                "an input left out",
+                f"{{it}} is what is expected minus `{name}`: that is added once too rarely.",
+            )
+    return
+
+
 def _as_array(value: Any) -> np.ndarray | None:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
@@ -661,6 +688,12 @@ _FUNCTIONS = (
     ("the absolute value", np.abs),
     ("the base-2 logarithm", np.log2),
     ("a softmax", lambda x: _softmax(x)),
+    (
+        "the log-softmax",
+        lambda x: (
+            x - x.max(-1, keepdims=True) - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))
+        ),
+    ),
     ("the hyperbolic tangent", np.tanh),
     ("the cumulative sum", lambda x: np.cumsum(x, -1)),
 )
@@ -681,6 +714,50 @@ def _function_of_it(pair: _Pair) -> Iterator[_Found]:
     for name, function in _LEFT_OUT:
         if _equals(function(got), wanted) and not _equals(got, function(got)):
             yield "function left out", f"{name} of {{it}} would be right."
+
+
+def _shares_of_multiple(pair: _Pair) -> Iterator[_Found]:
+    """Both are shares that sum to 1, and what is got is what a softmax gives if the right scores are multiplied by a number.
+
+    That is so for powers of another base than e, and for scores that are divided by the root of something else than d_k.
+    """
+    got, wanted = _numbers(pair)
+    if not got.ndim or (got < 0).any() or (wanted < 0).any():
+        return
+    for axis in range(-1, -got.ndim - 1, -1):
+        there = wanted > 0
+        sums = (got.sum(axis), wanted.sum(axis))
+        if not all(np.isclose(each, there.any(axis), rtol=0, atol=1e-4).all() for each in sums):
+            continue
+        compared = there & (got > 0) & (there.sum(axis, keepdims=True) > 1)
+        if (
+            compared.sum() - compared.any(axis).sum() < 3
+        ):  # of two shares in a row, any others are such a multiple
+            continue
+        logs = (np.log(each, out=np.zeros_like(each), where=compared) for each in (got, wanted))
+        count = np.maximum(compared.sum(axis, keepdims=True), 1)
+        off, right = (np.where(compared, each - each.sum(axis, keepdims=True) / count, 0.0) for each in logs)
+        if not (size := float((right * right).sum())):
+            continue
+        factor = float((off * right).sum()) / size
+        powers = np.power(wanted, factor, out=np.zeros_like(wanted), where=there)
+        again = powers / np.maximum(powers.sum(axis, keepdims=True), 1e-300)
+        if abs(factor) < 1e-3 or not np.allclose(got, again, rtol=1e-3, atol=1e-6):
+            continue
+        base = next((name for name, number in _BASES if math.isclose(factor, number, rel_tol=1e-3)), "")
+        as_if = f": as if powers of {base} were taken instead of powers of e" if base else ""
+        yield (
+            "shares of a multiple",
+            f"{{it}} is what a softmax gives if the right scores are multiplied by {_number(factor)}{as_if}.",
+        )
+        yield (
+            "shares of a multiple",
+            "{it} is what a softmax gives if the right scores are multiplied by a number, which is another one in other "
+            "cases. Are the scores to be scaled, and if so, by which size?",
+        )
+
+
+_BASES = (("2", math.log(2)), ("10", math.log(10)))
 
 
 def _equals(got: np.ndarray, wanted: np.ndarray) -> bool:
@@ -912,7 +989,7 @@ def _off_by_one(pair: _Pair) -> Iterator[_Found]:
     off = got[pair.wrong] - wanted[pair.wrong]
     if (off == off[0]).all() and abs(off[0]) <= 2:
         how = "large" if off[0] > 0 else "small"
-        yield "off by one", f"Every wrong number in {{it}} is too {how} by {int(abs(off[0]))}."
+        yield "off by one", f"{{it}} is too {how} by {int(abs(off[0]))} wherever it is wrong."
     return
 
 
@@ -958,7 +1035,7 @@ def _factor_of_its_own(pairs: Sequence[_Pair]) -> _Found | None:
 
 _TELLING = (
     _another_kind, _axis_of_one, _another_output, _transposed, _too_short_or_long, _summarised, _same_numbers_in_another_shape,
-    _constant, _opposite, _an_input, _plain_factor, _one_minus, _function_of_it, _rounded, _shifted, _reordered, _other_places,
+    _constant, _opposite, _an_input, _plus_an_input, _plain_factor, _one_minus, _function_of_it, _shares_of_multiple, _rounded, _shifted, _reordered, _other_places,
     _not_a_number,
 )  # fmt: skip
 """What is worth saying even of a single case; from the most telling to the least."""
@@ -967,6 +1044,9 @@ _LOOKS = (
     *_TELLING[:-2], _factor, _offset, *_TELLING[-2:-1], _where_a_mask_is, _places, _factor_of_rows, _offset_of_rows, _all_rows_alike,
     *_TELLING[-1:], _where_zeros_belong, _too_many_or_few, _off_by_one, _nearly, _one_sided,
 )  # fmt: skip
+
+_VAGUE = {"too large", "too small"}
+"""Symptoms that say less than almost any other."""
 
 _NEEDS_EVIDENCE = {
     _factor,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.forms import only
 from course_utils.cases.torch_modules import PlainDescent, built, call_with_tensors, one_thread, tensors
 from course_utils.cases.translation import (
     BATCH,
@@ -108,7 +109,7 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
                 with torch.enable_grad():
                     _send_gradients_back(module, run(module, given))
             found = run(module, given)
-        found = _in_single_precision(found)
+        found = _in_single_precision(only(torch.Tensor, found))
         return _extremes(found) if inputs.get("extremes") else found
 
     return call
@@ -146,20 +147,6 @@ def _in_single_precision(value: Any) -> Any:
 
 def _call_in_single_precision(learner: Callable, inputs: Inputs) -> Any:
     return _in_single_precision(call_with_tensors(learner, inputs))
-
-
-def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
-    """A call of a function whose results go into a module, or send gradients back: only tensors will do."""
-    import torch
-
-    found = call_with_tensors(learner, inputs)
-    parts = (
-        found.values() if isinstance(found, dict) else found if isinstance(found, tuple | list) else [found]
-    )
-    for part in parts:
-        if part is not None and not isinstance(part, torch.Tensor):
-            raise TypeError(f"it returned a {type(part).__name__} where a torch.Tensor is expected.")
-    return found
 
 
 # ---------------------------------------------------------------------------------- inputs
@@ -705,7 +692,7 @@ def future_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 make_masks = Exercise(
     name="make_masks",
     returns=("source_mask", "target_mask"),
-    call=_call_for_tensors,
+    call=call_with_tensors,
     cases=(
         Case("three pairs of sentences, padded", _two_batches(3, (9, 14), (5, 8))),
         Case("two pairs, the source shorter than the target", _two_batches(2, (4, 7), (8, 14))),
@@ -824,7 +811,7 @@ def input_lags_one_word_behind(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 
 def _call_shift(learner: Callable, inputs: Inputs) -> Any:
     """Ids are for an embedding, which takes whole numbers only."""
-    return _whole_numbers(_call_for_tensors(learner, inputs))
+    return _whole_numbers(call_with_tensors(learner, inputs))
 
 
 def _whole_numbers(ids: Any) -> Any:
@@ -902,7 +889,7 @@ def loss_is_a_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 label_smoothed_loss = Exercise(
     name="label_smoothed_loss",
     returns=("loss",),
-    call=_call_for_tensors,
+    call=call_with_tensors,
     cases=(
         Case("no padding, no smoothing: plain cross-entropy", _loss((4, 4, 4), 4, 9, 0.0)),
         Case("no padding, smoothing 0.1", _loss((4, 4, 4), 4, 9, 0.1)),
@@ -1280,7 +1267,8 @@ def _tree(
 def _call_beam(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
-    ids, score = _pair(call_with_tensors(learner, inputs), "(ids, score)")
+    with one_thread():
+        ids, score = _pair(call_function(learner, tensors(inputs)), "(ids, score)")
     if not isinstance(ids, torch.Tensor):
         raise TypeError(f"ids is a {type(ids).__name__}; expected a torch.Tensor.")
     row = np.asarray(_whole_numbers(ids)).reshape(-1).tolist()

@@ -107,3 +107,25 @@ def one_maximum_for_all(scores, axis=-1):
     """All scores are shifted by a single maximum, so a row far below it becomes 0 / 0."""
     exponentials = np.exp(scores - np.max(scores))
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
+
+
+@misconception(
+    "softmax",
+    "Your shares are positive and sum to 1, but they are more alike than they should be. Two scores that differ by 1 should get shares that "
+    "differ by a factor of e ≈ 2.718. By what factor do yours differ?",
+)
+def base_two(scores, axis=-1):
+    """Powers of 2 are taken instead of powers of e."""
+    powers = np.exp2(scores - np.max(scores, axis=axis, keepdims=True))
+    return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+@misconception(
+    "softmax",
+    "You return the logarithms of the shares: they are negative, and their exponentials sum to 1. PyTorch calls that log_softmax; losses need "
+    "it. Here the shares themselves are asked for.",
+)
+def log_softmax(scores, axis=-1):
+    """Logarithms of the shares are returned."""
+    shifted = scores - np.max(scores, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))

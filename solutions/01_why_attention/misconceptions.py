@@ -38,6 +38,10 @@ slip("rnn_forward", "bias_forgotten", "The bias is not added.",
      "Three things are added up inside the tanh. You use only two of them.",
      ("state @ w_hidden + bias", "state @ w_hidden"))
 
+slip("rnn_forward", "bias_twice", "The bias is added twice.",
+     "PyTorch's RNN has two biases, one for the word and one for the state. Here there is a single one: how often does it come into a step?",
+     ("state @ w_hidden + bias", "state @ w_hidden + bias + bias"))
+
 slip("rnn_forward", "first_state_ignored",
      "The first state that is given is ignored: the network always starts from zeros.",
      "The caller may pass in a state, for example the one left by the previous sentence. Yours always starts "

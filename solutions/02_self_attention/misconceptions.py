@@ -63,6 +63,12 @@ slip("attend_one_word", "one_word_scaled_by_seq_len",
      "query and one key: how many entries is that?",
      ("query.size", "len(x)"))
 
+slip("attend_one_word", "one_word_scaled_by_d_v",
+     "The scores are divided by the square root of d_v instead of d_k.",
+     "You take the length of a value. But values have no part in a score: a score is the dot product of a query and a "
+     "key. How many products are added up there?",
+     ("query.size", "values.shape[-1]"))
+
 slip("attend_one_word", "one_word_without_softmax",
      "The scores themselves are used as weights, without a softmax.",
      "The scores say how well each word fits, but they are not shares yet: they can be negative and do not "
@@ -117,6 +123,12 @@ slip("scaled_dot_product_attention", "scaled_by_number_of_queries",
      "You take the size of the query's second-to-last axis (how many queries there are); `len(query)` and "
      "`query.shape[0]` go wrong in a similar way. d_k is how *long* each query is: the last axis.",
      ("key.shape[-1]", "query.shape[-2]"))
+
+slip("scaled_dot_product_attention", "scaled_by_d_v",
+     "The scores are divided by the square root of d_v instead of d_k.",
+     "You take the length of a value. In many models it equals that of a key, but values have no part in the scores: the "
+     "dot product runs over the entries of a query and a key.",
+     ("key.shape[-1]", "value.shape[-1]"))
 
 slip("scaled_dot_product_attention", "key_not_transposed",
      "The key is not transposed, so the shapes do not fit.",

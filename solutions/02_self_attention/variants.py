@@ -223,11 +223,11 @@ def one_word_in_one_pass(x, position, w_query, w_key, w_value):
 
 @variant("attend_one_word")
 def one_word_as_rows_of_a_table(x, position, w_query, w_key, w_value):
-    """Keeps the word as a table of one row and drops that axis at the end; returns a dict."""
+    """Keeps the word as a table of one row and drops that axis at the end."""
     q = x[[position], :] @ w_query
     scores = np.matmul(q, np.transpose(x @ w_key)) / np.sqrt(q.shape[-1])
     weights = softmax(scores, axis=1)
-    return {"weights": weights.squeeze(0), "output": (weights @ (x @ w_value)).squeeze(axis=0)}
+    return (weights @ (x @ w_value)).squeeze(axis=0), weights.squeeze(0)
 
 
 @variant("attend_one_word")
@@ -1128,7 +1128,7 @@ def cross_in_float32(x, memory, w_query, w_key, w_value, memory_mask=None):
 
 @variant("cross_attention")
 def cross_that_talks(x, memory, w_query, w_key, w_value, memory_mask=None):
-    """Prints every step, warns, has local names that say nothing, and returns a dict."""
+    """Prints every step, warns, has local names that say nothing, and returns a list."""
     import warnings
 
     decoder, encoder = x, memory
@@ -1145,7 +1145,7 @@ def cross_that_talks(x, memory, w_query, w_key, w_value, memory_mask=None):
     tmp2 = np.exp(tmp - tmp.max(axis=-1, keepdims=True)) * (1.0 if memory_mask is None else memory_mask)
     tmp3 = tmp2.sum(axis=-1, keepdims=True)
     tmp4 = tmp2 / np.where(tmp3 == 0, 1, tmp3)
-    return {"output": tmp4 @ np.apply_along_axis(w_value.T.dot, -1, encoder), "weights": tmp4}
+    return [tmp4 @ np.apply_along_axis(w_value.T.dot, -1, encoder), tmp4]
 
 
 @variant("cross_attention")

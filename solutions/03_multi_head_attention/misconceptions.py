@@ -391,6 +391,15 @@ slip("MultiHeadAttention", "SelfAttentionOnly",
      "self-attention; in lab 05 the decoder must be able to look at the encoder's words.",
      ("self.w_key(key), self.w_value(value)", "self.w_key(query), self.w_value(query)"))
 
+slip("MultiHeadAttention", "NotScaled", "The scores are not divided by the square root of d_k.",
+     "The dot product of two vectors with d_k entries gets larger with d_k, and the softmax saturates. Which step of scaled "
+     "dot-product attention comes before the softmax?",
+     (" / self.d_k**0.5", ""))
+
+slip("MultiHeadAttention", "DividedByDk", "The scores are divided by d_k instead of its square root.",
+     "d_k is the right quantity, but the spread of a sum of d_k products grows with its square root.",
+     ("self.d_k**0.5", "self.d_k"))
+
 slip("MultiHeadAttention", "ScaledByDModel",
      "The scores are divided by the square root of d_model instead of d_k.",
      "A head's dot product runs over d_k numbers, not over d_model, so you divide by too much and the "

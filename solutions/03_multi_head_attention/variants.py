@@ -60,7 +60,7 @@ def loop_with_its_own_attention(x, memory, w_query, w_key, w_value, w_output, nu
         weights[..., h, :, :] = share
         columns = slice(h * width_v, (h + 1) * width_v)
         side_by_side[..., columns] = share @ V[..., columns]
-    return {"output": side_by_side @ w_output, "weights": weights}
+    return side_by_side @ w_output, weights
 
 
 @variant("multi_head_attention_loop")
@@ -314,7 +314,7 @@ class AttentionWithBatchedHeads(nn.Module):
             weights = weights.where(allowed, 0.0)
         mixed = weights.view(-1, q_len, k_len) @ v
         mixed = mixed.view(batch, self.n_head, q_len, self.d_head).transpose(1, 2).contiguous()
-        return {"output": self.w_output(mixed.view(batch, q_len, self.d_model)), "weights": weights}
+        return self.w_output(mixed.view(batch, q_len, self.d_model)), weights
 
 
 @variant("MultiHeadAttention")

@@ -21,6 +21,11 @@ slip("layer_norm", "divided_by_the_variance",
      "squared: what must c be?",
      ("torch.sqrt(variance + eps)", "(variance + eps)"))
 
+slip("layer_norm", "root_mean_square", "The rows are divided by their root mean square, and the mean is not subtracted.",
+     "This is RMSNorm, which many newer models use: it never centres the rows. LayerNorm moves each row to the mean 0 "
+     "first, and then divides by the spread around that mean.",
+     ("variance = (x - mean).square()", "variance = x.square()"), ("gamma * (x - mean)", "gamma * x"))
+
 slip("layer_norm", "mean_not_subtracted", "The mean is not subtracted.",
      "Your rows keep their offset. First centre each row at 0, then divide. (There is a method that leaves "
      "the centring out, RMSNorm, but it also divides by something else.)",
@@ -694,6 +699,16 @@ slip("label_smoothed_loss", "smoothing_over_all_classes",
      "the padding.",
      ("smoothing / (num_classes - 2)", "smoothing / num_classes"), ("    wanted[..., pad_id] = 0\n", ""),
      ("1 - smoothing)", "1 - smoothing + smoothing / num_classes)"))
+
+slip("label_smoothed_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
+     "Logits are any numbers; the loss needs the logarithms of probabilities, which sum to 1 over the classes. What turns "
+     "the one into the other?",
+     ("torch.log_softmax(logits, dim=-1)", "logits.clone()"))
+
+slip("label_smoothed_loss", "probabilities_for_their_logarithms", "Probabilities are used instead of their logarithms.",
+     "Your loss lies between -1 and 0: it is minus a mean probability. The cross-entropy takes logarithms, so that a "
+     "probability near 0 costs a lot.",
+     ("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1)"))
 
 slip("label_smoothed_loss", "softmax_twice", "The logits go through a softmax twice.",
      "log_softmax (and cross_entropy) takes logits. If it is given probabilities, all between 0 and 1, "

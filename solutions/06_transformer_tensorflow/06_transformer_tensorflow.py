@@ -838,7 +838,7 @@ def masked_loss(
         pad_id: the id of padding.
 
     Returns:
-        One number.
+        One number, a tensor.
     """
     # 1. The wanted distribution, (batch, len, V).
     ### BEGIN SOLUTION

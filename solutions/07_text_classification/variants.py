@@ -93,13 +93,13 @@ def ratio_in_one_fraction(texts, threshold=1_500):
 
 @variant("samples_per_length")
 def ratio_by_a_loop(samples, limit=1_500):
-    """A loop with a running total, other names, and the answer as a dict."""
+    """A loop with a running total, other names."""
     total = 0
     for sample in samples:
         for _word in sample.split(" "):
             total += 1
     mean = total / len(samples)
-    return {"ratio": np.float32(len(samples) / mean), "sequence_model": len(samples) > limit * mean}
+    return np.float32(len(samples) / mean), len(samples) > limit * mean
 
 
 # ---------------------------------------------------------------------------------- split_by_group
@@ -558,13 +558,13 @@ def by_cutting_the_list(losses, patience):
 
 @variant("best_epoch")
 def with_while(losses, patience):
-    """A while loop with two numbers; gives a dict of NumPy integers."""
+    """A while loop with two numbers; gives NumPy integers."""
     best = last = 1
     while last < len(losses) and last - best < patience:
         last += 1
         if losses[last - 1] < losses[best - 1]:
             best = last
-    return {"best": np.int64(best), "last": np.int64(last)}
+    return np.int64(best), np.int64(last)
 
 
 # ---------------------------------------------------------------------------------- calibration_error
@@ -595,7 +595,7 @@ def error_by_edges(probabilities, labels, bins=10):
         if np.count_nonzero(inside) == 0:
             continue
         total += np.count_nonzero(inside) * np.abs(np.mean(hits[inside]) - np.mean(confidence[inside]))
-    return {"error": total / len(labels), "overconfidence": np.mean(confidence) - np.mean(hits)}
+    return total / len(labels), np.mean(confidence) - np.mean(hits)
 
 
 @variant("calibration_error")

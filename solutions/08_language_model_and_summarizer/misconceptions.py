@@ -304,6 +304,28 @@ slip("NGramModel", "StrengthForEach", "The strength is added to each token, not 
      ("mixed = self.strength * found", "mixed = np.full(self.vocabulary_size, self.strength)"),
      ("found = mixed / (counted.total() + self.strength)", "found = mixed / mixed.sum()"))
 
+slip("NGramModel", "AddedToEachOnly", "The strength is added to each token above the line, and only once below it.",
+     "Your probabilities sum to more than 1: below the line belongs all that was added above it. And how much is that, if the "
+     "shorter context's shares are taken, which sum to 1?",
+     ("mixed = self.strength * found", "mixed = np.full(self.vocabulary_size, self.strength)"))
+
+slip("NGramModel", "VocabularyBelow", "The strength below the line is multiplied by the size of the vocabulary.",
+     "Your probabilities sum to less than 1. That denominator belongs to a method that adds the strength to each token; here "
+     "all tokens share it. How much is added above the line, over all tokens?",
+     ("(counted.total() + self.strength)", "(counted.total() + self.strength * self.vocabulary_size)"))
+
+slip("NGramModel", "AddOne", "1 is added to the count of each token, whatever the strength is.",
+     "This is add-one smoothing: it never asks the shorter contexts, and `strength` has no effect. All tokens together should get "
+     "`strength` more, in the shares of the shorter context.",
+     ("mixed = self.strength * found", "mixed = np.ones(self.vocabulary_size)"),
+     ("found = mixed / (counted.total() + self.strength)", "found = mixed / mixed.sum()"))
+
+slip("NGramModel", "StrengthIgnored", "The strength is taken to be 1, whatever is passed.",
+     "Your model mixes in the right way, but always with the same weight. How much the shorter context counts is "
+     "an argument.",
+     ("mixed = self.strength * found", "mixed = 1.0 * found"),
+     ("(counted.total() + self.strength)", "(counted.total() + 1.0)"))
+
 slip("NGramModel", "WithoutTheStrengthBelow", "The strength is missing in the denominator.",
      "Your probabilities sum to more than 1: what is added above the line has to be added below it, too.",
      ("found = mixed / (counted.total() + self.strength)", "found = mixed / max(counted.total(), 1)"))
@@ -629,6 +651,14 @@ slip("grouped_query_attention", "not_scaled", "The scores are not divided.",
 slip("grouped_query_attention", "scaled_by_all_heads", "The scores are divided by the root of the whole width.",
      "Each head has its own dot products, of the size of *one* head.",
      ("math.sqrt(query.shape[-1])", "math.sqrt(query.shape[1] * query.shape[-1])"))
+
+slip("grouped_query_attention", "scaled_by_d_v", "The scores are divided by the root of the size of a value.",
+     "Values have no part in the scores: a score is the dot product of a query and a key. Over how many entries does it run?",
+     ("math.sqrt(query.shape[-1])", "math.sqrt(value.shape[-1])"))
+
+slip("grouped_query_attention", "divided_by_d_k", "The scores are divided by the size of a head instead of its square root.",
+     "The size of a head is the right quantity, but the spread of a sum of that many products grows with its root.",
+     ("math.sqrt(query.shape[-1])", "query.shape[-1]"))
 
 slip("grouped_query_attention", "scaled_by_the_length", "The scores are divided by the root of the number of keys.",
      "It is the size of a head that makes dot products large, not the number of keys.",

@@ -48,9 +48,9 @@ def grouped_query_attention(query, key, value, mask=None):
 
 @variant("shift_targets")
 def shift_by_where(ids, pad_id=0, ignore_id=-100):
-    """Chooses with torch.where, and returns a dict."""
+    """Chooses with torch.where."""
     following = ids[:, 1:]
-    return {"inputs": ids[:, :-1], "targets": torch.where(following == pad_id, ignore_id, following)}
+    return ids[:, :-1], torch.where(following == pad_id, ignore_id, following)
 
 
 @variant("shift_targets")
@@ -256,13 +256,13 @@ def perplexity_by_product(losses, counts, characters):
 
 
 @variant("perplexity")
-def perplexity_in_a_dict(losses, sizes, text_length):
-    """A loop, other names, a dict."""
+def perplexity_by_places(losses, sizes, text_length):
+    """A loop over places, other names."""
     total, tokens = 0.0, 0
     for place in range(len(losses)):
         total += losses[place] * sizes[place]
         tokens += sizes[place]
-    return {"bits": total / text_length / 0.6931471805599453, "perplexity": math.e ** (total / tokens)}
+    return math.e ** (total / tokens), total / text_length / 0.6931471805599453
 
 
 # ---------------------------------------------------------------------------------- NGramModel
@@ -448,7 +448,7 @@ def rouge_by_recursion(candidate, reference):
 
 @variant("rouge_l")
 def rouge_with_one_row(candidate, reference):
-    """Only the last row of the table is kept; a dict."""
+    """Only the last row of the table is kept."""
     row = np.zeros(len(reference) + 1, dtype=int)
     for word in candidate:
         above = row.copy()
@@ -458,7 +458,7 @@ def rouge_with_one_row(candidate, reference):
     precision = common / max(len(candidate), 1)
     recall = common / max(len(reference), 1)
     f1 = 0.0 if common == 0 else 2 / (1 / precision + 1 / recall)
-    return {"precision": precision, "recall": recall, "f1": f1}
+    return precision, recall, f1
 
 
 @variant("rouge_l")
@@ -528,7 +528,7 @@ def swiglu_by_numpy(x, w_gate, w_up, w_down):
     """NumPy in float64."""
     x, gate, up, down = (np.asarray(each, dtype=np.float64) for each in (x, w_gate, w_up, w_down))
     opened = np.einsum("...f,hf->...h", x, gate)
-    return (opened * (0.5 + 0.5 * np.tanh(opened / 2)) * (x @ up.T)) @ down.T
+    return torch.from_numpy((opened * (0.5 + 0.5 * np.tanh(opened / 2)) * (x @ up.T)) @ down.T)
 
 
 # ---------------------------------------------------------------------------------- grouped_query_attention

@@ -390,7 +390,7 @@ def neighbours_do_not_matter(runs: list[Run]) -> np.ndarray:
     return np.array([(few[name] == more[name][:2, :5]).all() for name in few])
 
 
-def _call_encode(learner: Callable, inputs: Inputs) -> Any:
+def _call_encode(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     import torch
 
     batch = call_function(learner, inputs)

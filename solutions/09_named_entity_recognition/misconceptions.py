@@ -255,6 +255,12 @@ slip("TokenClassifier", "Probabilities",
      "softmax is nearly flat, and the model hardly learns.",
      ("(self.dropout(hidden))", "(self.dropout(hidden)).softmax(dim=-1)"))
 
+slip("TokenClassifier", "LogProbabilities",
+     "A log-softmax is taken at the end: log-probabilities are returned instead of logits.",
+     "You return log-probabilities: their exponentials sum to 1 over the labels. The loss takes the log-softmax itself; the "
+     "docstring asks for what goes into it.",
+     ("(self.dropout(hidden))", "(self.dropout(hidden)).log_softmax(dim=-1)"))
+
 slip("TokenClassifier", "Rectified", "There is a ReLU between the encoder and the classifier.",
      "An activation between encoder and classifier throws away everything negative in the encoder's output, "
      "about half of it. All you need there is a linear layer.",
@@ -308,6 +314,16 @@ slip("token_loss", "softmax_twice", "A softmax is taken before cross-entropy, wh
      "`F.cross_entropy` expects logits and applies the softmax itself. You give it probabilities, so the "
      "softmax is taken twice.",
      ("logits.flatten(0, 1)", "logits.softmax(-1).flatten(0, 1)"))
+
+slip("token_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
+     "`nll_loss` only picks out a number for each label and takes their mean; it expects log-probabilities. Logits are "
+     "any numbers, so your loss can fall below 0.",
+     ("F.cross_entropy(", "F.nll_loss("))
+
+slip("token_loss", "probabilities_for_their_logarithms", "Probabilities are used instead of their logarithms.",
+     "Your loss lies between -1 and 0: it is minus the mean probability of the labels. A probability near 0 should cost "
+     "a lot, which is what the logarithm is for.",
+     ("F.cross_entropy(logits", "F.nll_loss(logits.softmax(dim=-1)"))
 
 slip("token_loss", "mean_of_means", "The mean is taken within each text first, and then over the texts.",
      "You average within each text first, then over the texts. This way a token of a short text counts more "

@@ -229,6 +229,12 @@ slip("SpanHead", "SharesInsteadOfLogits",
      "and that would then be a softmax of a softmax.",
      ("-1e9)", "-1e9).softmax(dim=-2)"))
 
+slip("SpanHead", "LogProbabilities",
+     "A log-softmax is applied, so log-probabilities are returned instead of logits.",
+     "You return log-probabilities. The loss takes the log-softmax itself, and the logits of two windows can be compared only as "
+     "they are: in log-probabilities, each window is compared with itself alone.",
+     ("-1e9)", "-1e9).log_softmax(dim=-2)"))
+
 slip("SpanHead", "OneColumnTwice", "The start and end logits are the same.",
      "Both your results are the same column. The layer has two outputs for each token, and you take one of "
      "them twice.",
@@ -286,6 +292,17 @@ def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_pos
         total = total - shares.gather(1, right[:, None]).log().mean()
     return total / 2
 
+
+slip("span_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
+     "`nll_loss` only picks out a number for each position and takes their mean; it expects log-probabilities. Logits are "
+     "any numbers, so your loss can fall below 0.",
+     ("functional.cross_entropy", "functional.nll_loss", 2))
+
+slip("span_loss", "probabilities_for_their_logarithms", "Probabilities are used instead of their logarithms.",
+     "Your loss lies between -1 and 0: it is minus a mean probability. A probability near 0 should cost a lot, which is "
+     "what the logarithm is for.",
+     ("cross_entropy(start_logits", "nll_loss(start_logits.softmax(-1)"),
+     ("cross_entropy(end_logits", "nll_loss(end_logits.softmax(-1)"))
 
 slip("span_loss", "positions_crossed",
      "Start logits are compared with end positions, and the other way round.",
@@ -378,6 +395,12 @@ slip("best_span", "impossible_pairs_set_to_zero",
      "You multiply impossible pairs by 0. As long as a good pair has a score above 0, nobody notices; if "
      "all scores are below 0, the impossible pairs win.",
      ('float("-inf")', "0.0"))
+
+slip("best_span", "log_probabilities_added",
+     "The score is the sum of two log-probabilities instead of two logits.",
+     "Your span is right, but its score is not. Log-probabilities compare the places of one window with each other; the "
+     "windows of a text are compared by their logits.",
+     ("float(scores[first, last])", "float(start_logits.log_softmax(-1)[first] + end_logits.log_softmax(-1)[last])"))
 
 slip("best_span", "product_of_shares",
      "The score is the product of two probabilities instead of the sum of two logits.",

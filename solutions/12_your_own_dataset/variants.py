@@ -126,20 +126,16 @@ def leaks_by_comparing_all(texts, labels, in_test):
 
 @variant("find_leaks")
 def leaks_by_index(texts, labels, in_test):
-    """Lists and their index; a dict comes back."""
+    """Lists and their index."""
     plain = []
     for text in texts:
         plain.append(tuple(text.upper().split()))
     pairs = set(zip(plain, labels, strict=True))
     times = Counter(text for text, _ in pairs)
     train_texts = [text for text, test in zip(plain, list(in_test), strict=True) if not test]
-    return {
-        "leaked": np.array(
-            [test and text in train_texts for text, test in zip(plain, in_test.tolist(), strict=True)]
-        ),
-        "first": np.array([plain.index(text) for text in plain]),
-        "contradicted": np.array([times[text] >= 2 for text in plain]),
-    }
+    leaked = [test and text in train_texts for text, test in zip(plain, in_test.tolist(), strict=True)]
+    first = [plain.index(text) for text in plain]
+    return np.array(first), np.array([times[text] >= 2 for text in plain]), np.array(leaked)
 
 
 @variant("find_leaks")
@@ -286,10 +282,7 @@ def curve_in_one_expression(fit, features, labels, test_features, test_labels, s
         [float((fit(features[o[:n]], labels[o[:n]])(test_features) == test_labels).mean()) for o in orders]
         for n in sizes
     ]
-    return {
-        "deviation": np.array([statistics.stdev(row) for row in table]),
-        "mean": np.array([statistics.fmean(row) for row in table]),
-    }
+    return np.array([statistics.fmean(row) for row in table]), np.array([statistics.stdev(row) for row in table])
 
 
 @variant("learning_curve")
@@ -414,7 +407,7 @@ def interval_by_torch(ours, theirs, draws, level=0.95):
     gap = torch.tensor(ours.astype(int) - theirs.astype(int), dtype=torch.float64)
     means = gap[torch.tensor(draws)].mean(dim=1)
     ends = torch.quantile(means, torch.tensor([0.5 - level / 2, 0.5 + level / 2], dtype=torch.float64))
-    return {"low": ends[0], "high": ends[1]}
+    return ends[0], ends[1]
 
 
 # ---------------------------------------------------------------------------------- calibration_error

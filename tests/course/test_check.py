@@ -16,7 +16,7 @@ import pytest
 
 from course_utils import check, inputs_of, progress
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
-from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, take_value
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, call_for_dict, take_value
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, save_expected
 from course_utils.checking.outcome import try_exercise
 
@@ -55,7 +55,7 @@ def call_keras_layer(learner, inputs):
 KINDS = types.ModuleType("course_utils.exercises.kinds")
 KINDS.double = Exercise("double", ("doubled",), (Case("2 by 3", _x), Case("again", _x)), seconds=0.3)
 KINDS.both = Exercise("both", ("low", "high"), (Case("2 by 3", _x),))
-KINDS.as_dict = Exercise("as_dict", ("low", "high"), (Case("2 by 3", _x),))
+KINDS.as_dict = Exercise("as_dict", ("low", "high"), (Case("2 by 3", _x),), call=call_for_dict)
 KINDS.table = Exercise("table", ("table",), (Case("its value", lambda rng: {}),), call=take_value)
 KINDS.pair = Exercise("pair", ("low", "high"), (Case("its values", lambda rng: {}),), call=take_value)
 KINDS.module = Exercise(
@@ -154,7 +154,6 @@ def run(source: str, key: str, capsys) -> tuple[str, str]:
         ("kinds.double", "double = lambda x: np.float32(2) * x.astype('float32')"),
         ("kinds.both", "def both(x): return [x.min(1), x.max(1)]"),
         ("kinds.as_dict", "def as_dict(x): return {'high': x.max(1), 'low': x.min(1), 'more': None}"),
-        ("kinds.as_dict", "def as_dict(x): return x.min(1), x.max(1)"),
         ("kinds.table", "table = np.array([[1, 2]])"),
         ("kinds.pair", "pair = 1, np.array([2, 3])"),
         ("kinds.double", "import torch\ndef double(x): return 2 * torch.tensor(x, requires_grad=True)"),
@@ -238,6 +237,28 @@ def test_each_fault_has_a_clear_message_of_its_own(lab, capsys, source, message)
 def test_the_message_for_a_tuple_of_another_length_names_what_is_expected(lab, capsys):
     report, _ = run("def both(x): return x", "kinds.both", capsys)
     assert "It returned one ndarray; expected 2: (low, high)." in report
+
+
+@pytest.mark.parametrize(
+    "key, source, message",
+    [
+        (
+            "kinds.both",
+            "def both(x): return {'low': x.min(1), 'high': x.max(1)}",
+            "It returned one dict; expected 2: (low, high).",
+        ),
+        ("kinds.both", "def both(x): return (x.min(1),)", "It returned 1 value; expected 2: (low, high)."),
+        ("kinds.double", "def double(x): return {'doubled': 2 * x}", "`doubled` is of type dict"),
+        (
+            "kinds.as_dict",
+            "def as_dict(x): return x.min(1), x.max(1)",
+            "It returned one tuple; expected a dict with the keys low, high.",
+        ),
+    ],
+)
+def test_values_for_a_dict_and_a_dict_for_values_are_refused(lab, capsys, key, source, message):
+    report, error = run(source, key, capsys)  # whoever unpacks a dict gets its keys
+    assert message in report and error
 
 
 def test_a_dict_without_a_key_is_told_which(lab, capsys):

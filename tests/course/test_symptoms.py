@@ -96,6 +96,61 @@ def test_an_input_and_another_output_are_named():
     assert [each.sentence for each in swapped] == ["`a` is what `b` should be.", "`b` is what `a` should be."]
 
 
+def shares(scores, axis=-1):
+    exponentials = np.exp(scores - scores.max(axis, keepdims=True))
+    return exponentials / exponentials.sum(axis, keepdims=True)
+
+
+def test_shares_of_scores_that_were_scaled_in_another_way_are_recognised():
+    wanted = [shares(table) for table in TABLES]
+    (base_two, *_) = judged([shares(table * np.log(2)) for table in TABLES], wanted)
+    assert base_two.name == "shares of a multiple"
+    assert "multiplied by 0.693: as if powers of 2 were taken instead of powers of e" in base_two.sentence
+    (halved, *_) = judged([shares(table / 2) for table in TABLES], wanted)
+    assert halved.sentence == "`y` is what a softmax gives if the right scores are multiplied by 0.5."
+    (by_sizes, *_) = judged([shares(table / len(table)) for table in TABLES], wanted)
+    assert "another one in other cases" in by_sizes.sentence and "0.3" not in by_sizes.sentence
+    along = [shares(table, axis=0) for table in TABLES]  # the axis is that of what is expected
+    assert names_of([shares(2 * table, axis=0) for table in TABLES], along)[0] == "shares of a multiple"
+    blocked = np.array([[True, False, True, True, True]] * 3)
+    masked = [np.where(blocked, table, -1e9) for table in TABLES[:1]]
+    assert names_of([shares(2 * masked[0])] * 2, [shares(masked[0])] * 2)[0] == "shares of a multiple"
+
+
+def test_shares_of_other_scores_are_not_taken_for_a_multiple():
+    wanted = [shares(table) for table in TABLES]
+    for wrong in (
+        [shares(table + RNG.normal(size=table.shape)) for table in TABLES],
+        [shares(table**2) for table in TABLES],
+        [shares(2 * table) * 0.9 for table in TABLES],
+        [shares(np.zeros_like(table)) for table in TABLES],
+    ):
+        assert "shares of a multiple" not in names_of(wrong, wanted)
+    pairs = [shares(RNG.normal(size=(1, 2))) for _ in range(2)]  # of two shares, any others are a multiple
+    assert "shares of a multiple" not in names_of([shares(RNG.normal(size=(1, 2))) for _ in range(2)], pairs)
+
+
+def test_an_input_that_is_added_twice_or_not_at_all_is_named():
+    biases = [RNG.normal(size=table.shape[-1]) for table in TABLES]
+    inputs = [{"weights": {"out.bias": bias}, "other": bias[::-1]} for bias in biases]
+    twice = [table + bias for table, bias in zip(TABLES, biases, strict=True)]
+    (said, *_) = judged(twice, TABLES, inputs=inputs)
+    assert said.sentence == "`y` is what is expected plus `out.bias`: that is added once too often."
+    (said, *_) = judged(TABLES, twice, inputs=inputs)
+    assert said.sentence == "`y` is what is expected minus `out.bias`: that is added once too rarely."
+    zeros = [{"bias": np.zeros_like(bias)} for bias in biases]  # says nothing, whatever is wrong
+    assert not {"an input too often", "an input left out"} & set(names_of(twice, TABLES, inputs=zeros))
+
+
+def test_a_log_softmax_is_named_beside_a_symptom_that_says_less():
+    logs = [np.log(shares(table)) for table in TABLES]
+    assert judged(logs, TABLES)[0].sentence == "`y` is the log-softmax of what is expected."
+    first_only = [logs[0], TABLES[1] - np.abs(RNG.normal(size=TABLES[1].shape)) - 0.1]  # all too small
+    assert (
+        judged(first_only, TABLES)[0].sentence == "In “case 0”: `y` is the log-softmax of what is expected."
+    )
+
+
 def test_where_a_mask_blocks_is_seen():
     wanted = [RNG.normal(size=(2, 3, 4)) for _ in range(2)]
     masks = [np.array([[[True, False, True, True]]] * 2), np.array([[[True, True, False, False]]] * 2)]
