@@ -29,7 +29,9 @@ FILES = {
 }  # whole names: a bundle is made by them
 
 
-def save_classifier(name: str, model: keras.Model, history: Mapping[str, list[float]], seconds: float) -> Path:
+def save_classifier(
+    name: str, model: keras.Model, history: Mapping[str, list[float]], seconds: float
+) -> Path:
     """Writes a model's weights to the course's folder, and how they were trained.
 
     Args:
@@ -42,7 +44,9 @@ def save_classifier(name: str, model: keras.Model, history: Mapping[str, list[fl
     import keras
 
     path = FOLDER / FILES[name]
-    model.compile(keras.optimizers.Adam(), model.loss, metrics=["accuracy"])  # a new optimizer remembers nothing
+    model.compile(
+        keras.optimizers.Adam(), model.loss, metrics=["accuracy"]
+    )  # a new optimizer remembers nothing
     model.save_weights(path)
     arrays: dict[str, np.ndarray] = {}
     groups: dict[str, dict[str, Any]] = {}
