@@ -58,11 +58,27 @@ class Case:
 
 
 def call_function(learner: Callable, inputs: Inputs) -> Any:
-    """The usual way to try a learner's function: by keyword, or in order if parameters were renamed."""
+    """The usual way to try a learner's function: by keyword, or in order if parameters were renamed.
+
+    Raises:
+        TypeError: the parameters that have no default stand in another order than the inputs.
+    """
     try:
-        inspect.signature(learner).bind(**inputs)
+        signature = inspect.signature(learner)
+        signature.bind(**inputs)
     except (TypeError, ValueError):  # ValueError: a built-in without a signature
         return learner(*inputs.values())
+    theirs = [
+        name
+        for name, each in signature.parameters.items()
+        if name in inputs and each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
+    promised = [name for name in inputs if name in theirs]
+    if theirs != promised:
+        raise TypeError(
+            f"the parameters are ({', '.join(theirs)}); the line that came with the lab has ({', '.join(promised)}), and whoever "
+            "calls the function without their names relies on that order"
+        )
     return learner(**inputs)
 
 

@@ -627,7 +627,7 @@ def _offset(pair: _Pair) -> Iterator[_Found]:
 
 def _one_minus(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
-    if pair.same(got, 1 - wanted):
+    if got.size > 1 and pair.same(got, 1 - wanted):  # a single number is 1 minus another by chance: 0 for 1
         yield "one minus", "{it} is 1 minus what is expected."
     return
 

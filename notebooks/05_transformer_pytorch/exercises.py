@@ -285,7 +285,7 @@ layer_norm = Exercise(
     cases=(
         Case("one sentence: x of shape (5, 6)", _layer_norm(5, 6)),
         Case("a batch: x of shape (3, 5, 8)", _layer_norm(3, 5, 8)),
-        Case("rows that hardly vary: eps counts", _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=1e-5)),
+        Case("rows that hardly vary: eps counts", _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=3e-5)),
         Case("a sentence of rows of equal numbers: their variance is 0", _constant_rows),
         Case("all other words changed", _others_changed, every_word_by_itself),
     ),
@@ -936,7 +936,7 @@ warmup_schedule = Exercise(
     atol=1e-10,
     cases=(
         Case("the first step", _rate([0])),
-        Case("a step in the warm-up", _rate([0.33])),
+        Case("a step in the warm-up, with a factor below 1", _rate([0.33], factor=True)),
         Case("the last step of the warm-up", _rate([1])),
         Case("long after the warm-up, with a factor below 1", _rate([5], factor=True)),
         Case("before, at and after the peak", _rate([0.5, 0.75, 1, 2, 4]), peak_at_the_end_of_warmup),

@@ -565,7 +565,7 @@ class MultiHeadAttention(nn.Module):
 
     Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to
     d_model. In the output of the first three, features 0 to d_k - 1 belong to head 0, the
-    next d_k to head 1, and so on.
+    next d_k to head 1, and so on. There is no dropout.
 
     Args:
         d_model: features of a word, in and out.

@@ -266,7 +266,7 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     if not isinstance(module, torch.nn.Module):
         raise WrongModule(f"{type(module).__name__} is no nn.Module: the class line must be left as it is.")
     parameters = _set(module, inputs["parameters"])
-    module.eval()
+    module.train(bool(inputs.get("trained")))
     forward = [_tensor(inputs["forward"][name], parameters[0]) for name in ("query", "key", "value")]
     if "mask" in inputs["forward"]:
         forward.append(torch.from_numpy(inputs["forward"]["mask"]))
@@ -277,8 +277,8 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
             found = module(*forward)
         if _differ(found, module(*forward)):
             raise WrongModule(
-                "Two calls with the same input give two different outputs, so `forward` is random. A layer that is "
-                "made in `forward` gets new random weights at every call: `forward` must use those of `__init__`."
+                "Two calls with the same input give two different outputs, so `forward` is random. Is there dropout? None is "
+                "asked for. Is a layer made in `forward`? It gets new random weights at every call: use those of `__init__`."
             )
     return found
 

@@ -146,6 +146,17 @@ def _to_both_ends(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _said_before(rng: np.random.Generator) -> Inputs:
+    """The words of both entities, which end with white space, stand earlier in the text, where nothing is marked."""
+    name, skill = _word(rng, rng.integers(4, 60)), _word(rng, rng.integers(2, 30))
+    text = f"{skill} {name} and {name} {skill}\n"
+    end = len(text) - len(skill) - 1
+    return {
+        "text": text,
+        "entities": [Entity(end - len(name) - 1, end, "Name"), Entity(end, len(text), "College")],
+    }
+
+
 def no_white_space_at_the_ends(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """No span begins or ends with white space."""
     text, spans = inputs["text"], outputs["entities"]
@@ -175,6 +186,7 @@ clean_entities = Exercise(
         ),
         Case("spans at both ends of the text, one of a single letter, one that is empty", _to_both_ends),
         Case("full stops and brackets that belong to the entity", _with_stop),
+        Case("the same words stand earlier in the text", _said_before),
         Case(
             "a piece of an entity is marked too: the longest span stays",
             _cleaning(

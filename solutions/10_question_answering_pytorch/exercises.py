@@ -664,6 +664,7 @@ f1 = Exercise(
             _pairs(
                 ("The {x}, {Y}.", ["{X} {Y}"]),
                 ("in the the {X}", ["in {X}"]),
+                ("{X} {Y} {Z}", ["The {x}, {Y}!"]),
                 (f"{{X}}{string.punctuation}{{Y}} {{Z}}", ["{X}{Y} {W}"]),
             ),
         ),

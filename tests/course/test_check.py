@@ -16,7 +16,7 @@ import pytest
 
 from course_utils import check, inputs_of, progress
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
-from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, call_for_dict, take_value
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, call_for_dict, call_function, take_value
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, save_expected
 from course_utils.checking.outcome import try_exercise
 
@@ -142,6 +142,23 @@ def run(source: str, key: str, capsys) -> tuple[str, str]:
     except CheckFailed as raised:
         error = "".join(raised._render_traceback_())
     return capsys.readouterr().out, error
+
+
+# ---------------------------------------------------------------------------------- how a function is called
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["labels, logits", "a, b", "labels, logits, more=1", "*, logits, labels", "logits=0, labels=0"],
+)
+def test_a_function_is_called_by_name_or_in_order(parameters):
+    learner = eval(f"lambda {parameters}: {'(a, b)' if 'a, b' in parameters else '(labels, logits)'}")
+    assert call_function(learner, {"labels": 1, "logits": 2}) == (1, 2)
+
+
+def test_parameters_in_another_order_are_told():
+    with pytest.raises(TypeError, match=r"are \(logits, labels\).*has \(labels, logits\)"):
+        call_function(lambda logits, labels: 0, {"labels": 1, "logits": 2})
 
 
 # ---------------------------------------------------------------------------------- kinds of objects

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
 from project import LABS, ROOT
 
+from course_utils.cases.torch_modules import call_with_tensors
 from course_utils.checking.comparison import compare
-from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.exercise import PUBLIC_SEED, call_function
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
 from grader.lab import Lab, is_solution, nbgrader_of
@@ -42,6 +44,22 @@ def test_the_untouched_stub_earns_nothing_and_is_told_so(labs, lab, key):
     verdict = compare(exercise, outcomes, expected)
     assert verdict.score == 0 and verdict.passed == 0
     assert "part of it is not written yet" in verdict.summary
+
+
+def test_inputs_come_in_the_order_of_the_parameters(labs):
+    """Otherwise a right solution would be told that its parameters are in another order."""
+    seen = 0
+    for lab in labs.values():
+        for key, exercise in lab.exercises.items():
+            if exercise.call not in (call_function, call_with_tensors):
+                continue
+            parameters = inspect.signature(lab.reference[exercise.name]).parameters.values()
+            needed = [each.name for each in parameters if each.default is each.empty]
+            for case in exercise.cases:
+                for inputs in case.runs(key, PUBLIC_SEED):
+                    assert [name for name in inputs if name in needed] == needed, f"{key}: {case.title}"
+                    seen += len(needed) > 1
+    assert seen
 
 
 def test_no_case_hides_a_mistake_behind_equal_sizes(labs):

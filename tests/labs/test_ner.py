@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.outcome import try_case
 from course_utils.data.entities import Entity
-from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes
+from course_utils.data.resumes import LABELS, annotated_by_hand, make_resumes, resume_splits
 from course_utils.data.resumes_by_hand import resumes_by_hand
 from course_utils.models.pretrained import load_tokenizer, new_encoder
+from course_utils.models.shipped_tagger import load_tagger
 from course_utils.plots import entities as plots
 from grader.lab import Lab
 
@@ -170,6 +171,17 @@ def test_a_text_that_is_too_long_for_the_encoder_is_read_to_its_end_far_from_the
     for row, tags in zip((short, long), finder.tags_of(Edges(), [short, long]), strict=True):
         assert len(tags) == len(row["input_ids"])
         assert tags == [0, *[1] * 40, *[0] * (len(tags) - 82), *[1] * 40, 0]
+
+
+def test_the_model_that_comes_with_the_course_finds_what_the_trained_one_finds(lab, reference, encode):
+    given = vars(cell_of(lab, "def windows_of(", {}))
+    finder = cell_of(lab, "def find_entities(", {**given, "encode": encode, "TAGS": TAGS})
+    model = reference.TokenClassifier(new_encoder(), len(TAGS))
+    model.load_state_dict({key: torch.from_numpy(array) for key, array in load_tagger().items()})
+    unseen = resume_splits(train=48).unseen_documents[:40]
+    gold = [list(resume.entities) for resume in unseen]
+    found = finder.find_entities(model, [resume.text for resume in unseen])
+    assert reference.entity_scores(gold, found)["all"][2] > 0.9
 
 
 @pytest.mark.slow
