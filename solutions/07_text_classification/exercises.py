@@ -200,9 +200,9 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
             " ".join(rng.choice(words, 2)) for _ in range(4)
         }
         kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[2:]
-        rng.shuffle(kept)
-        grams = [ends[0], *kept, ends[1]]
-        index = {grams[column]: column for column in rng.permutation(len(grams)).tolist()}
+        between = rng.permutation(len(kept)).tolist()  # the columns stand in no order
+        index = {ends[0]: 0} | {gram: column + 1 for gram, column in zip(kept, between, strict=True)}
+        index[ends[1]] = len(index)
         return {"texts": [" ".join(row) for row in lists], "index": index, "n": n}
 
     return inputs
@@ -359,12 +359,20 @@ def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray], which: str = 
 
 def _copy_of(layer: Any) -> Any:
     """A new layer from the configuration of another, as loading a model makes it."""
-    try:
-        copy = type(layer).from_config(layer.get_config())
-    except TypeError as error:
-        raise TypeError(f"`get_config` does not have every argument of the constructor: {error}") from None
-    if copy.name != layer.name:
-        raise TypeError("`get_config` does not have what the base class knows, such as the layer's name.")
+    usual = layer.dtype_policy
+    for policy in ("float64", usual):
+        layer.dtype_policy = policy
+        try:
+            copy = type(layer).from_config(layer.get_config())
+        except TypeError as error:
+            raise TypeError(
+                f"`get_config` does not have every argument of the constructor: {error}"
+            ) from None
+        if copy.name != layer.name or copy.dtype != layer.dtype:
+            raise TypeError(
+                "a layer that is made from `get_config` has another name or type of numbers. "
+                "The base class knows both."
+            )
     return copy
 
 
@@ -495,6 +503,10 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         layers = _layer_and_copy(learner, inputs, given["inputs"], mask=given["mask"])
         if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
+        if inputs["mask"] is not None:
+            handed_on = layers[0].compute_mask(given["inputs"], given["mask"])
+            if not np.array_equal(handed_on, inputs["mask"]):
+                raise TypeError("`compute_mask` returns something other than the mask that came in.")
         for name, each in zip(("output", "rebuilt"), layers, strict=True):
             fill(each, inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(each(given["inputs"], mask=given["mask"], training=inputs["training"]))
