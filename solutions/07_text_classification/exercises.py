@@ -200,8 +200,9 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
             " ".join(rng.choice(words, 2)) for _ in range(4)
         }
         kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[2:]
-        rng.shuffle(kept)
-        index = {gram: column for column, gram in enumerate([ends[0], *kept, ends[1]])}
+        between = rng.permutation(len(kept)).tolist()  # the columns stand in no order
+        index = {ends[0]: 0} | {gram: column + 1 for gram, column in zip(kept, between, strict=True)}
+        index[ends[1]] = len(index)
         return {"texts": [" ".join(row) for row in lists], "index": index, "n": n}
 
     return inputs
@@ -358,12 +359,20 @@ def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray], which: str = 
 
 def _copy_of(layer: Any) -> Any:
     """A new layer from the configuration of another, as loading a model makes it."""
-    try:
-        copy = type(layer).from_config(layer.get_config())
-    except TypeError as error:
-        raise TypeError(f"`get_config` does not have every argument of the constructor: {error}") from None
-    if copy.name != layer.name:
-        raise TypeError("`get_config` does not have what the base class knows, such as the layer's name.")
+    usual = layer.dtype_policy
+    for policy in ("float64", usual):
+        layer.dtype_policy = policy
+        try:
+            copy = type(layer).from_config(layer.get_config())
+        except TypeError as error:
+            raise TypeError(
+                f"`get_config` does not have every argument of the constructor: {error}"
+            ) from None
+        if copy.name != layer.name or copy.dtype != layer.dtype:
+            raise TypeError(
+                "a layer that is made from `get_config` has another name or type of numbers. "
+                "The base class knows both."
+            )
     return copy
 
 
@@ -494,6 +503,10 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         layers = _layer_and_copy(learner, inputs, given["inputs"], mask=given["mask"])
         if not layers[0].supports_masking:
             raise TypeError("`supports_masking` is not True, so the mask ends at this layer.")
+        if inputs["mask"] is not None:
+            handed_on = layers[0].compute_mask(given["inputs"], given["mask"])
+            if not np.array_equal(handed_on, inputs["mask"]):
+                raise TypeError("`compute_mask` returns something other than the mask that came in.")
         for name, each in zip(("output", "rebuilt"), layers, strict=True):
             fill(each, inputs["weights"], keras_translator.encoder_layer)
             output = np.asarray(each(given["inputs"], mask=given["mask"], training=inputs["training"]))
@@ -718,11 +731,11 @@ def _losses(kind: str):
     def inputs(rng: np.random.Generator) -> Inputs:
         patience = int(rng.integers(4, 12))
         falling = np.linspace(2.0, 1.0, int(rng.integers(3, 30)))
-        bump = {"reached": patience - 1, "missed": patience + int(rng.integers(1, 4)), "ends": patience - 1}[
-            kind
-        ]
+        more = int(rng.integers(1, 4))
+        bump = patience + {"reached": -1, "just missed": 0, "missed": more, "ends": -1}[kind]
         rise = 1.2 + np.sort(rng.uniform(0.0, 0.4, bump))[::-1]  # falls again, but stays above the valley
-        after = {"reached": np.linspace(0.9, 0.7, int(rng.integers(2, 9))), "missed": np.array([0.5, 0.4])}
+        seen, unseen = np.linspace(0.9, 0.7, int(rng.integers(2, 9))), np.array([0.5, 0.4])
+        after = {"reached": seen, "just missed": unseen, "missed": unseen}
         tail = 0.75 + np.sort(rng.uniform(0.0, 0.2, patience + 2)) if kind == "reached" else np.array([])
         parts = (falling, rise, after.get(kind, np.array([])), tail)
         return {"losses": [float(loss) for part in parts for loss in part], "patience": patience}
@@ -761,8 +774,8 @@ best_epoch = Exercise(
             together(_losses("reached"), _losses("reached")),
         ),
         Case(
-            "a bump that is too long: the second valley is never seen; twice",
-            together(_losses("missed"), _losses("missed")),
+            "a bump that is too long, then one that is just too long: the second valley is never seen",
+            together(_losses("missed"), _losses("just missed")),
         ),
         Case(
             "training ends before patience does; then the same loss twice; then the first epoch is the best, or the last",
@@ -775,7 +788,7 @@ best_epoch = Exercise(
 
 
 def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int = 0):
-    """In every second tenth of confidence the model is always right, and elsewhere seldom.
+    """In every second bin, from the lowest on, the model is always right, and elsewhere seldom.
 
     certain: of so many texts the model is absolutely sure, and wrong. Then it is right about all others in the last bin.
     """
@@ -785,7 +798,7 @@ def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int 
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = f32(shares / shares.sum(axis=1, keepdims=True))
         shares[:certain] = np.eye(classes, dtype=shares.dtype)[rng.integers(0, classes, certain)]
-        hit = ((shares.max(axis=1) * 10).astype(int) % 2 == 0) | (rng.random(count) < 0.3)
+        hit = ((shares.max(axis=1) * bins).astype(int) % 2 == 0) | (rng.random(count) < 0.1)
         if certain:
             hit |= shares.max(axis=1) >= 1 - 1 / bins
             hit[:certain] = False
