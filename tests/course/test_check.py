@@ -16,7 +16,14 @@ import pytest
 
 from course_utils import check, inputs_of, progress
 from course_utils.checking.check import SEED_VARIABLE, CheckFailed
-from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, call_for_dict, call_function, take_value
+from course_utils.checking.exercise import (
+    PUBLIC_SEED,
+    Case,
+    Exercise,
+    call_for_dict,
+    call_function,
+    take_value,
+)
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, save_expected
 from course_utils.checking.outcome import try_exercise
 
