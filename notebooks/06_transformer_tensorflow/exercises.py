@@ -47,6 +47,7 @@ from course_utils.cases.translation import (
     stops_when_all_have_ended,
     target_mask,
 )
+from course_utils.cases.forms import only
 from course_utils.cases.properties import f32
 from course_utils.cases.properties import at_words, normal, together, weights_have_moved
 
@@ -72,6 +73,13 @@ def call_with_tensors(learner: Callable, inputs: Inputs) -> Any:
     """Calls a function on tensors, by keyword, or in order if parameters were renamed."""
     with plain_errors():
         return call_function(learner, tensors(inputs))
+
+
+def _call_for_tensors(learner: Callable, inputs: Inputs) -> Any:
+    """A call of a function that gradients are sent back through: only tensors will do."""
+    import tensorflow as tf
+
+    return only(tf.Tensor, call_with_tensors(learner, inputs))
 
 
 ARRAYS = ("x", "enc_output")  # handed over in order; Keras takes everything else by keyword only
@@ -744,7 +752,7 @@ def loss_is_one_finite_number(inputs: Inputs, outputs: Outputs) -> np.ndarray:
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=call_with_tensors,
+    call=_call_for_tensors,
     seconds=SECONDS,
     cases=(
         Case("no padding, no smoothing: plain cross-entropy", _labelled((4, 4, 4), 4, 9, smoothing=0.0)),
@@ -997,7 +1005,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     with plain_errors(), _no_advice():
         for source_ids, labels in zip(inputs["source_ids"], inputs["labels"], strict=True):
             losses.append(step(tf.convert_to_tensor(source_ids), tf.convert_to_tensor(labels)))
-    if any(loss is None for loss in losses):
+    if any(loss is None for loss in only(tf.Tensor, losses)):
         raise TypeError("it returned None instead of the loss.")
     return {
         "losses": np.array([float(np.asarray(loss).reshape(-1)[0]) for loss in losses]),
