@@ -517,7 +517,7 @@ ids = np.array([[7, 3, 5, 0, 0]])
 print("Embedding makes:      ", table.compute_mask(ids).numpy())
 for layer in (keras.layers.Dropout(0.1), keras.layers.LSTM(3)):
     mask = layer.compute_mask(table(ids), table.compute_mask(ids))
-    print(f"{layer.name:8} hands on:    ", None if mask is None else mask.numpy())
+    print(f"{type(layer).__name__:8} hands on:    ", None if mask is None else mask.numpy())
 
 # %% [markdown]
 # An LSTM that returns one vector for the whole sentence uses the mask up: after it there are no steps left.
@@ -767,9 +767,10 @@ class MaskedMean(keras.layers.Layer):
 # %%
 logits, label = np.array([[2.0, -1.0, 0.5]]), np.array([0])
 shares = np.exp(logits) / np.exp(logits).sum()
-print("by hand:            ", -np.log(shares[0, 0]))
-print("from_logits=True:   ", float(keras.losses.SparseCategoricalCrossentropy(from_logits=True)(label, logits)))
-print("from_logits=False:  ", float(keras.losses.SparseCategoricalCrossentropy()(label, logits)))
+print(f"by hand:            {-np.log(shares[0, 0]):.3f}")
+for from_logits in (True, False):
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits)(label, logits)
+    print(f"from_logits={from_logits!s:7} {float(loss):.3f}")
 
 # %% nbgrader={"grade": false, "grade_id": "build_classifier", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def build_classifier(
@@ -829,6 +830,7 @@ check("text_classification.build_classifier")
 
 # %% tags=["skip-grading"]
 model = build_classifier(len(words_of["which library"]) + 2, MAX_LEN, len(libraries))
+model(np.ones((1, 2), "int32"))  # after a first call, every layer has its weights
 rows = [[f"`{type(layer).__name__}`", f"{layer.count_params():,}"] for layer in model.layers]
 show_table(["layer", "weights"], rows)
 

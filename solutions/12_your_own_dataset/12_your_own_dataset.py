@@ -953,7 +953,7 @@ for name, logits in kept.items():
 show_figure(
     before_and_after(errors),
     alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained and with a temperature. As trained, the "
-    "fine-tuned encoder has the largest.",
+    "two that were trained have about twice that of the frozen one.",
 )
 
 # %% [markdown]
