@@ -38,6 +38,8 @@ WORDS_A_MINUTE = 200
 """How fast such a text is read."""
 MAX_SECONDS = 240
 MAX_LINES = 30
+MAX_COLUMNS = 88
+"""Of code. A longer line has to be scrolled sideways in a window of 900 pixels."""
 MIN_VARIANTS = 3
 MIN_HINT = 20
 """A hint with no more characters than this is too short."""
@@ -265,6 +267,9 @@ def _cells(lab: Lab, source: NotebookNode) -> Iterator[str]:
                     yield f"{_in_notebook(lab, first)}: a mark of Markdown is left when this is shown: {line.strip()}"
         if cell.cell_type != "code":
             continue
+        for line in cell.source.splitlines():
+            if len(line) > MAX_COLUMNS:
+                yield f"{_in_notebook(lab, line)}: a line of code of {len(line)} characters; the limit is {MAX_COLUMNS}."
         if "show_" in cell.source and not is_solution(cell):
             if SKIP_TAG not in cell.metadata.get("tags", []):
                 yield f"{_in_notebook(lab, first)}: a cell that shows something needs the tag {SKIP_TAG!r}."

@@ -339,6 +339,7 @@ WRITTEN = """# | points | what the answer does |
         (NB, "# ## Going further", "# ## Going\n#\n# ### further", f"{NB}:", "'## Going further' must be there once"),
         (NB, "# Hand the lab in: press **Validate** above first.\n", "", f"{NB}:", "the last section must name the next lab"),
         (NB, 'show_figure(figure, alt="', 'print("', f"{NB}:1", "the lab has no figure"),
+        (NB, "# %% tags=[\"skip-grading\"]\nfrom matplotlib", f"# %%\nx = {'1 + ' * 22}1\n\n# %% tags=[\"skip-grading\"]\nfrom matplotlib", f"{NB}:", "a line of code of 93 characters; the limit is 88"),
         (NB, ', alt="A straight line through the points (1, 2), (2, 4) and (3, 6)."', "", f"{NB}:", "every show_figure needs alt="),
         (NB, '# %% tags=["skip-grading"]\nfrom matplotlib', "# %%\nfrom matplotlib", f"{NB}:", "needs the tag 'skip-grading'"),
         (NB, "# ## 1. Twice as much", "# ## 1. Twice $x$", f"{NB}:", "a heading must not contain formulas"),
