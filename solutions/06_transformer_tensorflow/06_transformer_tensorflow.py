@@ -330,7 +330,9 @@ class EncoderLayer(keras.layers.Layer):
         self.norm_first = norm_first
         # 1. The parts that the docstring names, and dropout.
         ### BEGIN SOLUTION
-        self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.mha = keras.layers.MultiHeadAttention(
+            num_heads, key_dim=embedding_dim // num_heads
+        )
         self.ffn = FullyConnected(embedding_dim, fully_connected_dim)
         self.layernorm1 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
         self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
@@ -441,7 +443,10 @@ class Encoder(keras.layers.Layer):
         # 1. The layers; and the norm at the end, if norm_first.
         ### BEGIN SOLUTION
         self.enc_layers = [
-            EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            EncoderLayer(
+                embedding_dim, num_heads, fully_connected_dim,
+                dropout_rate, layernorm_eps, norm_first,
+            )
             for _ in range(num_layers)
         ]
         if norm_first:
@@ -454,7 +459,8 @@ class Encoder(keras.layers.Layer):
     def call(self, x, training=False, mask=None):
         # 2. Embeddings, scaled; the first src_len positions added; dropout.
         ### BEGIN SOLUTION
-        x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
+        x = (self.embedding(x) * self.embedding_dim**0.5
+             + self.pos_encoding[: ops.shape(x)[1]])
         x = self.dropout(x, training=training)
         ### END SOLUTION
         # 3. Through all layers; and the norm at the end, if norm_first.
@@ -529,8 +535,12 @@ class DecoderLayer(keras.layers.Layer):
         self.norm_first = norm_first
         # 1. The parts that the docstring names, and dropout.
         ### BEGIN SOLUTION
-        self.mha1 = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
-        self.mha2 = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.mha1 = keras.layers.MultiHeadAttention(
+            num_heads, key_dim=embedding_dim // num_heads
+        )
+        self.mha2 = keras.layers.MultiHeadAttention(
+            num_heads, key_dim=embedding_dim // num_heads
+        )
         self.ffn = FullyConnected(embedding_dim, fully_connected_dim)
         self.layernorm1 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
         self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)
@@ -652,7 +662,10 @@ class Decoder(keras.layers.Layer):
         # 1. The layers; and the norm at the end, if norm_first.
         ### BEGIN SOLUTION
         self.dec_layers = [
-            DecoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            DecoderLayer(
+                embedding_dim, num_heads, fully_connected_dim,
+                dropout_rate, layernorm_eps, norm_first,
+            )
             for _ in range(num_layers)
         ]
         if norm_first:
@@ -665,7 +678,8 @@ class Decoder(keras.layers.Layer):
         attention_weights = {}
         # 2. Embeddings, scaled; positions; dropout. As in the Encoder.
         ### BEGIN SOLUTION
-        x = self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]
+        x = (self.embedding(x) * self.embedding_dim**0.5
+             + self.pos_encoding[: ops.shape(x)[1]])
         x = self.dropout(x, training=training)
         ### END SOLUTION
         # 3. Through all layers, and their attention weights into the dict; the norm at
@@ -673,7 +687,8 @@ class Decoder(keras.layers.Layer):
         ### BEGIN SOLUTION
         for number, layer in enumerate(self.dec_layers, start=1):
             x, block1, block2 = layer(
-                x, enc_output, training=training, look_ahead_mask=look_ahead_mask, padding_mask=padding_mask
+                x, enc_output, training=training,
+                look_ahead_mask=look_ahead_mask, padding_mask=padding_mask,
             )
             attention_weights[f"decoder_layer{number}_block1_self_att"] = block1
             attention_weights[f"decoder_layer{number}_block2_decenc_att"] = block2
@@ -753,7 +768,9 @@ class Transformer(keras.Model):
         # 2. Who may look at whom: in the encoder, in block 1 and in block 2.
         ### BEGIN SOLUTION
         enc_padding_mask = create_padding_mask(source_ids)
-        look_ahead_mask = create_look_ahead_mask(target_ids) & create_padding_mask(target_ids)
+        look_ahead_mask = (
+            create_look_ahead_mask(target_ids) & create_padding_mask(target_ids)
+        )
         dec_padding_mask = enc_padding_mask  # block 2 looks at the source
         ### END SOLUTION
         # 3. Encoder, decoder, last layer.
@@ -913,9 +930,13 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
         One number.
     """
     ### BEGIN SOLUTION
-    right = ops.equal(ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32"))
+    right = ops.equal(
+        ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32")
+    )
     real = ops.not_equal(labels, pad_id)
-    return ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))
+    return (
+        ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))
+    )
     ### END SOLUTION
 
 # %% [markdown]
@@ -975,7 +996,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     def get_config(self) -> dict:
         ### BEGIN SOLUTION
         return {
-            "embedding_dim": self.embedding_dim, "warmup_steps": self.warmup_steps, "factor": self.factor
+            "embedding_dim": self.embedding_dim,
+            "warmup_steps": self.warmup_steps, "factor": self.factor,
         }
         ### END SOLUTION
 

@@ -355,7 +355,9 @@ slip("EncoderLayer", "epsilon_of_keras",
 slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in every call.",
      "A layer that is created in `call` has new random weights each time, so it can never be trained. "
      "`__init__` creates the parts, `call` only uses them.",
-     ("self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)",
+     ("self.mha = keras.layers.MultiHeadAttention(\n"
+      "            num_heads, key_dim=embedding_dim // num_heads\n"
+      "        )",
       "self.sizes = num_heads, embedding_dim // num_heads"),
      ("self.mha(asked", "keras.layers.MultiHeadAttention(*self.sizes)(asked"),
      ("self.dropout1 = keras.layers.Dropout(dropout_rate)\n"
@@ -399,7 +401,8 @@ slip("Encoder", "scaled_by_the_whole_width",
 slip("Encoder", "positions_scaled_too",
      "The positions are added before the scaling, so they are scaled as well.",
      "Only the embeddings are scaled. The positions are added to the result, just as they are.",
-     ("self.embedding(x) * self.embedding_dim**0.5 + self.pos_encoding[: ops.shape(x)[1]]",
+     ("(self.embedding(x) * self.embedding_dim**0.5\n"
+      "             + self.pos_encoding[: ops.shape(x)[1]])",
       "(self.embedding(x) + self.pos_encoding[: ops.shape(x)[1]]) * self.embedding_dim**0.5"))
 
 slip("Encoder", "positions_forgotten", "The positions are not added.",
@@ -451,7 +454,7 @@ slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNor
 slip("Encoder", "norm_first_not_handed_on",
      "The layers are not told about norm_first, so they stay post-norm.",
      "Your stack has its last norm, but do its layers know? They take an argument for it, too.",
-     ("layernorm_eps, norm_first)", "layernorm_eps)"))
+     ("layernorm_eps, norm_first,", "layernorm_eps,"))
 
 
 # ---------------------------------------------------------------------------------- DecoderLayer
@@ -574,7 +577,7 @@ slip("Decoder", "target_positions_forgotten", "The positions are not added.",
 slip("Decoder", "masks_not_handed_on", "The layers get no masks.",
      "The decoder is given two masks, but its layers see the future and the padding all the same: you have "
      "to pass the masks on to each of them.",
-     (", look_ahead_mask=look_ahead_mask, padding_mask=padding_mask", ""))
+     ("                look_ahead_mask=look_ahead_mask, padding_mask=padding_mask,\n", ""))
 
 slip("Decoder", "padding_mask_not_handed_on", "The layers get the look-ahead mask, but not the padding mask.",
      "Block 1 can no longer cheat, but block 2 still looks at the source's padding. You have two masks to "
@@ -830,12 +833,14 @@ slip("masked_accuracy", "accuracy_with_padding_0", "pad_id is ignored: padding i
 
 slip("masked_accuracy", "share_of_the_wrong", "The share of wrong words is returned.",
      "That is the error rate. The accuracy is the share of words that are right.",
-     ("return ops.sum(", "return 1 - ops.sum("))
+     ("        ops.sum(", "        1 - ops.sum("))
 
 slip("masked_accuracy", "int64_against_int32",
      "The predictions are int64 and the labels int32, and TensorFlow does not compare the two.",
      "`argmax` gives int64. Give both sides the same kind of number before you compare them.",
-     ("ops.equal(ops.cast(labels, \"int32\"), ops.cast(ops.argmax(logits, axis=-1), \"int32\"))",
+     ("ops.equal(\n"
+      "        ops.cast(labels, \"int32\"), ops.cast(ops.argmax(logits, axis=-1), \"int32\")\n"
+      "    )",
       "tf.equal(tf.cast(labels, \"int32\"), tf.argmax(logits, axis=-1))"))
 
 
@@ -884,7 +889,7 @@ slip("WarmupSchedule", "step_stays_an_integer", "The step is used as an integer.
 slip("WarmupSchedule", "configuration_incomplete", "The configuration lacks warmup_steps and factor.",
      "A schedule that is loaded from a file has to be the same as the one that was saved. So everything "
      "that the constructor was given belongs in the configuration.",
-     (', "warmup_steps": self.warmup_steps, "factor": self.factor', ""))
+     ('            "warmup_steps": self.warmup_steps, "factor": self.factor,\n', ""))
 
 
 # ---------------------------------------------------------------------------------- train_step

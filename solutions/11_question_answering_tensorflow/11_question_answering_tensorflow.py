@@ -50,7 +50,8 @@
 # %%
 import os
 
-os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
+# Keras 3 also runs on PyTorch and JAX; set this before importing it.
+os.environ["KERAS_BACKEND"] = "tensorflow"
 
 from course_utils.quiet import without_startup_messages
 
@@ -82,10 +83,14 @@ tokenize = pieces(tokenizer)  # text -> (ids, offsets)
 story = make_stories(task=1, count=8, seed=7)[7]
 ids, offsets = tokenize(story.context)
 start, end = story.answers[0]
-print(story.context, "\n" + story.question, f" characters {start} to {end}: {story.context[start:end]!r}")
-for number, (piece, place) in enumerate(zip(tokenizer.convert_ids_to_tokens(ids), offsets, strict=True)):
+print(story.context, "\n" + story.question,
+      f" characters {start} to {end}: {story.context[start:end]!r}")
+for number, (piece, place) in enumerate(
+    zip(tokenizer.convert_ids_to_tokens(ids), offsets, strict=True)
+):
     if start - 12 < place[0] < end + 12:
-        print(f"token {number:2}  {piece:10} {place}", "<-" if start <= place[0] < end else "")
+        print(f"token {number:2}  {piece:10} {place}",
+              "<-" if start <= place[0] < end else "")
 
 # %% [markdown]
 # ### Exercise 1: `answer_token_spans`
@@ -100,36 +105,47 @@ for number, (piece, place) in enumerate(zip(tokenizer.convert_ids_to_tokens(ids)
 token_starts = np.array([-1, -1, 0, 5, 7, 12])
 token_ends = np.array([-1, -1, 4, 7, 12, 13])
 touched = (token_ends > 5) & (token_starts < 12)
-print("touched:", touched.astype(int), " first:", touched.argmax(), " last:", 5 - touched[::-1].argmax())
-print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0]))), "- so check whether there is one")
+print("touched:", touched.astype(int), " first:", touched.argmax(),
+      " last:", 5 - touched[::-1].argmax())
+print("tf.argmax of a row without any True:", int(tf.argmax(tf.constant([0, 0, 0]))),
+      "- so check whether there is one")
 
 # %% [markdown]
 # The first True is where `argmax` finds the first 1. The last True is the first one when you read the row backwards. Then check for each window
 # whether its tokens cover *all* of the answer; if not, or if there is no answer (start and end are 0), the target is (0, 0), the place of `[CLS]`.
 
 # %% nbgrader={"grade": false, "grade_id": "answer_token_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def answer_token_spans(offsets: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def answer_token_spans(
+    offsets: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
     """The tokens that the answer of each window consists of.
 
     Args:
-        offsets: (batch, seq_len, 2) whole numbers: each token's first character in the context, and the one after its last; (-1, -1) for tokens that are not in the context.
-        starts, ends: (batch,) the answers' characters, end exclusive; 0 and 0 if there is no answer.
+        offsets: (batch, seq_len, 2) whole numbers: each token's first character in the
+            context, and the one after its last; (-1, -1) for tokens that are not in the
+            context.
+        starts, ends: (batch,) the answers' characters, end exclusive; 0 and 0 if there
+            is no answer.
 
     Returns:
-        first, last: (batch,) whole numbers, both included: the fewest tokens that cover the answer. 0 and 0 if the window does not contain all of it,
-        or there is none.
+        first, last: (batch,) whole numbers, both included: the fewest tokens that cover
+        the answer. 0 and 0 if the window does not contain all of it, or there is none.
     """
     # 1. Which tokens contain part of the answer? (batch, seq_len)
     ### BEGIN SOLUTION
     offsets = tf.cast(offsets, tf.int32)
     starts, ends = tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
     begins, stops = offsets[..., 0], offsets[..., 1]
-    touched = tf.cast((begins >= 0) & (stops > starts[:, None]) & (begins < ends[:, None]), tf.int32)
+    touched = tf.cast(
+        (begins >= 0) & (stops > starts[:, None]) & (begins < ends[:, None]), tf.int32
+    )
     ### END SOLUTION
     # 2. The first and the last of them. (batch,)
     ### BEGIN SOLUTION
     first = tf.argmax(touched, axis=1, output_type=tf.int32)
-    last = tf.shape(touched)[1] - 1 - tf.argmax(touched[:, ::-1], axis=1, output_type=tf.int32)
+    last = tf.shape(touched)[1] - 1 - tf.argmax(
+        touched[:, ::-1], axis=1, output_type=tf.int32
+    )
     ### END SOLUTION
     # 3. Do they cover all of it?
     ### BEGIN SOLUTION
@@ -163,16 +179,24 @@ check("question_answering_tensorflow.answer_token_spans")
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_paragraphs
 
-examples = [*make_stories(1, 200, seed=1), *make_stories(3, 200, seed=1), *load_paragraphs()]
-pairs = [(one, window) for one in examples for window in features_of(one, tokenize, max_length=160, overlap=48)]
-places = np.array([[(-1, -1) if pair is None else pair for pair in window["offsets"]] for _, window in pairs])
+examples = [*make_stories(1, 200, seed=1), *make_stories(3, 200, seed=1),
+            *load_paragraphs()]
+pairs = [(one, window) for one in examples
+         for window in features_of(one, tokenize, max_length=160, overlap=48)]
+places = np.array([[(-1, -1) if pair is None else pair for pair in window["offsets"]]
+                   for _, window in pairs])
 wanted = np.array([one.answers[0] if one.answers else (0, 0) for one, _ in pairs])
-first, last = (part.numpy() for part in answer_token_spans(places, wanted[:, 0], wanted[:, 1]))
+first, last = (
+    part.numpy() for part in answer_token_spans(places, wanted[:, 0], wanted[:, 1])
+)
 found = [n for n in range(len(pairs)) if last[n]]
 same = sum(
-    pairs[n][0].context[places[n, first[n], 0] : places[n, last[n], 1]] == pairs[n][0].answer_texts[0] for n in found
+    pairs[n][0].context[places[n, first[n], 0] : places[n, last[n], 1]]
+    == pairs[n][0].answer_texts[0]
+    for n in found
 )
-print(f"{len(examples)} questions, {len(pairs)} windows, {same} of {len(found)} targets come back complete")
+print(f"{len(examples)} questions, {len(pairs)} windows, "
+      f"{same} of {len(found)} targets come back complete")
 del pairs, places  # windows take memory, and these are not needed any more
 
 # %% [markdown]
@@ -183,8 +207,10 @@ del pairs, places  # windows take memory, and these are not needed any more
 
 # %%
 rows = tf.data.Dataset.from_generator(
-    lambda: iter([{"ids": [5, 6, 7], "last": 2}, {"ids": [8], "last": 0}, {"ids": [9, 9], "last": 1}]),
-    output_signature={"ids": tf.TensorSpec([None], tf.int32), "last": tf.TensorSpec([], tf.int32)},
+    lambda: iter([{"ids": [5, 6, 7], "last": 2}, {"ids": [8], "last": 0},
+                  {"ids": [9, 9], "last": 1}]),
+    output_signature={"ids": tf.TensorSpec([None], tf.int32),
+                      "last": tf.TensorSpec([], tf.int32)},
 )
 for batch in rows.padded_batch(2):
     print({name: tensor.numpy().tolist() for name, tensor in batch.items()})
@@ -200,13 +226,15 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
     """Windows in batches, in the order given, each batch as wide as its longest window.
 
     Args:
-        features: one dict per window, of different lengths: lists input_ids, token_type_ids and in_context (True at
-            tokens of the context), and whole numbers start_position, end_position.
+        features: one dict per window, of different lengths: lists input_ids,
+            token_type_ids and in_context (True at tokens of the context), and whole
+            numbers start_position, end_position.
         batch_size: windows per batch; the last batch may have fewer.
 
     Returns:
-        A dataset of dicts of tensors: input_ids, attention_mask, token_type_ids (batch, width), whole numbers, 0 at
-        the padding; allowed (batch, width), booleans, False at the padding; start_positions, end_positions (batch,).
+        A dataset of dicts of tensors: input_ids, attention_mask, token_type_ids (batch,
+        width), whole numbers, 0 at the padding; allowed (batch, width), booleans, False
+        at the padding; start_positions, end_positions (batch,).
     """
     # 1. One row for each window.
     ### BEGIN SOLUTION
@@ -223,10 +251,14 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
     ### END SOLUTION
     # 2. A dataset of rows, then of batches.
     ### BEGIN SOLUTION
-    lists = dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), tf.TensorSpec([None], tf.int32))
-    numbers = dict.fromkeys(("start_positions", "end_positions"), tf.TensorSpec([], tf.int32))
+    lists = dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"),
+                          tf.TensorSpec([None], tf.int32))
+    numbers = dict.fromkeys(("start_positions", "end_positions"),
+                            tf.TensorSpec([], tf.int32))
     signature = {**lists, "allowed": tf.TensorSpec([None], tf.bool), **numbers}
-    return tf.data.Dataset.from_generator(rows, output_signature=signature).padded_batch(batch_size)
+    return tf.data.Dataset.from_generator(
+        rows, output_signature=signature
+    ).padded_batch(batch_size)
     ### END SOLUTION
 
 # %% [markdown]
@@ -264,8 +296,8 @@ check("question_answering_tensorflow.padded_batches")
 class SpanHead(keras.layers.Layer):
     """Two logits for each token: is it the first of the answer, is it the last?
 
-    Its weights are those of one Dense layer: a kernel (hidden_size, 2), column 0 for the start and column 1 for the
-    end, and a bias (2,).
+    Its weights are those of one Dense layer: a kernel (hidden_size, 2), column 0 for
+    the start and column 1 for the end, and a bias (2,).
     """
 
     def __init__(self, **kwargs) -> None:
@@ -274,13 +306,18 @@ class SpanHead(keras.layers.Layer):
         self.dense = keras.layers.Dense(2)
         ### END SOLUTION
 
-    def call(self, hidden: tf.Tensor, allowed: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """hidden: (batch, seq_len, hidden_size); allowed: (batch, seq_len), True where an answer may begin or end.
+    def call(
+        self, hidden: tf.Tensor, allowed: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """hidden: (batch, seq_len, hidden_size); allowed: (batch, seq_len), True where
+        an answer may begin or end.
 
-        Returns (start_logits, end_logits), each (batch, seq_len); where not allowed, they are -10,000 or less.
+        Returns (start_logits, end_logits), each (batch, seq_len); where not allowed,
+        they are -10,000 or less.
         """
         ### BEGIN SOLUTION
-        logits = ops.where(allowed[..., None], self.dense(hidden), -1e9)  # (batch, seq_len, 2)
+        # (batch, seq_len, 2)
+        logits = ops.where(allowed[..., None], self.dense(hidden), -1e9)
         return logits[..., 0], logits[..., 1]
         ### END SOLUTION
 
@@ -312,7 +349,8 @@ def weights_from_torch(state: dict[str, np.ndarray]) -> list[np.ndarray]:
     """The weights of lab 10's SpanHead in the form that Keras expects.
 
     Args:
-        state: "linear.weight" (2, hidden_size), row 0 for the start; "linear.bias" (2,).
+        state: "linear.weight" (2, hidden_size), row 0 for the start; "linear.bias"
+            (2,).
 
     Returns:
         [kernel (hidden_size, 2), bias (2,)], for `set_weights` of a SpanHead.
@@ -363,7 +401,8 @@ batch = {name: tf.constant(array) for name, array in stacked([
     features_of(one, tokenize)[0] for one in make_stories(1, 3, seed=11)
 ]).items()}
 reader(batch)  # creates the head's weights
-print(f"{sum(int(np.prod(weight.shape)) for weight in reader.trainable_weights):,} weights are trained")
+print(f"{sum(int(np.prod(weight.shape)) for weight in reader.trainable_weights):,} "
+      "weights are trained")
 
 # %% tags=["skip-grading"]
 import torch
@@ -372,12 +411,15 @@ torch.manual_seed(1)
 linear = torch.nn.Linear(384, 2)
 torch.nn.init.normal_(linear.weight, std=0.02)
 torch.nn.init.zeros_(linear.bias)
-head_state = {f"linear.{name}": tensor.detach().numpy() for name, tensor in linear.state_dict().items()}
+head_state = {f"linear.{name}": tensor.detach().numpy()
+              for name, tensor in linear.state_dict().items()}
 reader.head.set_weights(weights_from_torch(head_state))
 
 encoder = new_encoder().eval()
 with torch.no_grad():
-    states = encoder(*(torch.from_numpy(batch[name].numpy()) for name in READ)).last_hidden_state
+    states = encoder(
+        *(torch.from_numpy(batch[name].numpy()) for name in READ)
+    ).last_hidden_state
     theirs = linear(states).numpy()
 mine = np.stack([np.asarray(part) for part in reader(batch)], axis=-1)
 allowed = batch["allowed"].numpy()
@@ -397,20 +439,24 @@ del encoder
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_loss(
-    start_logits: tf.Tensor, end_logits: tf.Tensor, start_positions: tf.Tensor, end_positions: tf.Tensor
+    start_logits: tf.Tensor, end_logits: tf.Tensor,
+    start_positions: tf.Tensor, end_positions: tf.Tensor,
 ) -> tf.Tensor:
     """The mean of the cross-entropies of start and end, over a batch.
 
     Args:
-        start_logits, end_logits: (batch, seq_len); any size, and -1e9 where no answer may be.
-        start_positions, end_positions: (batch,) the right tokens; 0 (no answer) is a class like any other.
+        start_logits, end_logits: (batch, seq_len); any size, and -1e9 where no answer
+            may be.
+        start_positions, end_positions: (batch,) the right tokens; 0 (no answer) is a
+            class like any other.
 
     Returns:
         a tensor with one number, through which gradients flow.
     """
     ### BEGIN SOLUTION
     cross_entropy = keras.losses.sparse_categorical_crossentropy
-    start_loss = cross_entropy(start_positions, start_logits, from_logits=True)  # (batch,)
+    # (batch,)
+    start_loss = cross_entropy(start_positions, start_logits, from_logits=True)
     end_loss = cross_entropy(end_positions, end_logits, from_logits=True)
     return tf.reduce_mean(start_loss + end_loss) / 2
     ### END SOLUTION
@@ -445,23 +491,28 @@ check("question_answering_tensorflow.span_loss")
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
 sums = tf.constant([[1, 2, 0], [0, 9, 3]])
 best = int(tf.argmax(tf.reshape(sums, [-1])))
-print(f"the best of {sums.numpy().tolist()}: number {best} of the flat table, row {best // 3}, column {best % 3}")
+print(f"the best of {sums.numpy().tolist()}: number {best} of the flat table, "
+      f"row {best // 3}, column {best % 3}")
 
 # %% nbgrader={"grade": false, "grade_id": "best_spans", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_spans(
-    start_logits: tf.Tensor, end_logits: tf.Tensor, in_context: tf.Tensor, max_answer_length: int
+    start_logits: tf.Tensor, end_logits: tf.Tensor,
+    in_context: tf.Tensor, max_answer_length: int,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """The best possible span of each window of a batch.
 
     Args:
         start_logits, end_logits: (batch, seq_len).
-        in_context: (batch, seq_len) True at tokens of the context; an answer consists only of such tokens (not of [CLS]).
+        in_context: (batch, seq_len) True at tokens of the context; an answer consists
+            only of such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1.
 
     Returns:
-        first, last, score, each (batch,): tokens, both included, and start_logits[first] + end_logits[last].
+        first, last, score, each (batch,): tokens, both included, and
+        start_logits[first] + end_logits[last].
     """
-    # 1. The score of every pair, (batch, seq_len, seq_len): one row per start, one column per end.
+    # 1. The score of every pair, (batch, seq_len, seq_len): one row per start, one
+    #    column per end.
     ### BEGIN SOLUTION
     scores = start_logits[:, :, None] + end_logits[:, None, :]
     ### END SOLUTION
@@ -511,16 +562,19 @@ traced, kept = [], []
 
 @tf.function
 def doubled_if_positive(x):
-    traced.append(tuple(x.shape))  # plain Python: it runs while the graph is made, and leaves no trace in it
+    # Plain Python: it runs while the graph is made, and leaves no trace in it.
+    traced.append(tuple(x.shape))
     kept.append(x)
-    if tf.reduce_sum(x) > 0:  # AutoGraph makes a tf.cond of this: both branches are in the graph
+    # AutoGraph makes a tf.cond of this: both branches are in the graph.
+    if tf.reduce_sum(x) > 0:
         x = x * 2
     return float(tf.reduce_sum(x))  # and a tf.cast of this
 
 
 for values in ([1.0, 2.0], [-1.0, -2.0], [1.0, 2.0, 3.0]):
     result = doubled_if_positive(tf.constant(values))
-    print(f"{values!s:16} -> {result.numpy():5.1f}   traced so far for the shapes {traced}")
+    print(f"{values!s:16} -> {result.numpy():5.1f}   "
+          f"traced so far for the shapes {traced}")
 print("what the list kept:", kept[0])
 
 # %% [markdown]
@@ -534,14 +588,19 @@ print("what the list kept:", kept[0])
 # | a Python number as an argument that changes | a new graph for every number: hand over tensors |
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 1.0) -> tf.Tensor:
+def train_step(
+    model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 1.0
+) -> tf.Tensor:
     """One step of training; the weights change.
 
     Args:
-        model: `model(inputs, training=True)` gives (start_logits, end_logits); it takes the whole batch as its inputs, and uses what it needs. Its `trainable_variables` are trained.
+        model: `model(inputs, training=True)` gives (start_logits, end_logits); it takes
+            the whole batch as its inputs, and uses what it needs. Its
+            `trainable_variables` are trained.
         optimizer: a Keras optimizer, with its learning rate set.
         batch: as made by padded_batches.
-        max_norm: the maximum norm of all gradients together; they are scaled down if it is higher.
+        max_norm: the maximum norm of all gradients together; they are scaled down if it
+            is higher.
 
     Returns:
         the loss of this batch before the weights changed, a tensor.
@@ -550,7 +609,9 @@ def train_step(model, optimizer, batch: dict[str, tf.Tensor], max_norm: float = 
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
         start_logits, end_logits = model(batch, training=True)
-        loss = span_loss(start_logits, end_logits, batch["start_positions"], batch["end_positions"])
+        loss = span_loss(
+            start_logits, end_logits, batch["start_positions"], batch["end_positions"]
+        )
     ### END SOLUTION
     # 2. Gradients, clipped, and the update.
     ### BEGIN SOLUTION
@@ -591,9 +652,12 @@ check("question_answering_tensorflow.train_step")
 # `token_type_ids`, and `allowed`, which is True in the context and at `[CLS]`.
 
 # %%
-def windows_of(question: str, context: str, tokenize, max_length: int, overlap: int) -> list[dict]:
+def windows_of(
+    question: str, context: str, tokenize, max_length: int, overlap: int
+) -> list[dict]:
     """The windows of a context, for one question about it."""
-    return features_of(QuestionExample(context, question, (), "asked", "asked"), tokenize, max_length, overlap)
+    return features_of(QuestionExample(context, question, (), "asked", "asked"),
+                       tokenize, max_length, overlap)
 
 # %% nbgrader={"grade": false, "grade_id": "answer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def answer(
@@ -609,26 +673,34 @@ def answer(
     """Where in the context the answer is.
 
     Args:
-        model: `model(inputs, training=False)` gives (start_logits, end_logits), each (windows, width); inputs is a dict
-            of tensors (windows, width): input_ids, attention_mask, token_type_ids, allowed.
-        tokenize, max_length, overlap: for windows_of. max_answer_length: for best_spans.
+        model: `model(inputs, training=False)` gives (start_logits, end_logits), each
+            (windows, width); inputs is a dict of tensors (windows, width): input_ids,
+            attention_mask, token_type_ids, allowed.
+        tokenize, max_length, overlap: for windows_of. max_answer_length: for
+            best_spans.
         threshold: an answer is given if the margin is greater than this.
 
     Returns:
-        (start, end, margin): the answer is context[start:end]; (0, 0, margin) if there is none.
+        (start, end, margin): the answer is context[start:end]; (0, 0, margin) if there
+        is none.
     """
     windows = windows_of(question, context, tokenize, max_length, overlap)
     # 1. Ask the model about all windows.
     ### BEGIN SOLUTION
     arrays = stacked(windows)
     names = ("input_ids", "attention_mask", "token_type_ids", "allowed")
-    start_logits, end_logits = model({name: tf.constant(arrays[name]) for name in names}, training=False)
+    start_logits, end_logits = model(
+        {name: tf.constant(arrays[name]) for name in names}, training=False
+    )
     ### END SOLUTION
-    # 2. The best span of all windows; [CLS] is allowed, but is not a token of the context.
+    # 2. The best span of all windows; [CLS] is allowed, but is not a token of the
+    #    context.
     ### BEGIN SOLUTION
     in_context = arrays["allowed"].copy()
     in_context[:, 0] = False
-    first, last, score = best_spans(start_logits, end_logits, tf.constant(in_context), max_answer_length)
+    first, last, score = best_spans(
+        start_logits, end_logits, tf.constant(in_context), max_answer_length
+    )
     window = int(tf.argmax(score))
     ### END SOLUTION
     # 3. The margin, and back to characters.
@@ -675,38 +747,45 @@ check("question_answering_tensorflow.answer")
 
 # %% tags=["skip-grading"]
 import time
-
-from course_utils.models.reader import batches_by_length, last_place, place_beside_the_name, score
+from course_utils.models.reader import (batches_by_length, last_place,
+                                        place_beside_the_name, score)
 from course_utils.training import fit
 
 RUN_TRAINING = True  # False: use the weights that come with the course
 STEPS, BATCH_SIZE, RATE = 200, 16, 2e-4
 SIGNATURE = {name: tf.TensorSpec([None, None], tf.int32) for name in READ}
 SIGNATURE["allowed"] = tf.TensorSpec([None, None], tf.bool)
-TARGETS = {name: tf.TensorSpec([None], tf.int32) for name in ("start_positions", "end_positions")}
+TARGETS = {name: tf.TensorSpec([None], tf.int32)
+           for name in ("start_positions", "end_positions")}
 
 
 def compiled(model):
     """The reader as a graph, called like the reader itself."""
-    graph = tf.function(lambda inputs: model(inputs, training=False), input_signature=[SIGNATURE])
-
+    graph = tf.function(lambda inputs: model(inputs, training=False),
+                        input_signature=[SIGNATURE])
     def call(inputs: dict, training: bool = False):
-        return graph({name: tf.cast(inputs[name], spec.dtype) for name, spec in SIGNATURE.items()})
-
+        return graph({name: tf.cast(inputs[name], spec.dtype)
+                      for name, spec in SIGNATURE.items()})
     return call
 
 
 def ask(model, examples) -> list[tuple[int, int, float]]:
-    """What a reader answers for each example; with this threshold it always gives an answer."""
-    return [answer(one.question, one.context, model, tokenize, threshold=-1e9) for one in examples]
+    """What a reader answers for each example; with this threshold it always gives an
+    answer.
+    """
+    return [answer(one.question, one.context, model, tokenize, threshold=-1e9)
+            for one in examples]
 
 
 def said_texts(examples, answers) -> list[str]:
-    return [one.context[start:end] for one, (start, end, _) in zip(examples, answers, strict=True)]
+    return [one.context[start:end]
+            for one, (start, end, _) in zip(examples, answers, strict=True)]
 
 # %% tags=["skip-grading"]
 def rate_at(number: int, count: int) -> float:
-    """The learning rate of a step, counted from 1: it rises for a tenth of them, then falls to 0."""
+    """The learning rate of a step, counted from 1: it rises for a tenth of them, then
+    falls to 0.
+    """
     return RATE * min(1, number / (0.1 * count), (count - number + 1) / (0.9 * count))
 
 
@@ -715,19 +794,24 @@ def unpadded(feature: dict) -> dict:
     length = sum(feature["attention_mask"])
     lists = {name: feature[name][:length] for name in ("input_ids", "token_type_ids")}
     inside = [pair is not None for pair in feature["offsets"][:length]]
-    return {**lists, "in_context": inside, **{name: feature[name] for name in ("start_position", "end_position")}}
+    return {**lists, "in_context": inside,
+            **{name: feature[name] for name in ("start_position", "end_position")}}
 
 
 # %% tags=["skip-grading"]
 def train(model, examples, name: str, validation, evaluate_every: int = 40):
     """One pass over the examples; returns the history for the curves."""
-    features = [window for one in examples for window in features_of(one, tokenize, 160, 48)]
-    ordered = [unpadded(one) for part in batches_by_length(features, BATCH_SIZE, seed=0) for one in part]
+    features = [window for one in examples
+                for window in features_of(one, tokenize, 160, 48)]
+    ordered = [unpadded(one)
+               for part in batches_by_length(features, BATCH_SIZE, seed=0)
+               for one in part]
     del features  # from here on only the windows without padding are needed
     batches, count = padded_batches(ordered, BATCH_SIZE), -(-len(ordered) // BATCH_SIZE)
     optimizer = keras.optimizers.AdamW(RATE, weight_decay=0.01)
     optimizer.build(model.trainable_variables)
-    run = tf.function(lambda batch: train_step(model, optimizer, batch), input_signature=[{**SIGNATURE, **TARGETS}])
+    run = tf.function(lambda batch: train_step(model, optimizer, batch),
+                      input_signature=[{**SIGNATURE, **TARGETS}])
     asked = compiled(model)
 
     def step(batch, number: int) -> float:
@@ -737,7 +821,8 @@ def train(model, examples, name: str, validation, evaluate_every: int = 40):
     def evaluate() -> float:
         return score(said_texts(validation, ask(asked, validation)), validation).exact
 
-    return fit(step, batches, steps=count, evaluate=evaluate, evaluate_every=evaluate_every, name=name)
+    return fit(step, batches, steps=count, evaluate=evaluate,
+               evaluate_every=evaluate_every, name=name)
 
 # %% tags=["skip-grading"]
 from course_utils.models.keras_encoder import set_encoder_weights
@@ -750,11 +835,13 @@ if RUN_TRAINING:
     validation = make_stories(1, 40, seed=800)
     began = time.monotonic()
     history = train(reader, stories, "task 1", validation)
-    print(f"{time.monotonic() - began:.0f} seconds for {history.steps} steps, graphs included")
+    print(f"{time.monotonic() - began:.0f} seconds for {history.steps} steps, "
+          "graphs included")
     show_figure(
         learning_curves([history], by="steps"),
-        alt="Left: the loss falls quickly, then slowly on a plateau, then drops to nearly 0. Right: exact match on "
-        "validation stories stays below a half at first, then jumps to nearly 1.",
+        alt="Left: the loss falls quickly, then slowly on a plateau, then drops to "
+        "nearly 0. Right: exact match on validation stories stays below a half at "
+        "first, then jumps to nearly 1.",
     )
     del stories, validation
 else:
@@ -801,8 +888,9 @@ for name, examples in tests.items():
 # %% tags=["skip-grading"]
 show_figure(
     score_bars(table, "Exact match on stories and documents that nobody has seen"),
-    alt="Bars: on task 1 the reader is near 100 percent with known and with unseen names, and so is the rule; "
-    "on tasks 2 and 3 and on prose, which it was not trained for, it is far lower.",
+    alt="Bars: on task 1 the reader is near 100 percent with known and with unseen "
+    "names, and so is the rule; on tasks 2 and 3 and on prose, which it was not "
+    "trained for, it is far lower.",
 )
 
 # %% [markdown]
@@ -821,9 +909,11 @@ from course_utils.plots.spans import Answered, answer_gallery, show_strips
 example = tests["task 1, unseen names"][0]
 arrays = stacked(windows_of(example.question, example.context, tokenize, 160, 48)[:1])
 shares = [tf.nn.softmax(part)[0].numpy() for part in asked(arrays)]
-show_strips(tokenizer.convert_ids_to_tokens(arrays["input_ids"][0]), {"start": shares[0], "end": shares[1]})
+show_strips(tokenizer.convert_ids_to_tokens(arrays["input_ids"][0]),
+            {"start": shares[0], "end": shares[1]})
 for name in ("task 1, unseen names", "task 2, known names", "prose"):
-    answer_gallery(tests[name], [Answered(*said) for said in given[name]], limit=2, title=f"questions ({name})")
+    answer_gallery(tests[name], [Answered(*said) for said in given[name]],
+                   limit=2, title=f"questions ({name})")
 
 # %% [markdown]
 # ### Your own text
@@ -836,8 +926,10 @@ from course_utils.plots.spans import question_box
 question_box(
     lambda question, context: Answered(*answer(question, context, asked, tokenize)),
     [
-        ("Where is Jane?", "Jane travelled to the airport. Peter went to the office. Jane ran to the market."),
-        ("Where is Napoleon?", "Jane travelled to the airport. Peter went to the office. Jane ran to the market."),
+        ("Where is Jane?", "Jane travelled to the airport. Peter went to the office. "
+                           "Jane ran to the market."),
+        ("Where is Napoleon?", "Jane travelled to the airport. Peter went to the "
+                               "office. Jane ran to the market."),
     ],
 )
 
@@ -858,20 +950,24 @@ question_box(
 from course_utils.display import show_table
 
 
-def bucketed(features: list[dict], boundaries: list[int], batch_size: int) -> tf.data.Dataset:
+def bucketed(
+    features: list[dict], boundaries: list[int], batch_size: int
+) -> tf.data.Dataset:
     """Batches in random order; in each, windows from one bucket of lengths."""
     rows = padded_batches(features, 1).unbatch().cache()  # single windows, made once
     return (
         rows.shuffle(len(features), seed=0)
         .bucket_by_sequence_length(
-            lambda row: tf.size(row["input_ids"]), boundaries, [batch_size] * (len(boundaries) + 1)
+            lambda row: tf.size(row["input_ids"]),
+            boundaries, [batch_size] * (len(boundaries) + 1),
         )
         .prefetch(tf.data.AUTOTUNE)
     )
 
 
 harder = make_stories(2, 320, seed=120)
-features = [unpadded(window) for one in harder for window in features_of(one, tokenize, 160, 48)]
+features = [unpadded(window) for one in harder
+            for window in features_of(one, tokenize, 160, 48)]
 rows = []
 for name, boundaries in {"one for all": [], "four buckets": [50, 58, 66]}.items():
     batches = bucketed(features, boundaries, BATCH_SIZE)
@@ -923,7 +1019,8 @@ class Watch(keras.callbacks.Callback):
 
 # %% tags=["skip-grading"]
 FIT_STEPS, LOOP_STEPS = (8 if RUN_TRAINING else 4), 4
-few = bucketed(features, [50, 58, 66], batch_size=4).take(FIT_STEPS).cache()  # the same for both
+# The same batches for both.
+few = bucketed(features, [50, 58, 66], batch_size=4).take(FIT_STEPS).cache()
 for layer in reader.encoder.layers:
     layer.trainable = layer.name.startswith("layer_5")
 before = [weight.numpy() for weight in reader.trainable_weights]
@@ -965,7 +1062,8 @@ for layer in reader.encoder.layers:
 np.testing.assert_allclose(watch.losses[:LOOP_STEPS], losses, rtol=1e-3)
 np.testing.assert_allclose(result.history["loss"], np.mean(watch.losses), rtol=1e-3)
 show_table(
-    ["the loss of step", *map(str, range(1, LOOP_STEPS + 1)), "first step", "then, each"],
+    ["the loss of step", *map(str, range(1, LOOP_STEPS + 1)),
+     "first step", "then, each"],
     [
         [name, *(f"{loss:.4f}" for loss in found[:LOOP_STEPS]),
          f"{times[0]:.1f} s", f"{np.median(times[1:]):.2f} s"]
@@ -974,7 +1072,8 @@ show_table(
         )
     ],
 )  # fmt: skip
-print(f"fit reports {result.history['loss'][0]:.4f}: the mean of its {FIT_STEPS} losses")
+print(f"fit reports {result.history['loss'][0]:.4f}: "
+      f"the mean of its {FIT_STEPS} losses")
 
 # %% [markdown]
 # The losses agree to the last digit shown. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
@@ -1000,13 +1099,15 @@ class Service(tf.Module):
 
     def __init__(self, reader) -> None:
         super().__init__()
-        self.variables_of_reader = reader.variables  # what is not kept here is not saved
-        named = [tf.TensorSpec(spec.shape, spec.dtype, name) for name, spec in SIGNATURE.items()]
+        self.variables_of_reader = reader.variables  # what is not kept is not saved
+        named = [tf.TensorSpec(spec.shape, spec.dtype, name)
+                 for name, spec in SIGNATURE.items()]
 
         @tf.function(input_signature=named)
         def read(input_ids, attention_mask, token_type_ids, allowed):
             parts = (input_ids, attention_mask, token_type_ids, allowed)
-            start_logits, end_logits = reader(dict(zip(SIGNATURE, parts, strict=True)), training=False)
+            start_logits, end_logits = reader(dict(zip(SIGNATURE, parts, strict=True)),
+                                              training=False)
             return {"start_logits": start_logits, "end_logits": end_logits}
 
         self.read = read
@@ -1034,7 +1135,8 @@ def served(inputs: dict, training: bool = False):
     return found["start_logits"], found["end_logits"]
 
 
-context = "Jane travelled to the airport. Peter went to the office. Jane ran to the market."
+context = ("Jane travelled to the airport. Peter went to the office. "
+           "Jane ran to the market.")
 for question in ("Where is Jane?", "Where is Peter?"):
     start, end, margin = answer(question, context, served, tokenize)
     print(f"{question:16} {context[start:end]!r}, margin {margin:.1f}")
@@ -1046,7 +1148,8 @@ for name, model in {"Keras": reader, "your graph": asked, "SavedModel": served}.
         began = time.perf_counter()
         found = model(arrays, training=False)
         times.append(time.perf_counter() - began)
-    apart = max(np.abs(np.asarray(a) - b).max() for a, b in zip(found, mine, strict=True))
+    apart = max(np.abs(np.asarray(a) - b).max()
+                for a, b in zip(found, mine, strict=True))
     assert apart < 1e-3
     rows.append([name, f"{1000 * min(times):.0f} ms", f"{apart:.0e}"])
 show_table(["one window through", "time", "largest difference from Keras"], rows)

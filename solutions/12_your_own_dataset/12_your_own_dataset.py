@@ -93,7 +93,8 @@ for task, columns in COLUMNS.items():
 # %% tags=["skip-grading"]
 import tempfile
 
-FILE, TASK = None, "classification"  # for example: FILE, TASK = "tickets.csv", "classification"
+# For example: FILE, TASK = "tickets.csv", "classification"
+FILE, TASK = None, "classification"
 
 folder = Path(tempfile.mkdtemp())
 if FILE is None:
@@ -101,7 +102,8 @@ if FILE is None:
     write_rows(FILE, default_rows("classification"))
 rows = read_rows(FILE)
 print(Path(FILE).read_text("utf-8")[:230])
-print(len(rows), "rows; labels:", dict(Counter(str(row.get("label")) for row in rows).most_common(12)))
+print(len(rows), "rows; labels:",
+      dict(Counter(str(row.get("label")) for row in rows).most_common(12)))
 
 # %% [markdown]
 # ### Exercise 1: `validate_rows`
@@ -118,9 +120,11 @@ print(len(rows), "rows; labels:", dict(Counter(str(row.get("label")) for row in 
 
 # %%
 bad = [{"group": "", "text": "a short text", "label": 4},
-       {"group": "g", "context": "It rained in May.", "question": "When?", "answer": "May", "start": 12}]
+       {"group": "g", "context": "It rained in May.", "question": "When?",
+        "answer": "May", "start": 12}]
 print("row 1: `group` is blank, and `label` is no text:", [(1, "group"), (1, "label")])
-print("row 2: at 12 the context has", repr(bad[1]["context"][12:15]), "and not", repr(bad[1]["answer"]) + ":", [(2, "start")])
+print("row 2: at 12 the context has", repr(bad[1]["context"][12:15]),
+      "and not", repr(bad[1]["answer"]) + ":", [(2, "start")])
 
 # %% nbgrader={"grade": false, "grade_id": "validate_rows", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def validate_rows(rows: list[Row], task: str) -> list[tuple[int, str]]:
@@ -189,7 +193,8 @@ check("your_own_dataset.validate_rows")
 from course_utils.data.own import with_faults
 
 improved = with_faults(default_rows("classification")[::20])
-for name, some, task in [("your file", rows, TASK), ("improved", improved, "classification"),
+for name, some, task in [("your file", rows, TASK),
+                         ("improved", improved, "classification"),
                          ("entities", default_rows("entities"), "entities"),
                          ("questions", default_rows("questions"), "questions")]:
     faults = validate_rows(some, task)
@@ -213,16 +218,20 @@ for text in ["  Returns  The AXES.\n", "returns the axes."]:
 def find_leaks(
     texts: list[str], labels: list[str], in_test: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What occurs more than once in a data set. Capitals and the amount of white space do not count.
+    """What occurs more than once in a data set. Capitals and the amount of white space
+    do not count.
 
     Args:
         texts, labels: of each row.
-        in_test: (rows,) True where a row is in the test set, False where it is in the training set.
+        in_test: (rows,) True where a row is in the test set, False where it is in the
+            training set.
 
     Returns:
-        first: (rows,) integers: the first row with the same text, counted from 0; for most rows, the row itself.
+        first: (rows,) integers: the first row with the same text, counted from 0; for
+        most rows, the row itself.
         contradicted: (rows,) True where any row with the same text has another label.
-        leaked: (rows,) True for a row of the test set whose text is in the training set, too.
+        leaked: (rows,) True for a row of the test set whose text is in the training
+        set, too.
     """
     # 1. Texts in a form in which the same are equal.
     ### BEGIN SOLUTION
@@ -243,7 +252,8 @@ def find_leaks(
     # 4. Texts of the test set that are in the training set.
     ### BEGIN SOLUTION
     trained = {text for text, test in zip(plain, in_test, strict=True) if not test}
-    leaked = [bool(test) and text in trained for text, test in zip(plain, in_test, strict=True)]
+    leaked = [bool(test) and text in trained
+              for text, test in zip(plain, in_test, strict=True)]
     ### END SOLUTION
     return np.array(first), np.array(contradicted), np.array(leaked)
 
@@ -268,14 +278,18 @@ def cleaned(rows: list[Row]) -> list[Row]:
     faulty = {number for number, _ in validate_rows(rows, "classification")}
     kept = [row for number, row in enumerate(rows, 1) if number not in faulty]
     no_test = np.zeros(len(kept), dtype=bool)
-    first, contradicted, _ = find_leaks([row["text"] for row in kept], [row["label"] for row in kept], no_test)
+    first, contradicted, _ = find_leaks(
+        [row["text"] for row in kept], [row["label"] for row in kept], no_test
+    )
     once = (first == np.arange(len(kept))) & ~contradicted
-    print(f"{len(rows)} rows: {len(faulty)} faulty, {contradicted.sum()} contradicted; {once.sum()} are left")
+    print(f"{len(rows)} rows: {len(faulty)} faulty, "
+          f"{contradicted.sum()} contradicted; {once.sum()} are left")
     return [row for row, keep in zip(kept, once, strict=True) if keep]
 
 
 _ = cleaned(improved)
-rows = cleaned(rows if TASK == "classification" else default_rows("classification"))  # from here on the lab classifies
+# From here on the lab classifies.
+rows = cleaned(rows if TASK == "classification" else default_rows("classification"))
 
 # %% [markdown]
 # (Whether a text with two labels is a fault is for you to decide. Sometimes it is the most interesting row of the file, because people disagree about it.)
@@ -293,8 +307,11 @@ rows = cleaned(rows if TASK == "classification" else default_rows("classificatio
 # of other classes, too. If not, pass the group over and go on with the next.
 
 # %% nbgrader={"grade": false, "grade_id": "split_by_group", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def split_by_group(groups: list[str], labels: list[str], order: list[str], share: float) -> np.ndarray:
-    """Which rows belong to the test set, so that no group is on both sides and every class gets its share.
+def split_by_group(
+    groups: list[str], labels: list[str], order: list[str], share: float
+) -> np.ndarray:
+    """Which rows belong to the test set, so that no group is on both sides and every
+    class gets its share.
 
     Args:
         groups, labels: of each row.
@@ -308,7 +325,8 @@ def split_by_group(groups: list[str], labels: list[str], order: list[str], share
     for group in order:
         # 1. How many rows of each class has the group, and which is its main class?
         ### BEGIN SOLUTION
-        inside = Counter(label for other, label in zip(groups, labels, strict=True) if other == group)
+        inside = Counter(label for other, label in zip(groups, labels, strict=True)
+                         if other == group)
         main = max(sorted(inside), key=lambda label: inside[label])
         ### END SOLUTION
         # 2. Does it go into the test set?
@@ -350,24 +368,34 @@ def balanced(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def parts(groups: list[str], labels: list[str], seed: int = 0) -> dict[str, np.ndarray]:
     """The numbers of the rows in the test set, the validation set and the pool."""
-    rng, labels, groups = np.random.default_rng(seed), np.array(labels), np.array(groups)
+    rng, labels, groups = (
+        np.random.default_rng(seed), np.array(labels), np.array(groups)
+    )
     order = rng.permutation(np.unique(groups)).tolist()
     test = split_by_group(groups.tolist(), labels.tolist(), order, 0.11)
     rest = np.flatnonzero(~test)
     left = set(groups[rest])
-    also = split_by_group(groups[rest].tolist(), labels[rest].tolist(), [group for group in order if group in left], 0.06)
+    also = split_by_group(groups[rest].tolist(), labels[rest].tolist(),
+                          [group for group in order if group in left], 0.06)
     pool = balanced(labels, rng.permutation(rest[~also]))[:1000]
-    validation, test = rng.permutation(rest[also])[:150], rng.permutation(np.flatnonzero(test))[:300]
+    validation, test = (
+        rng.permutation(rest[also])[:150], rng.permutation(np.flatnonzero(test))[:300]
+    )
     return {"pool": pool, "validation": validation, "test": test}
 
 # %% tags=["skip-grading"]
-texts, groups, names = [row["text"] for row in rows], [row["group"] for row in rows], sorted({row["label"] for row in rows})
+texts, groups, names = (
+    [row["text"] for row in rows], [row["group"] for row in rows],
+    sorted({row["label"] for row in rows}),
+)
 y = np.array([names.index(row["label"]) for row in rows])
 by_group = parts(groups, [names[label] for label in y])
-at_random = parts([str(number) for number in range(len(rows))], [names[label] for label in y])  # each row a group of its own
+at_random = parts([str(number) for number in range(len(rows))],
+                  [names[label] for label in y])  # each row a group of its own
 for part, numbers in by_group.items():
     inside = {groups[row] for row in numbers}
-    print(f"{part:10} {len(numbers):5} rows, {len(inside):4} groups, of each class {np.bincount(y[numbers])}")
+    print(f"{part:10} {len(numbers):5} rows, {len(inside):4} groups, "
+          f"of each class {np.bincount(y[numbers])}")
 
 # %% [markdown]
 # ## 3. The ladder
@@ -393,13 +421,18 @@ show_ladder()
 # Three more things are easily forgotten: dropout has to be off, no gradients are needed, and a text that is too long has to be truncated.
 
 # %% nbgrader={"grade": false, "grade_id": "embed", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def embed(encoder: nn.Module, tokenizer: Any, texts: list[str], batch_size: int = 32) -> np.ndarray:
-    """One vector per text: the mean of the encoder's states over its word pieces, [CLS] and [SEP] included.
+def embed(
+    encoder: nn.Module, tokenizer: Any, texts: list[str], batch_size: int = 32
+) -> np.ndarray:
+    """One vector per text: the mean of the encoder's states over its word pieces, [CLS]
+    and [SEP] included.
 
     Args:
-        encoder: gives an object with ``last_hidden_state`` (batch, len, hidden) for what the tokenizer gives.
-        tokenizer: called with texts, ``padding=True, truncation=True, return_tensors="pt"``, it gives a dict
-            with ``input_ids`` and ``attention_mask``, (batch, len); 1 = real.
+        encoder: gives an object with ``last_hidden_state`` (batch, len, hidden) for
+            what the tokenizer gives.
+        tokenizer: called with texts, ``padding=True, truncation=True,
+            return_tensors="pt"``, it gives a dict with ``input_ids`` and
+            ``attention_mask``, (batch, len); 1 = real.
         texts: in any order.
         batch_size: the encoder never gets more texts than this at once.
 
@@ -413,7 +446,10 @@ def embed(encoder: nn.Module, tokenizer: Any, texts: list[str], batch_size: int 
     for start in range(0, len(texts), batch_size):
         # 1. A batch of texts -> word pieces -> states (batch, len, hidden).
         ### BEGIN SOLUTION
-        batch = tokenizer(texts[start : start + batch_size], padding=True, truncation=True, return_tensors="pt")
+        batch = tokenizer(
+            texts[start : start + batch_size], padding=True, truncation=True,
+            return_tensors="pt",
+        )
         with torch.set_grad_enabled(False):
             states = encoder(**batch).last_hidden_state
         ### END SOLUTION
@@ -466,10 +502,13 @@ def embed_sorted(encoder: nn.Module, texts: list[str]) -> np.ndarray:
 
 
 began = time.perf_counter()
-needed = np.unique(np.concatenate([*by_group.values(), at_random["pool"][:400], at_random["test"]]))
+needed = np.unique(np.concatenate(
+    [*by_group.values(), at_random["pool"][:400], at_random["test"]]
+))
 vectors = np.zeros((len(texts), 384), dtype=np.float32)
 vectors[needed] = embed_sorted(new_encoder(), [texts[row] for row in needed])
-print(f"{len(needed)} texts, vectors of {vectors.shape[1]} numbers, {time.perf_counter() - began:.0f} seconds")
+print(f"{len(needed)} texts, vectors of {vectors.shape[1]} numbers, "
+      f"{time.perf_counter() - began:.0f} seconds")
 
 # %% [markdown]
 # First the question of section 2: how much better does a model *look* if the split ignores groups? Here is the same model with 400 labels, and two splits:
@@ -479,7 +518,9 @@ from sklearn.linear_model import LogisticRegression
 
 for name, split in {"by group": by_group, "at random": at_random}.items():
     some, others = split["pool"][:400], split["test"]
-    accuracy = LogisticRegression(max_iter=1000).fit(vectors[some], y[some]).score(vectors[others], y[others])
+    accuracy = LogisticRegression(max_iter=1000).fit(
+        vectors[some], y[some]
+    ).score(vectors[others], y[others])
     print(f"split {name:9} frozen encoder, 400 labels: accuracy {accuracy:.3f}")
 
 # %% [markdown]
@@ -493,17 +534,20 @@ for name, split in {"by group": by_group, "at random": at_random}.items():
 
 # %% nbgrader={"grade": false, "grade_id": "learning_curve", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def learning_curve(
-    fit: Any, features: np.ndarray, labels: np.ndarray, test_features: np.ndarray, test_labels: np.ndarray,
+    fit: Any, features: np.ndarray, labels: np.ndarray,
+    test_features: np.ndarray, test_labels: np.ndarray,
     sizes: list[int], orders: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Accuracy on the test set after training on more and more rows.
 
     Args:
-        fit: fit(features, labels) trains a new model and returns a function, features -> predicted labels.
+        fit: fit(features, labels) trains a new model and returns a function, features
+            -> predicted labels.
         features, labels: the rows to train on.
         test_features, test_labels: the rows to measure on, always all of them.
         sizes: how many rows to train on, in any order.
-        orders: (repeats, rows), integers: row numbers, in another order for each repeat.
+        orders: (repeats, rows), integers: row numbers, in another order for each
+            repeat.
 
     Returns:
         mean: (sizes,) of the accuracy over the repeats.
@@ -548,7 +592,9 @@ words = np.array(texts, dtype=object)
 
 def tfidf(some: np.ndarray, labels: np.ndarray):
     """The weights of the words come from the training texts alone."""
-    return make_pipeline(TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)).fit(some, labels).predict
+    return make_pipeline(
+        TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)
+    ).fit(some, labels).predict
 
 
 def frozen(some: np.ndarray, labels: np.ndarray):
@@ -559,10 +605,13 @@ rng = np.random.default_rng(0)
 orders = np.array([balanced(y, rng.permutation(pool)) for _ in range(5)])
 sizes = [size for size in (24, 96, 198, 1000) if size <= len(pool)]
 measured = {}
-for name, fit, features in [("TF-IDF", tfidf, words), ("frozen encoder", frozen, vectors)]:
-    measured[name] = learning_curve(fit, features, y, features[test], y[test], sizes, orders)
+for name, fit, features in [("TF-IDF", tfidf, words),
+                            ("frozen encoder", frozen, vectors)]:
+    measured[name] = learning_curve(fit, features, y, features[test], y[test],
+                                    sizes, orders)
     points = zip(sizes, *measured[name], strict=True)
-    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  " for size, mean, around in points))
+    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  "
+                          for size, mean, around in points))
 majority = np.bincount(y[test]).max() / len(test)
 print(f"majority        {majority:.3f}")
 
@@ -572,8 +621,9 @@ from course_utils.plots.own_data import curves
 
 show_figure(
     curves(sizes, measured, majority),
-    alt="Accuracy against the number of labels, 24 to 1,000, on a logarithmic axis. The frozen encoder is far above TF-IDF at 24 "
-    "and 96 labels; at 1,000 they are close. Both are far above the majority.",
+    alt="Accuracy against the number of labels, 24 to 1,000, on a logarithmic axis. "
+    "The frozen encoder is far above TF-IDF at 24 and 96 labels; at 1,000 they are "
+    "close. Both are far above the majority.",
 )
 
 # %% [markdown]
@@ -609,13 +659,15 @@ class LoRALinear(nn.Module):
     """A linear layer with a correction of low rank (Hu et al. 2021, equation 3).
 
     Args:
-        base: the layer to correct, an nn.Linear with a bias. Its weight and bias are no longer trained.
+        base: the layer to correct, an nn.Linear with a bias. Its weight and bias are no
+            longer trained.
         rank: r.
         alpha: the correction is multiplied by alpha / r.
 
     Attributes:
         base: the layer.
-        down: (r, in_features), a parameter; at the start, normal numbers divided by the root of in_features.
+        down: (r, in_features), a parameter; at the start, normal numbers divided by the
+            root of in_features.
         up: (out_features, r), a parameter; at the start, zeros.
     """
 
@@ -626,7 +678,9 @@ class LoRALinear(nn.Module):
         ### BEGIN SOLUTION
         for parameter in base.parameters():
             parameter.requires_grad_(False)
-        self.down = nn.Parameter(torch.randn(rank, base.in_features) / base.in_features**0.5)
+        self.down = nn.Parameter(
+            torch.randn(rank, base.in_features) / base.in_features**0.5
+        )
         self.up = nn.Parameter(torch.zeros(base.out_features, rank))
         self.scale = alpha / rank
         ### END SOLUTION
@@ -684,32 +738,44 @@ class Classifier(nn.Module):
             self.encoder.requires_grad_(False)
             for layer in self.encoder.encoder.layer:
                 attention = layer.attention.self
-                attention.query, attention.value = LoRALinear(attention.query), LoRALinear(attention.value)
-        self.dropout, self.head = nn.Dropout(0.1), nn.Linear(self.encoder.config.hidden_size, classes)
+                attention.query, attention.value = (
+                    LoRALinear(attention.query), LoRALinear(attention.value)
+                )
+        self.dropout, self.head = (
+            nn.Dropout(0.1), nn.Linear(self.encoder.config.hidden_size, classes)
+        )
 
     def forward(self, batch: Any) -> torch.Tensor:
         states = self.encoder(**batch).last_hidden_state
-        shares = batch["attention_mask"] / batch["attention_mask"].sum(dim=1, keepdim=True)  # (batch, len)
-        return self.head(self.dropout(torch.einsum("bl,bld->bd", shares, states)))  # (batch, classes)
+        shares = (batch["attention_mask"]
+                  / batch["attention_mask"].sum(dim=1, keepdim=True))  # (batch, len)
+        # (batch, classes)
+        return self.head(self.dropout(torch.einsum("bl,bld->bd", shares, states)))
 
 
 def batch_of(some: list[str]) -> Any:
-    return tokenizer(some, padding=True, truncation=True, max_length=64, return_tensors="pt")
+    return tokenizer(some, padding=True, truncation=True, max_length=64,
+                     return_tensors="pt")
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
-def trained(some: list[str], labels: np.ndarray, lora: bool, epochs: int = 8, seed: int = 0) -> Classifier:
+def trained(
+    some: list[str], labels: np.ndarray, lora: bool, epochs: int = 8, seed: int = 0
+) -> Classifier:
     """AdamW, batches of 16, a learning rate that falls to zero."""
     torch.manual_seed(seed)
     model = Classifier(len(names), lora).train()
     inside = [weight for weight in model.encoder.parameters() if weight.requires_grad]
-    rates = [{"params": inside, "lr": 2e-3 if lora else 1e-4}, {"params": model.head.parameters(), "lr": 1e-2 if lora else 2e-3}]
+    rates = [{"params": inside, "lr": 2e-3 if lora else 1e-4},
+             {"params": model.head.parameters(), "lr": 1e-2 if lora else 2e-3}]
     optimizer = torch.optim.AdamW(rates, weight_decay=0.01)
     count = -(-len(some) // 16)  # of batches
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / (epochs * count))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: 1 - step / (epochs * count))
     order, target = np.random.default_rng(seed), torch.tensor(labels)
     for _ in range(epochs):
         for places in np.array_split(order.permutation(len(some)), count):
-            loss = nn.functional.cross_entropy(model(batch_of([some[place] for place in places])), target[places])
+            loss = nn.functional.cross_entropy(
+                model(batch_of([some[place] for place in places])), target[places])
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -721,7 +787,8 @@ def trained(some: list[str], labels: np.ndarray, lora: bool, epochs: int = 8, se
 @torch.no_grad()
 def logits_of(model: nn.Module, some: list[str]) -> np.ndarray:
     model.eval()
-    return torch.cat([model(batch_of(some[start : start + 64])) for start in range(0, len(some), 64)]).numpy()
+    return torch.cat([model(batch_of(some[start : start + 64]))
+                      for start in range(0, len(some), 64)]).numpy()
 
 # %% [markdown]
 # If you do not want to wait, set `RUN_TRAINING = False`: then you get what both gave on the default set when the lab was written, and the training in section 6 is skipped.
@@ -732,20 +799,25 @@ from course_utils.data.own import kept_logits
 RUN_TRAINING, LABELS = True, 96
 chosen = orders[0][:LABELS]
 regression = LogisticRegression(max_iter=1000).fit(vectors[chosen], y[chosen])
-kept = {"frozen": {part: regression.decision_function(vectors[by_group[part]]) for part in ("validation", "test")}}
+kept = {"frozen": {part: regression.decision_function(vectors[by_group[part]])
+                   for part in ("validation", "test")}}
 for name, lora in {"LoRA": True, "fine-tuned": False}.items():
     if not RUN_TRAINING:
         kept[name] = kept_logits(name)
         continue
     began = time.perf_counter()
     model = trained([texts[row] for row in chosen], y[chosen], lora)
-    numbers = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-    kept[name] = {part: logits_of(model, [texts[row] for row in by_group[part]]) for part in ("validation", "test")}
-    print(f"{name:11} {numbers:10,} numbers trained, {time.perf_counter() - began:.0f} seconds")
+    numbers = sum(weight.numel() for weight in model.parameters()
+                  if weight.requires_grad)
+    kept[name] = {part: logits_of(model, [texts[row] for row in by_group[part]])
+                  for part in ("validation", "test")}
+    print(f"{name:11} {numbers:10,} numbers trained, "
+          f"{time.perf_counter() - began:.0f} seconds")
 
 # %% tags=["skip-grading"]
 right = {"TF-IDF": tfidf(words[chosen], y[chosen])(words[test]) == y[test]}
-right |= {name: logits["test"].argmax(axis=1) == y[test] for name, logits in kept.items()}
+right |= {name: logits["test"].argmax(axis=1) == y[test]
+          for name, logits in kept.items()}
 for name, each in right.items():
     print(f"{name:11} with {LABELS} labels: accuracy {each.mean():.3f}")
 
@@ -770,12 +842,15 @@ for drawn in ([0, 1, 2, 3], [1, 1, 0, 3], [2, 3, 3, 0]):
 def bootstrap_interval(
     ours: np.ndarray, theirs: np.ndarray, draws: np.ndarray, level: float = 0.95
 ) -> tuple[float, float]:
-    """The percentile interval (Efron 1979) for how much more accurate one model is than another, in pairs.
+    """The percentile interval (Efron 1979) for how much more accurate one model is than
+    another, in pairs.
 
     Args:
         ours, theirs: (texts,) booleans: whether each model is right about a text.
-        draws: (resamples, texts) integers: the texts of each resample; some are there twice, some not at all.
-        level: the share of the resamples in the interval; what is outside is shared equally by both sides.
+        draws: (resamples, texts) integers: the texts of each resample; some are there
+            twice, some not at all.
+        level: the share of the resamples in the interval; what is outside is shared
+            equally by both sides.
 
     Returns:
         low, high: of our accuracy minus theirs, as np.quantile computes them.
@@ -819,11 +894,13 @@ compared = {}
 for name in ("TF-IDF", "LoRA", "fine-tuned"):
     low, high = bootstrap_interval(right[name], right["frozen"], draws)
     compared[name] = (right[name].mean() - right["frozen"].mean(), low, high)
-    print(f"{name:11} minus frozen: {compared[name][0]:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}")
+    print(f"{name:11} minus frozen: {compared[name][0]:+.3f}, "
+          f"95 % interval {low:+.3f} to {high:+.3f}")
 show_figure(
     intervals(compared, "accuracy, compared with the frozen encoder"),
-    alt="Three horizontal intervals around the difference to the frozen encoder. TF-IDF lies clearly below zero. LoRA and full "
-    "fine-tuning lie near zero or a little above.",
+    alt="Three horizontal intervals around the difference to the frozen encoder. "
+    "TF-IDF lies clearly below zero. LoRA and full fine-tuning lie near zero or a "
+    "little above.",
 )
 
 # %% [markdown]
@@ -851,16 +928,22 @@ show_figure(
 print(np.array_split(np.arange(11), 4))  # 11 texts in 4 bins: the first ones are larger
 
 # %% nbgrader={"grade": false, "grade_id": "calibration_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = 10) -> float:
-    """The expected calibration error (Guo et al. 2017, equation 3) in bins with equally many texts.
+def calibration_error(
+    probabilities: np.ndarray, labels: np.ndarray, bins: int = 10
+) -> float:
+    """The expected calibration error (Guo et al. 2017, equation 3) in bins with equally
+    many texts.
 
     Args:
-        probabilities: (texts, classes); each row sums to 1. The class that is given is the most probable one.
+        probabilities: (texts, classes); each row sums to 1. The class that is given is
+            the most probable one.
         labels: (texts,) the true classes.
-        bins: how many. Confidence rises from bin to bin; sizes as np.array_split makes them. There are at least as many texts.
+        bins: how many. Confidence rises from bin to bin; sizes as np.array_split makes
+            them. There are at least as many texts.
 
     Returns:
-        The distance between accuracy and mean confidence in a bin, averaged over bins, weighted by texts.
+        The distance between accuracy and mean confidence in a bin, averaged over bins,
+        weighted by texts.
     """
     # 1. How sure, and right or wrong?
     ### BEGIN SOLUTION
@@ -871,7 +954,8 @@ def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int =
     ### BEGIN SOLUTION
     error = 0.0
     for rows in np.array_split(np.argsort(confidence), bins):
-        error += len(rows) / len(labels) * abs(right[rows].mean() - confidence[rows].mean())
+        error += (len(rows) / len(labels)
+                  * abs(right[rows].mean() - confidence[rows].mean()))
     return float(error)
     ### END SOLUTION
 
@@ -898,11 +982,15 @@ check("your_own_dataset.calibration_error")
 # negative log-likelihood of the true classes.
 
 # %% nbgrader={"grade": false, "grade_id": "best_temperature", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def best_temperature(logits: np.ndarray, labels: np.ndarray, candidates: np.ndarray) -> float:
-    """The temperature with the lowest mean negative log-likelihood (Guo et al. 2017, section 4.2).
+def best_temperature(
+    logits: np.ndarray, labels: np.ndarray, candidates: np.ndarray
+) -> float:
+    """The temperature with the lowest mean negative log-likelihood (Guo et al. 2017,
+    section 4.2).
 
     Args:
-        logits: (texts, classes); they may be large, so take care that nothing overflows.
+        logits: (texts, classes); they may be large, so take care that nothing
+            overflows.
         labels: (texts,) the true classes.
         candidates: temperatures to choose from.
 
@@ -945,15 +1033,20 @@ from course_utils.plots.own_data import before_and_after
 
 errors = {}
 for name, logits in kept.items():
-    temperature = best_temperature(logits["validation"], y[validation], np.exp(np.linspace(-1.5, 2, 141)))
+    temperature = best_temperature(logits["validation"], y[validation],
+                                   np.exp(np.linspace(-1.5, 2, 141)))
     shares, cooled = softmax(logits["test"]), softmax(logits["test"] / temperature)
-    errors[name] = (calibration_error(shares, y[test]), calibration_error(cooled, y[test]))
-    print(f"{name:11} confidence {shares.max(axis=1).mean():.2f}, accuracy {right[name].mean():.2f}, "
-          f"calibration error {errors[name][0]:.3f}; with temperature {temperature:.2f}: {errors[name][1]:.3f}")
+    errors[name] = (calibration_error(shares, y[test]),
+                    calibration_error(cooled, y[test]))
+    print(f"{name:11} confidence {shares.max(axis=1).mean():.2f}, "
+          f"accuracy {right[name].mean():.2f}, "
+          f"calibration error {errors[name][0]:.3f}; "
+          f"with temperature {temperature:.2f}: {errors[name][1]:.3f}")
 show_figure(
     before_and_after(errors),
-    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained and with a temperature. As trained, the "
-    "two that were trained have about twice that of the frozen one.",
+    alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained "
+    "and with a temperature. As trained, the two that were trained have about twice "
+    "that of the frozen one.",
 )
 
 # %% [markdown]
@@ -974,32 +1067,32 @@ show_figure(
 
 # %% tags=["skip-grading"]
 import warnings
-
 import datasets
 from peft import LoraConfig, PeftModel, TaskType, get_peft_model
 from transformers import AutoModelForSequenceClassification, DataCollatorWithPadding
 from transformers import PrinterCallback, Trainer, TrainingArguments
-
 from course_utils.models.pretrained import encoder_folder
 
 datasets.disable_progress_bars()
-warnings.filterwarnings("ignore", category=FutureWarning)  # peft still uses a name that transformers has replaced
-
+warnings.filterwarnings("ignore", category=FutureWarning)  # peft still uses an old name
 
 def table_of(numbers: np.ndarray) -> datasets.Dataset:
-    table = datasets.Dataset.from_dict({"text": [texts[row] for row in numbers], "label": y[numbers].tolist()})
-    return table.map(lambda some: tokenizer(some["text"], truncation=True, max_length=64), batched=True, remove_columns="text")
-
+    table = datasets.Dataset.from_dict(
+        {"text": [texts[row] for row in numbers], "label": y[numbers].tolist()})
+    return table.map(
+        lambda some: tokenizer(some["text"], truncation=True, max_length=64),
+        batched=True, remove_columns="text")
 
 def plain_model() -> nn.Module:
     torch.manual_seed(0)  # the new head is drawn at random
     return AutoModelForSequenceClassification.from_pretrained(
-        encoder_folder(), id2label=dict(enumerate(names)), label2id={name: number for number, name in enumerate(names)},
+        encoder_folder(), id2label=dict(enumerate(names)),
+        label2id={name: number for number, name in enumerate(names)},
         local_files_only=True)
 
-
 tables = {"train": table_of(chosen), "test": table_of(test)}
-config = LoraConfig(task_type=TaskType.SEQ_CLS, r=8, lora_alpha=16, target_modules=["query", "value"])
+config = LoraConfig(task_type=TaskType.SEQ_CLS, r=8, lora_alpha=16,
+                    target_modules=["query", "value"])
 adapted = get_peft_model(plain_model(), config)
 print(tables["train"])
 print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parameters()))
@@ -1014,24 +1107,30 @@ print("{:,} of {:,} numbers are trained".format(*adapted.get_nb_trainable_parame
 def compute_metrics(results: Any) -> dict[str, float]:
     logits, labels = results
     accuracy = float((logits.argmax(axis=1) == labels).mean())
-    return {"accuracy": accuracy, "calibration": calibration_error(softmax(logits), labels)}
+    return {"accuracy": accuracy,
+            "calibration": calibration_error(softmax(logits), labels)}
 
 
 arguments = TrainingArguments(
-    output_dir=str(folder / "trainer"), num_train_epochs=8, per_device_train_batch_size=16, per_device_eval_batch_size=64,
-    learning_rate=2e-3, weight_decay=0.01, lr_scheduler_type="linear", max_grad_norm=1.0, seed=0, use_cpu=True,
-    dataloader_pin_memory=False, save_strategy="no", logging_strategy="no", report_to=[], disable_tqdm=True,
+    output_dir=str(folder / "trainer"), num_train_epochs=8,
+    per_device_train_batch_size=16, per_device_eval_batch_size=64, learning_rate=2e-3,
+    weight_decay=0.01, lr_scheduler_type="linear", max_grad_norm=1.0, seed=0,
+    use_cpu=True, dataloader_pin_memory=False, save_strategy="no",
+    logging_strategy="no", report_to=[], disable_tqdm=True,
 )
 trainer = Trainer(
-    model=adapted, args=arguments, train_dataset=tables["train"], eval_dataset=tables["test"],
-    data_collator=DataCollatorWithPadding(tokenizer), processing_class=tokenizer, compute_metrics=compute_metrics,
+    model=adapted, args=arguments,
+    train_dataset=tables["train"], eval_dataset=tables["test"],
+    data_collator=DataCollatorWithPadding(tokenizer), processing_class=tokenizer,
+    compute_metrics=compute_metrics,
 )
 trainer.remove_callback(PrinterCallback)
 if RUN_TRAINING:
     began = time.perf_counter()
     trainer.train()
     result = trainer.evaluate()
-    print(f"Trainer with peft: accuracy {result['eval_accuracy']:.3f}, calibration error {result['eval_calibration']:.3f}, "
+    print(f"Trainer with peft: accuracy {result['eval_accuracy']:.3f}, "
+          f"calibration error {result['eval_calibration']:.3f}, "
           f"{time.perf_counter() - began:.0f} seconds")
 
 # %% [markdown]
@@ -1082,11 +1181,13 @@ print("the same logits after loading:", torch.allclose(before, after, atol=1e-5)
 
 # %% nbgrader={"grade": false, "grade_id": "model_card", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def model_card(facts: dict[str, Any]) -> str:
-    """A model card in Markdown with front matter, in the form that is shown above (Mitchell et al. 2019).
+    """A model card in Markdown with front matter, in the form that is shown above
+    (Mitchell et al. 2019).
 
     Args:
-        facts: name, license, language, base_model, pipeline_tag (texts); training_texts, test_texts (whole numbers);
-            accuracy, baseline, calibration_error (numbers); interval (low, high); limits (a list of texts).
+        facts: name, license, language, base_model, pipeline_tag (texts);
+            training_texts, test_texts (whole numbers); accuracy, baseline,
+            calibration_error (numbers); interval (low, high); limits (a list of texts).
 
     Returns:
         The card. It begins with the front matter.
@@ -1094,13 +1195,15 @@ def model_card(facts: dict[str, Any]) -> str:
     # 1. The front matter, between dashes.
     ### BEGIN SOLUTION
     lines = ["---"]
-    lines += [f"{key}: {facts[key]}" for key in ("license", "language", "base_model", "pipeline_tag")]
+    lines += [f"{key}: {facts[key]}"
+              for key in ("license", "language", "base_model", "pipeline_tag")]
     lines += ["---"]
     ### END SOLUTION
     # 2. The name and the table of results.
     ### BEGIN SOLUTION
     low, high = facts["interval"]
-    lines += [f"# {facts['name']}", "", "## Results", "", "| measure | value |", "|---|---|"]
+    lines += [f"# {facts['name']}", "", "## Results", "",
+              "| measure | value |", "|---|---|"]
     lines += [f"| training texts | {facts['training_texts']} |"]
     lines += [f"| test texts | {facts['test_texts']} |"]
     lines += [f"| accuracy | {facts['accuracy']:.3f} |"]
@@ -1131,11 +1234,15 @@ from course_utils import check
 check("your_own_dataset.model_card")
 
 # %% tags=["skip-grading"]
-low, high = bootstrap_interval(right["LoRA"], np.zeros(len(test), dtype=bool), draws)  # beside a model that is never right
+# Beside a model that is never right.
+low, high = bootstrap_interval(right["LoRA"], np.zeros(len(test), dtype=bool), draws)
 card = model_card({
-    "name": "Which library", "license": "mit", "language": "en", "base_model": "sentence-transformers/all-MiniLM-L6-v2",
-    "pipeline_tag": "text-classification", "training_texts": LABELS, "test_texts": len(test), "accuracy": right["LoRA"].mean(),
-    "interval": (low, high), "baseline": majority, "calibration_error": errors["LoRA"][0],
+    "name": "Which library", "license": "mit", "language": "en",
+    "base_model": "sentence-transformers/all-MiniLM-L6-v2",
+    "pipeline_tag": "text-classification",
+    "training_texts": LABELS, "test_texts": len(test),
+    "accuracy": right["LoRA"].mean(), "interval": (low, high), "baseline": majority,
+    "calibration_error": errors["LoRA"][0],
     "limits": ["It knows six libraries, and names one of them whatever it reads.",
                "It was measured on first sentences of docstrings only."],
 })
@@ -1154,7 +1261,8 @@ from course_utils.models.pretrained import hub_reachable
 HUB_NAME = None  # "your-name/which-library", after `hf auth login` in a terminal
 
 if HUB_NAME is None:
-    print("no name is filled in, so nothing is published; the model lies in the folder", saved.name)
+    print("no name is filled in, so nothing is published; the model lies in the folder",
+          saved.name)
 elif not hub_reachable():
     print("the hub cannot be reached; run this cell again where there is a network")
 else:
@@ -1179,7 +1287,8 @@ if names == list(LIBRARIES):
     for start in range(0, len(digits), 75):
         print(f'        "{digits[start : start + 75]}"')
 else:
-    print("the texts to hand in belong to the default set: set FILE = None to predict them")
+    print("the texts to hand in belong to the default set: "
+          "set FILE = None to predict them")
 
 # %% [markdown]
 # ### Exercise 11: `predictions`
@@ -1192,7 +1301,8 @@ def predictions(texts: list[str]) -> list[str]:
     """Your predictions for the unlabelled texts.
 
     Args:
-        texts: what `load_unlabelled` gives. You need not use them: your predictions may be written down here.
+        texts: what `load_unlabelled` gives. You need not use them: your predictions may
+            be written down here.
 
     Returns:
         One of LIBRARIES for each text, in the order of the texts.
@@ -1235,7 +1345,8 @@ check("your_own_dataset.predictions")
 # %% tags=["skip-grading"]
 said = kept["LoRA"]["test"].argmax(axis=1)
 for place in np.flatnonzero(said != y[test])[:8]:
-    print(f"{names[y[test][place]]:13} taken for {names[said[place]]:13} {texts[test[place]][:80]}")
+    print(f"{names[y[test][place]]:13} taken for {names[said[place]]:13} "
+          f"{texts[test[place]][:80]}")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "report", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # *Write your report here.*

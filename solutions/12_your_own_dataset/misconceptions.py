@@ -96,16 +96,16 @@ slip("find_leaks", "every_copy_is_contradicted", "Copies with the same label cou
 
 slip("find_leaks", "both_sides_leak", "The row in the training set counts as leaked, too.",
      "It is the test set that is spoilt by a leak. Mark its rows only; then they can be taken out.",
-     ("leaked = [bool(test) and text in trained for",
-      "tested = {text for text, test in zip(plain, in_test, strict=True) if test}\n    leaked = [text in tested and text in trained for"))
+     ("leaked = [bool(test) and text in trained",
+      "tested = {text for text, test in zip(plain, in_test, strict=True) if test}\n    leaked = [text in tested and text in trained"))
 
 slip("find_leaks", "copies_within_the_test_set", "Copies within the test set count as leaked.",
      "A text that is twice in the test set counts twice there, but the model has not seen it. A leak needs a copy in the training set.",
-     ("bool(test) and text in trained for", "bool(test) and plain.count(text) > 1 for"))
+     ("bool(test) and text in trained", "bool(test) and plain.count(text) > 1"))
 
 slip("find_leaks", "only_earlier_rows_leak", "A leak is only found if the row of the training set stands first.",
      "The training set is all of its rows, also those that stand behind a row of the test set.",
-     ("leaked = [bool(test) and text in trained for text, test in zip(plain, in_test, strict=True)]",
+     ("leaked = [bool(test) and text in trained\n              for text, test in zip(plain, in_test, strict=True)]",
       "leaked = [bool(test) and any(not in_test[other] and plain[other] == plain[row] for other in range(row))\n              for row, test in enumerate(in_test)]"))
 
 
@@ -275,7 +275,7 @@ slip("LoRALinear", "BiasIsTrained", "The bias of the base is trained.",
 
 slip("LoRALinear", "PlainTensors", "The factors are plain tensors.",
      "An optimizer only sees parameters. Wrap the tensors, so that the module knows them as such.",
-     ("nn.Parameter(torch.randn(rank, base.in_features) / base.in_features**0.5)",
+     ("nn.Parameter(\n            torch.randn(rank, base.in_features) / base.in_features**0.5\n        )",
       "torch.randn(rank, base.in_features) / base.in_features**0.5"),
      ("nn.Parameter(torch.zeros(base.out_features, rank))", "torch.zeros(base.out_features, rank)"))
 
@@ -378,7 +378,7 @@ slip("calibration_error", "equal_width", "The bins are equally wide.",
      "That is the error of lab 07. Here every bin has equally many texts, however far apart their confidences are.",
      ("np.array_split(np.argsort(confidence), bins)",
       "[np.flatnonzero(np.minimum((confidence * bins).astype(int), bins - 1) == each) for each in range(bins)]"),
-     ("        error += len(rows) / len(labels) * abs(right[rows].mean() - confidence[rows].mean())",
+     ("        error += (len(rows) / len(labels)\n                  * abs(right[rows].mean() - confidence[rows].mean()))",
       "        error += abs(right[rows].sum() - confidence[rows].sum()) / len(labels)"))
 
 slip("calibration_error", "not_sorted", "The texts are cut into bins as they stand.",
@@ -395,7 +395,7 @@ slip("calibration_error", "squared", "Distances are squared.",
 
 slip("calibration_error", "largest_distance", "The largest distance is returned.",
      "That is the maximum calibration error. The expected one is a mean.",
-     ("error += len(rows) / len(labels) * abs(right[rows].mean() - confidence[rows].mean())",
+     ("error += (len(rows) / len(labels)\n                  * abs(right[rows].mean() - confidence[rows].mean()))",
       "error = max(error, abs(right[rows].mean() - confidence[rows].mean()))"))
 
 slip("calibration_error", "bins_not_weighted", "The bins are not weighted by their texts.",
