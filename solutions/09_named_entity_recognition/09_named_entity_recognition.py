@@ -66,7 +66,8 @@ from course_utils.data.entities import Entity
 
 # %%
 text = "Virginia Woods, Senior Nurse in Virginia"
-for start, end, label in [Entity(0, 14, "Name"), Entity(16, 28, "Designation"), Entity(32, 40, "Location")]:
+for start, end, label in [Entity(0, 14, "Name"), Entity(16, 28, "Designation"),
+                          Entity(32, 40, "Location")]:
     print(f"text[{start:2}:{end:2}] = {text[start:end]!r:18} {label}")
 
 # %% [markdown]
@@ -80,7 +81,8 @@ from course_utils.plots.entities import show_entities
 
 splits = resume_splits(train=800)
 example = splits.train[3]
-show_entities(example.text, example.entities, LABELS, f"A résumé with the layout {example.template!r}")
+show_entities(example.text, example.entities, LABELS,
+              f"A résumé with the layout {example.template!r}")
 
 # %% [markdown]
 # ### An honest split
@@ -92,9 +94,12 @@ show_entities(example.text, example.entities, LABELS, f"A résumé with the layo
 for name, resumes in vars(splits).items():
     layouts = len({resume.template for resume in resumes})
     entities = sum(len(resume.entities) for resume in resumes)
-    print(f"{name:17} {len(resumes):4} résumés  {layouts:3} layouts {entities:6} entities")
-seen, new = ({resume.template for resume in part} for part in (splits.train, splits.unseen_templates))
-print(f"\nof the layouts of unseen_templates, {len(seen & new)} are in the training set")
+    print(f"{name:17} {len(resumes):4} résumés  {layouts:3} layouts "
+          f"{entities:6} entities")
+seen, new = ({resume.template for resume in part}
+             for part in (splits.train, splits.unseen_templates))
+print("\nof the layouts of unseen_templates, "
+      f"{len(seen & new)} are in the training set")
 
 # %% [markdown]
 # - `validation`: different people, but the same layouts and the same vocabulary as in training. You look at it while you train.
@@ -114,7 +119,8 @@ print(f"\nof the layouts of unseen_templates, {len(seen & new)} are in the train
 
 # %% tags=["skip-grading"]
 by_hand = annotated_by_hand(example)
-print(len(example.entities), "entities,", len(by_hand.entities), "spans marked by hand\n")
+print(len(example.entities), "entities,",
+      len(by_hand.entities), "spans marked by hand\n")
 for start, end, label in sorted(by_hand.entities)[:9]:
     print(f"{start:4} {end:4}  {by_hand.text[start:end]!r:40} {label}")
 
@@ -141,17 +147,21 @@ for start, end, label in sorted(by_hand.entities)[:9]:
 
 # %% nbgrader={"grade": false, "grade_id": "clean_entities", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def clean_entities(text: str, entities: list[Entity]) -> list[Entity]:
-    """Trims spans, and keeps the longest where they overlap (as spaCy's `filter_spans` does).
+    """Trims spans, and keeps the longest where they overlap
+    (as spaCy's `filter_spans` does).
 
     Args:
         text: the text.
-        entities: (start, end, label), in any order; `end` is exclusive. May overlap, and begin or end with white space.
+        entities: (start, end, label), in any order; `end` is exclusive. May overlap,
+            and begin or end with white space.
 
     Returns:
-        A new list of Entity(start, end, label) in the order of the text, none overlapping another: white space (whatever
-        str.isspace calls so) is cut off at both ends, then empty spans are left out, then of spans that overlap
-        the longest stays; of equally long ones the one that begins first; of those that begin together the one
-        that is listed first. Any span that overlaps one that stays is left out.
+        A new list of Entity(start, end, label) in the order of the text, none
+        overlapping another: white space (whatever str.isspace calls so) is cut off at
+        both ends, then empty spans are left out, then of spans that overlap the longest
+        stays; of equally long ones the one that begins first; of those that begin
+        together the one that is listed first. Any span that overlaps one that stays is
+        left out.
     """
     # 1. Trim each span; leave out those that are then empty.
     ### BEGIN SOLUTION
@@ -164,11 +174,13 @@ def clean_entities(text: str, entities: list[Entity]) -> list[Entity]:
         if start < end:
             trimmed.append(Entity(start, end, label))
     ### END SOLUTION
-    # 2. Which span is considered first, which next? Keep a span if it overlaps none that is already kept.
+    # 2. Which span is considered first, which next? Keep a span if it overlaps none
+    # that is already kept.
     ### BEGIN SOLUTION
     kept = []
     for entity in sorted(trimmed, key=lambda span: (span.start - span.end, span.start)):
-        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+        if all(entity.end <= other.start or other.end <= entity.start
+               for other in kept):
             kept.append(entity)
     ### END SOLUTION
     # 3. In the order of the text.
@@ -208,7 +220,8 @@ restored = sum(
     clean_entities(copy.text, list(copy.entities)) == list(resume.entities)
     for copy, resume in zip(hurried, everything, strict=True)
 )
-print(f"{marked} spans marked by hand; {restored} of {len(everything)} résumés are exactly restored")
+print(f"{marked} spans marked by hand; "
+      f"{restored} of {len(everything)} résumés are exactly restored")
 
 # %% [markdown]
 # The second rule is a convention. It is right here because whenever a piece is marked, so is the whole. With real data, look at what is
@@ -230,7 +243,8 @@ from course_utils.models.pretrained import load_tokenizer, new_encoder
 
 tokenizer = load_tokenizer()
 for character in "→|¶":
-    print(f"2019{character}Master  ->  {' '.join(tokenizer.tokenize(f'2019{character}Master'))}")
+    print(f"2019{character}Master  ->  "
+          f"{' '.join(tokenizer.tokenize(f'2019{character}Master'))}")
 
 # %% [markdown]
 # The pieces that begin with ## continue a word: with the arrow, all three parts are *one* word, and a word gets one tag. The year and the
@@ -238,9 +252,13 @@ for character in "→|¶":
 
 # %% tags=["skip-grading"]
 def encode(text: str) -> dict[str, list]:
-    """The word pieces of a text: their ids, positions and words. Line breaks are read as ¶, tabs as |."""
+    """The word pieces of a text: their ids, positions and words.
+
+    Line breaks are read as ¶, tabs as |.
+    """
     visible = text.replace("\n", "¶").replace("\t", "|")
-    pieces = tokenizer(visible, return_offsets_mapping=True, verbose=False)  # verbose: it would warn of long texts
+    pieces = tokenizer(visible, return_offsets_mapping=True,
+                       verbose=False)  # verbose: it would warn of long texts
     return {
         "input_ids": pieces["input_ids"],
         "offsets": [tuple(place) for place in pieces["offset_mapping"]],
@@ -252,7 +270,8 @@ text = "Zdenka Braithwaite,\nNurse"
 encoded = encode(text)
 print(f"{'piece':10} offsets   word  text")
 pieces = tokenizer.convert_ids_to_tokens(encoded["input_ids"])
-for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"], strict=True):
+for piece, place, word in zip(pieces, encoded["offsets"], encoded["word_ids"],
+                              strict=True):
     print(f"{piece:10} {place!s:9} {word!s:5} {text[slice(*place)]!r}")
 
 # %% [markdown]
@@ -291,16 +310,20 @@ def align_labels(
 
     Args:
         offsets: (start, end) of each piece in the text, `end` exclusive.
-        word_ids: the number of the word that each piece belongs to; None for special tokens and padding.
+        word_ids: the number of the word that each piece belongs to; None for special
+            tokens and padding.
         entities: (start, end, label), in the order of the text, without overlaps.
         label_ids: the number of each tag: of "O", and of "B-" and "I-" with each label.
 
     Returns:
-        A number for each piece. At a word's first piece: "B-" if the word is the first one of an entity, "I-" if it is a
-        later one, "O" if it is in no entity; a word is in the entity in which its first piece begins. -100 at all other pieces, and where the word id is None.
+        A number for each piece. At a word's first piece: "B-" if the word is the first
+        one of an entity, "I-" if it is a later one, "O" if it is in no entity; a word
+        is in the entity in which its first piece begins. -100 at all other pieces, and
+        where the word id is None.
     """
     labels = []
-    word_before, entity_before = None, None  # of the previous piece; of the previous word
+    # of the previous piece; of the previous word
+    word_before, entity_before = None, None
     for (start, _), word in zip(offsets, word_ids, strict=True):
         # 1. What does not count: pieces of no word, or pieces that continue one.
         ### BEGIN SOLUTION
@@ -312,7 +335,8 @@ def align_labels(
         ### END SOLUTION
         # 2. In which entity does this word begin, if any?
         ### BEGIN SOLUTION
-        entity = next((span for span in entities if span.start <= start < span.end), None)
+        entity = next((span for span in entities if span.start <= start < span.end),
+                      None)
         ### END SOLUTION
         # 3. Its tag, as a number.
         ### BEGIN SOLUTION
@@ -357,7 +381,8 @@ TAG_IDS = {tag: number for number, tag in enumerate(TAGS)}
 def to_row(resume) -> dict[str, list]:
     """A résumé's word pieces with their labels."""
     row = encode(resume.text)
-    return {**row, "labels": align_labels(row["offsets"], row["word_ids"], list(resume.entities), TAG_IDS)}
+    return {**row, "labels": align_labels(row["offsets"], row["word_ids"],
+                                          list(resume.entities), TAG_IDS)}
 
 
 train_rows = [to_row(resume) for resume in splits.train]
@@ -388,16 +413,20 @@ for number, count in counts.most_common(4):
 # ### Exercise 3: `encode_batch`
 
 # %% nbgrader={"grade": false, "grade_id": "encode_batch", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def encode_batch(rows: list[dict[str, list[int]]], pad_id: int) -> dict[str, torch.Tensor]:
+def encode_batch(
+    rows: list[dict[str, list[int]]], pad_id: int
+) -> dict[str, torch.Tensor]:
     """Pads texts at the end to the length of the longest one.
 
     Args:
-        rows: one for each text: "input_ids" and "labels", two lists of the same length (rows may have more keys).
+        rows: one for each text: "input_ids" and "labels", two lists of the same length
+            (rows may have more keys).
         pad_id: the id of padding.
 
     Returns:
-        "input_ids", "attention_mask" and "labels": tensors of whole numbers (torch.long), each (batch, longest).
-        The mask is 1 at tokens and 0 at padding; the label of padding is -100.
+        "input_ids", "attention_mask" and "labels": tensors of whole numbers
+        (torch.long), each (batch, longest). The mask is 1 at tokens and 0 at padding;
+        the label of padding is -100.
     """
     ### BEGIN SOLUTION
     longest = max(len(row["input_ids"]) for row in rows)
@@ -440,11 +469,13 @@ check("named_entity_recognition.encode_batch")
 
 # %% nbgrader={"grade": false, "grade_id": "TokenClassifier", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class TokenClassifier(nn.Module):
-    """A pretrained encoder with a linear layer on top that gives each token a logit for each tag.
+    """A pretrained encoder with a linear layer on top
+    that gives each token a logit for each tag.
 
     Attributes:
         encoder: the given encoder.
-        classifier: nn.Linear from `encoder.config.hidden_size` features to `num_labels`. These two hold all the parameters.
+        classifier: nn.Linear from `encoder.config.hidden_size` features to
+            `num_labels`. These two hold all the parameters.
     """
 
     def __init__(self, encoder: nn.Module, num_labels: int, dropout_rate: float = 0.1):
@@ -455,14 +486,19 @@ class TokenClassifier(nn.Module):
         self.classifier = nn.Linear(encoder.config.hidden_size, num_labels)
         ### END SOLUTION
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> torch.Tensor:
         """Logits, (batch, seq_len, num_labels), of ids and mask (batch, seq_len).
 
-        The encoder is called with ids and mask; dropout acts on its last hidden states, in training only. Training changes the encoder too.
-        Logits of padding may be anything.
+        The encoder is called with ids and mask; dropout acts on its last hidden states,
+        in training only. Training changes the encoder too. Logits of padding may be
+        anything.
         """
         ### BEGIN SOLUTION
-        hidden = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        hidden = self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask
+        ).last_hidden_state
         return self.classifier(self.dropout(hidden))
         ### END SOLUTION
 
@@ -486,18 +522,23 @@ from transformers import AutoModelForTokenClassification
 
 from course_utils.models.pretrained import encoder_folder
 
-theirs = AutoModelForTokenClassification.from_pretrained(encoder_folder(), num_labels=len(TAGS)).eval()
+theirs = AutoModelForTokenClassification.from_pretrained(
+    encoder_folder(), num_labels=len(TAGS)
+).eval()
 ours = TokenClassifier(new_encoder(), len(TAGS)).eval()
 ours.classifier.load_state_dict(theirs.classifier.state_dict())
 batch = encode_batch(train_rows[:3], tokenizer.pad_token_id)
 with torch.no_grad():
     our_logits = ours(batch["input_ids"], batch["attention_mask"])
-    their_logits = theirs(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+    their_logits = theirs(input_ids=batch["input_ids"],
+                          attention_mask=batch["attention_mask"]).logits
 real = batch["attention_mask"].bool()
 print("logits:", tuple(our_logits.shape))
-print(f"largest difference from Hugging Face's: {(our_logits - their_logits)[real].abs().max():.1e}")
+print("largest difference from Hugging Face's: "
+      f"{(our_logits - their_logits)[real].abs().max():.1e}")
 for name, part in {"all": ours, "the new layer": ours.classifier}.items():
-    print(f"parameters of {name}: {sum(parameter.numel() for parameter in part.parameters()):,}")
+    print(f"parameters of {name}: "
+          f"{sum(parameter.numel() for parameter in part.parameters()):,}")
 
 # %% [markdown]
 # Nearly all parameters are pretrained. Only the small layer on top starts from scratch.
@@ -516,8 +557,10 @@ three = torch.tensor([[2.0, 0.0], [5.0, -5.0], [1.0, 1.0]])
 chances = three.softmax(dim=-1)
 right = [chances[0, 0], chances[2, 1]]  # the labels are 0, -100, 1
 print("probabilities of the right tags:", [round(float(chance), 3) for chance in right])
-print("minus their logarithms:         ", [round(-float(chance.log()), 3) for chance in right])
-print("their mean, over two tokens:    ", round(-float(sum(chance.log() for chance in right)) / 2, 3))
+print("minus their logarithms:         ",
+      [round(-float(chance.log()), 3) for chance in right])
+print("their mean, over two tokens:    ",
+      round(-float(sum(chance.log() for chance in right)) / 2, 3))
 
 # %% [markdown]
 # ### Exercise 5: `token_loss`
@@ -531,7 +574,8 @@ def token_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
     Args:
         logits: (batch, seq_len, num_labels), before any softmax.
-        labels: (batch, seq_len), whole numbers; -100 = does not count. At least one token is labelled.
+        labels: (batch, seq_len), whole numbers; -100 = does not count. At least one
+            token is labelled.
 
     Returns:
         A tensor without axes, through which gradients flow to the logits.
@@ -556,7 +600,8 @@ check("named_entity_recognition.token_loss")
 # A model that knows nothing gives each of the 21 tags the same probability. Its loss is $\ln 21$. Yours should begin near that:
 
 # %% tags=["skip-grading"]
-print(f"ln 21 = {math.log(21):.3f};  loss before training = {token_loss(our_logits, batch['labels']).item():.3f}")
+print(f"ln 21 = {math.log(21):.3f};  "
+      f"loss before training = {token_loss(our_logits, batch['labels']).item():.3f}")
 their_loss = theirs(**batch).loss
 print(f"Hugging Face's loss = {their_loss.item():.3f}")
 
@@ -578,18 +623,23 @@ print(f"Hugging Face's loss = {their_loss.item():.3f}")
 # ### Exercise 6: `train_epoch`
 
 # %% nbgrader={"grade": false, "grade_id": "train_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def train_epoch(model, batches, optimizer, scheduler=None, max_norm: float = 1.0) -> list[float]:
+def train_epoch(
+    model, batches, optimizer, scheduler=None, max_norm: float = 1.0
+) -> list[float]:
     """Trains a model on each of the batches once, in their order.
 
     Args:
-        model: called as `model(input_ids, attention_mask)`; gives logits (batch, seq_len, num_labels).
+        model: called as `model(input_ids, attention_mask)`; gives logits (batch,
+            seq_len, num_labels).
         batches: dicts as made by `encode_batch`; any iterable, used once.
         optimizer: from torch.optim, over the model's parameters.
-        scheduler: from torch.optim.lr_scheduler, or None; it takes a step after each batch.
+        scheduler: from torch.optim.lr_scheduler, or None; it takes a step after each
+            batch.
         max_norm: the gradients of all parameters together are clipped to this norm.
 
     Returns:
-        The loss of each batch, as plain numbers, in order; each is measured before the step that it leads to.
+        The loss of each batch, as plain numbers, in order; each is measured before the
+        step that it leads to.
     """
     losses = []
     # Training mode; the model may be in the other one.
@@ -658,19 +708,25 @@ def decode_entities(
     """The entities that predicted tags describe.
 
     Args:
-        predictions: a tag's number for each piece. Only that of a word's first piece counts.
+        predictions: a tag's number for each piece. Only that of a word's first piece
+            counts.
         offsets: (start, end) of each piece in the text.
-        word_ids: the number of the word that each piece belongs to; None for special tokens and padding.
-        labels: the tag of each number: "O", "B-..." or "I-..."; what comes after the first hyphen is the label.
+        word_ids: the number of the word that each piece belongs to; None for special
+            tokens and padding.
+        labels: the tag of each number: "O", "B-..." or "I-..."; what comes after the
+            first hyphen is the label.
 
     Returns:
-        Entity(start, end, label), in the order of the text: from the start of its first word's first piece to the end of
-        its last word's last piece. B- begins an entity; I- continues the entity of the word before if that has the same label, and
-        begins one otherwise.
+        Entity(start, end, label), in the order of the text: from the start of its first
+        word's first piece to the end of its last word's last piece. B- begins an
+        entity; I- continues the entity of the word before if that has the same label,
+        and begins one otherwise.
     """
     entities = []
-    word_before, open_entity = None, None  # the word of the previous piece; the entity that may continue
-    for prediction, (start, end), word in zip(predictions, offsets, word_ids, strict=True):
+    # the word of the previous piece; the entity that may continue
+    word_before, open_entity = None, None
+    for prediction, (start, end), word in zip(predictions, offsets, word_ids,
+                                              strict=True):
         ### BEGIN SOLUTION
         if word is None:
             open_entity = None
@@ -723,7 +779,9 @@ def there_and_back(resume) -> bool:
 
 back = sum(map(there_and_back, everything))
 print(f"{back} of {len(everything)} résumés come back exactly")
-assert back == len(everything), "Entities get lost on the way to tags and back. Find out where before you train."
+assert back == len(everything), (
+    "Entities get lost on the way to tags and back. Find out where before you train."
+)
 
 # %% [markdown]
 # Every project of this kind should have such a test, and should stop where it fails. It takes a minute to write, and finds errors that you
@@ -738,7 +796,8 @@ assert back == len(everything), "Entities get lost on the way to tags and back. 
 test_rows = [to_row(resume) for resume in splits.unseen_templates]
 gold_tags = [label for row in test_rows for label in row["labels"] if label != -100]
 outside = sum(tag == TAG_IDS["O"] for tag in gold_tags)
-print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; entities found: 0")
+print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; "
+      "entities found: 0")
 
 # %% [markdown]
 # It finds not a single entity, yet the number looks respectable. In news texts, where entities are rarer, it would be far higher still. So
@@ -765,19 +824,22 @@ def entity_scores(
     """Precision, recall and F1 of entities, for each label and for all together.
 
     Args:
-        gold: for each document its true entities, (start, end, label), in any order, none twice.
+        gold: for each document its true entities, (start, end, label), in any order,
+            none twice.
         predicted: for the same documents the entities found, in the same form.
 
     Returns:
-        (precision, recall, F1) for each label that occurs in `gold` or in `predicted`, and under "all" those of all
-        entities (the micro average). An entity is right if start, end and label are equal to those of a true one in the
-        same document. 0/0 is 0.
+        (precision, recall, F1) for each label that occurs in `gold` or in `predicted`,
+        and under "all" those of all entities (the micro average). An entity is right if
+        start, end and label are equal to those of a true one in the same document. 0/0
+        is 0.
     """
     # 1. Count for each label, and for "all": right, predicted, true.
     ### BEGIN SOLUTION
     right, found, true = Counter(), Counter(), Counter()
     for truth, guesses in zip(gold, predicted, strict=True):
-        for counter, spans in ((true, truth), (found, guesses), (right, set(truth) & set(guesses))):
+        for counter, spans in ((true, truth), (found, guesses),
+                               (right, set(truth) & set(guesses))):
             for span in spans:
                 counter[span.label] += 1
                 counter["all"] += 1
@@ -819,17 +881,23 @@ from seqeval.metrics import classification_report
 rng = random.Random(0)
 gold_words, guessed_words, gold, guessed = [], [], [], []
 for row in test_rows[:80]:
-    noisy = [rng.randrange(len(TAGS)) if rng.random() < 0.1 else label for label in row["labels"]]
+    noisy = [rng.randrange(len(TAGS)) if rng.random() < 0.1 else label
+             for label in row["labels"]]
     counted = [i for i, label in enumerate(row["labels"]) if label != -100]
     gold_words.append([TAGS[row["labels"][i]] for i in counted])
     guessed_words.append([TAGS[noisy[i]] for i in counted])
     gold.append(decode_entities(row["labels"], row["offsets"], row["word_ids"], TAGS))
     guessed.append(decode_entities(noisy, row["offsets"], row["word_ids"], TAGS))
-theirs_scores = classification_report(gold_words, guessed_words, output_dict=True, zero_division=0)
+theirs_scores = classification_report(gold_words, guessed_words,
+                                      output_dict=True, zero_division=0)
 ours_scores = entity_scores(gold, guessed)
-for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"), ("Skills", "Skills")]:
-    reported = [round(float(theirs_scores[theirs_name][key]), 4) for key in ("precision", "recall", "f1-score")]
-    print(f"{ours_name:7} yours {[round(number, 4) for number in ours_scores[ours_name]]}  seqeval {reported}")
+for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"),
+                               ("Skills", "Skills")]:
+    reported = [round(float(theirs_scores[theirs_name][key]), 4)
+                for key in ("precision", "recall", "f1-score")]
+    print(f"{ours_name:7} yours "
+          f"{[round(number, 4) for number in ours_scores[ours_name]]}  "
+          f"seqeval {reported}")
 
 # %% [markdown]
 # ## 10. Baselines
@@ -841,9 +909,13 @@ for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"), ("Skills"
 
 # %% tags=["skip-grading"]
 def words_of(text: str, row: dict[str, list]) -> list[str]:
-    """The word that begins at each piece, in lower case (the values at later pieces do not matter)."""
-    ends = {word: end for (_, end), word in zip(row["offsets"], row["word_ids"], strict=True)}  # of its last piece
-    return [text[start : ends[word]].lower() for (start, _), word in zip(row["offsets"], row["word_ids"], strict=True)]
+    """The word that begins at each piece, in lower case
+    (the values at later pieces do not matter).
+    """
+    ends = {word: end  # of its last piece
+            for (_, end), word in zip(row["offsets"], row["word_ids"], strict=True)}
+    return [text[start : ends[word]].lower()
+            for (start, _), word in zip(row["offsets"], row["word_ids"], strict=True)]
 
 
 seen_tags: dict[str, Counter] = {}
@@ -857,7 +929,8 @@ def majority(text: str) -> list[Entity]:
     """Gives each word the tag that it had most often in training."""
     row = encode(text)
     unseen = Counter({TAG_IDS["O"]: 1})
-    tags = [seen_tags.get(word, unseen).most_common(1)[0][0] for word in words_of(text, row)]
+    tags = [seen_tags.get(word, unseen).most_common(1)[0][0]
+            for word in words_of(text, row)]
     return decode_entities(tags, row["offsets"], row["word_ids"], TAGS)
 
 # %% tags=["skip-grading"]
@@ -865,19 +938,30 @@ def majority(text: str) -> list[Entity]:
 NAMES = r"[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*"
 RULES = {
     "Email": r"[\w.+-]+@[\w.-]+\w",
-    "Years of experience": r"\b(?:\d+(?:\.\d|\+)?|one|two|three|four|five|six|seven|eight|nine|ten) (?:years?|yrs)\b",
+    "Years of experience":
+        r"\b(?:\d+(?:\.\d|\+)?|one|two|three|four|five|six|seven|eight|nine|ten)"
+        r" (?:years?|yrs)\b",
     "Graduation year": r"\b(?:19|20)\d\d\b(?!\s*(?:-|–|to)\s)",
-    "Degree": rf"\b(?:(?:B|M|Ph)\.?\s?(?:Sc|A|Tech|Com|D)\b\.?|MBA|Bachelor of|Master of|Diploma)(?: (?:in )?{NAMES})?",
-    "College": rf"(?:{NAMES} )?(?:University|College|Institute|School|Polytechnic|Académie|Université)(?: (?:of|de) {NAMES})?",
-    "Companies worked at": rf"{NAMES} (?:Ltd|GmbH|Inc|LLC|Pvt|Partners|Insurance|Hospital|Bank)\b(?: Ltd| Inc)?\.?",
+    "Degree":
+        r"\b(?:(?:B|M|Ph)\.?\s?(?:Sc|A|Tech|Com|D)\b\.?"
+        rf"|MBA|Bachelor of|Master of|Diploma)(?: (?:in )?{NAMES})?",
+    "College":
+        rf"(?:{NAMES} )?"
+        r"(?:University|College|Institute|School|Polytechnic|Académie|Université)"
+        rf"(?: (?:of|de) {NAMES})?",
+    "Companies worked at":
+        rf"{NAMES} (?:Ltd|GmbH|Inc|LLC|Pvt|Partners|Insurance|Hospital|Bank)\b"
+        r"(?: Ltd| Inc)?\.?",
     "Name": rf"(?:(?<=Name: )|\A){NAMES}",
 }
 
 
 def rules(text: str) -> list[Entity]:
     """What regular expressions find."""
-    matches = [(place.span(), label) for label, rule in RULES.items() for place in re.finditer(rule, text)]
-    return clean_entities(text, [Entity(start, end, label) for (start, end), label in matches])
+    matches = [(place.span(), label) for label, rule in RULES.items()
+               for place in re.finditer(rule, text)]
+    return clean_entities(text, [Entity(start, end, label)
+                                 for (start, end), label in matches])
 
 # %% [markdown]
 # ## 11. Fine-tuning
@@ -911,7 +995,8 @@ RUN_TRAINING = True  # False: use the weights that come with the course
 EPOCHS, BATCH, RATE, SWAPPED = 2, 4, 4e-4, 0.2
 
 
-WHOLE_WORDS = sorted(number for piece, number in tokenizer.get_vocab().items() if piece.isalpha() and len(piece) > 2)
+WHOLE_WORDS = sorted(number for piece, number in tokenizer.get_vocab().items()
+                     if piece.isalpha() and len(piece) > 2)
 IS_WORD = frozenset(WHOLE_WORDS)
 
 
@@ -925,18 +1010,24 @@ def with_other_words(row: dict, rng: random.Random) -> dict:
 
 
 def batches_of(rows: list[dict], seed: int) -> list[dict[str, torch.Tensor]]:
-    """Batches in random order, each of texts of similar length: shuffle, sort within groups of ten batches, cut."""
+    """Batches in random order, each of texts of similar length:
+    shuffle, sort within groups of ten batches, cut.
+    """
     rng = random.Random(seed)
     rows = [with_other_words(row, rng) for row in rng.sample(rows, len(rows))]
     groups = []
     for begin in range(0, len(rows), 10 * BATCH):
-        chunk = sorted(rows[begin : begin + 10 * BATCH], key=lambda row: len(row["input_ids"]))
+        chunk = sorted(rows[begin : begin + 10 * BATCH],
+                       key=lambda row: len(row["input_ids"]))
         groups += [chunk[i : i + BATCH] for i in range(0, len(chunk), BATCH)]
-    return [encode_batch(group, tokenizer.pad_token_id) for group in rng.sample(groups, len(groups))]
+    return [encode_batch(group, tokenizer.pad_token_id)
+            for group in rng.sample(groups, len(groups))]
 
 # %% tags=["skip-grading"]
 def joined(entities: list[Entity]) -> list[Entity]:
-    """The entities; neighbours with the same label and nothing between them, not even a space, become one: *fixed-* and *asset*."""
+    """The entities; neighbours with the same label and nothing between them,
+    not even a space, become one: *fixed-* and *asset*.
+    """
     whole = []
     for entity in entities:
         if whole and (whole[-1].end, whole[-1].label) == (entity.start, entity.label):
@@ -949,36 +1040,47 @@ LONGEST, OVERLAP = 512, 128  # word pieces
 
 
 def windows_of(rows: list[dict]) -> list[tuple[int, int, dict]]:
-    """What the encoder can read at once: the number of the text, the first piece, and a row that begins with [CLS] and ends with [SEP]."""
+    """What the encoder can read at once: the number of the text, the first piece,
+    and a row that begins with [CLS] and ends with [SEP].
+    """
     room, windows = LONGEST - 2, []
     for number, row in enumerate(rows):
         inside = row["input_ids"][1:-1]
         last = max(0, len(inside) - room)
         for begin in [*range(0, last, room - OVERLAP), last]:
-            ids = [tokenizer.cls_token_id, *inside[begin : begin + room], tokenizer.sep_token_id]
-            windows.append((number, begin, {"input_ids": ids, "labels": [-100] * len(ids)}))
+            ids = [tokenizer.cls_token_id, *inside[begin : begin + room],
+                   tokenizer.sep_token_id]
+            windows.append((number, begin,
+                            {"input_ids": ids, "labels": [-100] * len(ids)}))
     return windows
 
 # %% tags=["skip-grading"]
 def tags_of(model: nn.Module, rows: list[dict]) -> list[list[int]]:
-    """The tag that the model prefers at each piece of each text. Where windows overlap, a piece gets it from the one in which it is
-    farthest from a cut: there the model sees most of what is around it."""
+    """The tag that the model prefers at each piece of each text.
+
+    Where windows overlap, a piece gets it from the one in which it is farthest from a
+    cut: there the model sees most of what is around it.
+    """
     windows = windows_of(rows)
     tags = [[0] * len(row["input_ids"]) for row in rows]
-    seen = [[-1] * len(row["input_ids"]) for row in rows]  # how far from a cut the piece was where its tag comes from
+    # how far from a cut the piece was where its tag comes from
+    seen = [[-1] * len(row["input_ids"]) for row in rows]
     model.eval()
     for first in range(0, len(windows), 32):
         group = windows[first : first + 32]
         batch = encode_batch([window for _, _, window in group], tokenizer.pad_token_id)
         with torch.no_grad():
-            best = model(batch["input_ids"], batch["attention_mask"]).argmax(dim=-1).tolist()
+            best = model(batch["input_ids"],
+                         batch["attention_mask"]).argmax(dim=-1).tolist()
         for (number, begin, window), found in zip(group, best, strict=True):
             end = begin + len(window["input_ids"]) - 2
             for at in range(begin, end):
-                before = at - begin if begin else LONGEST  # the text's own beginning and end are no cuts
+                # the text's own beginning and end are no cuts
+                before = at - begin if begin else LONGEST
                 after = end - 1 - at if end < len(tags[number]) - 2 else LONGEST
                 if min(before, after) > seen[number][at + 1]:
-                    seen[number][at + 1], tags[number][at + 1] = min(before, after), found[at - begin + 1]
+                    seen[number][at + 1], tags[number][at + 1] = (
+                        min(before, after), found[at - begin + 1])
     return tags
 
 
@@ -995,23 +1097,28 @@ from course_utils.plots.entities import Progress
 
 
 def fine_tune(model: nn.Module) -> tuple[list[float], list[tuple[int, float]], float]:
-    """Trains as described; the loss of each step, pairs (steps so far, F1 on validation), and the seconds."""
+    """Trains as described; the loss of each step,
+    pairs (steps so far, F1 on validation), and the seconds.
+    """
     model.encoder.embeddings.requires_grad_(False)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, weight_decay=0.01)
     steps = EPOCHS * math.ceil(len(train_rows) / BATCH)
     warm_up = max(1, steps // 10)
     scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm_up, (steps - step) / (steps - warm_up))
+        optimizer,
+        lambda step: min((step + 1) / warm_up, (steps - step) / (steps - warm_up)),
     )
     watched = splits.validation[:48]
     losses, curve, bar = [], [], Progress(steps, "training")
     for epoch in range(EPOCHS):
         batches = batches_of(train_rows, seed=epoch)
         for begin in range(0, len(batches), 50):
-            losses += train_epoch(model, bar(batches[begin : begin + 50]), optimizer, scheduler)
+            losses += train_epoch(model, bar(batches[begin : begin + 50]),
+                                  optimizer, scheduler)
             found = find_entities(model, [resume.text for resume in watched])
-            f1 = entity_scores([list(resume.entities) for resume in watched], found)["all"][2]
+            f1 = entity_scores([list(resume.entities) for resume in watched],
+                               found)["all"][2]
             curve.append((len(losses), f1))
             bar.note = f"loss {losses[-1]:.3f}, F1 on validation {f1:.3f}"
     bar.close()
@@ -1029,11 +1136,13 @@ if RUN_TRAINING:
     print(f"{seconds:.0f} seconds of training, {len(losses)} steps")
     show_figure(
         training_curves(losses, {"validation": curve}),
-        alt="Left: the loss falls from about 3 to nearly 0 within the first half of the steps, then hardly any more. "
+        alt="Left: the loss falls from about 3 to nearly 0 within the first half "
+        "of the steps, then hardly any more. "
         "Right: F1 on validation rises from low values to nearly 1 in the same time.",
     )
 else:
-    model.load_state_dict({key: torch.from_numpy(array) for key, array in load_tagger().items()})
+    model.load_state_dict({key: torch.from_numpy(array)
+                           for key, array in load_tagger().items()})
 
 # %% [markdown]
 # ### The result
@@ -1046,7 +1155,8 @@ else:
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
 
-held_out = {"unseen documents": splits.unseen_documents, "unseen templates": splits.unseen_templates}
+held_out = {"unseen documents": splits.unseen_documents,
+            "unseen templates": splits.unseen_templates}
 finders = {
     "majority": lambda texts: [majority(text) for text in texts],
     "rules": lambda texts: [rules(text) for text in texts],
@@ -1054,8 +1164,12 @@ finders = {
 }
 
 
-def interval(groups: list[str], gold: list[list[Entity]], found: list[list[Entity]]) -> tuple[float, float]:
-    """In which 95 % of the F1 scores lie if groups of documents are drawn with replacement."""
+def interval(
+    groups: list[str], gold: list[list[Entity]], found: list[list[Entity]]
+) -> tuple[float, float]:
+    """In which 95 % of the F1 scores lie
+    if groups of documents are drawn with replacement.
+    """
     counts = {group: [0, 0] for group in groups}  # right; found and true
     for group, truth, guesses in zip(groups, gold, found, strict=True):
         counts[group][0] += len(set(truth) & set(guesses))
@@ -1063,7 +1177,8 @@ def interval(groups: list[str], gold: list[list[Entity]], found: list[list[Entit
     rng, scores = random.Random(0), []
     for _ in range(1000):
         drawn = rng.choices(list(counts.values()), k=len(counts))
-        scores.append(2 * sum(right for right, _ in drawn) / max(1, sum(both for _, both in drawn)))
+        scores.append(2 * sum(right for right, _ in drawn)
+                      / max(1, sum(both for _, both in drawn)))
     return sorted(scores)[25], sorted(scores)[974]
 
 
@@ -1077,9 +1192,13 @@ def measured(sets: dict) -> tuple[dict, dict]:
             key = (finder, set_name)
             found[key] = find([resume.text for resume in resumes])
             scores[key] = entity_scores(gold, found[key])
-            low, high = interval([resume.template for resume in resumes], gold, found[key])
-            rows.append([f"{set_name}: {finder}", *(f"{score:.3f}" for score in scores[key]["all"]), f"{low:.3f} to {high:.3f}"])
-    show_table(["set: finder", "precision", "recall", "F1 (micro)", "95 % of draws of layouts"], rows)
+            low, high = interval([resume.template for resume in resumes],
+                                 gold, found[key])
+            rows.append([f"{set_name}: {finder}",
+                         *(f"{score:.3f}" for score in scores[key]["all"]),
+                         f"{low:.3f} to {high:.3f}"])
+    show_table(["set: finder", "precision", "recall", "F1 (micro)",
+                "95 % of draws of layouts"], rows)
     return scores, found
 
 
@@ -1089,9 +1208,11 @@ results, answers = measured({"training": splits.train[:160], **held_out})
 from course_utils.plots.entities import f1_by_label
 
 show_figure(
-    f1_by_label({finder: results[finder, "unseen templates"] for finder in finders}, LABELS),
-    alt="Bars of F1 for each of ten labels on unseen templates. The fine-tuned model is far above both baselines for "
-    "most labels; rules come first for e-mail addresses, and nearly keep up for years of experience.",
+    f1_by_label({finder: results[finder, "unseen templates"] for finder in finders},
+                LABELS),
+    alt="Bars of F1 for each of ten labels on unseen templates. The fine-tuned model "
+    "is far above both baselines for most labels; rules come first for e-mail "
+    "addresses, and nearly keep up for years of experience.",
 )
 
 # %% [markdown]
@@ -1120,10 +1241,14 @@ rows = []
 for finder, find in finders.items():
     answers[finder, "by hand"] = find([example.text for example in written])
     score = entity_scores(truth, answers[finder, "by hand"])["all"]
-    low, high = interval([example.text for example in written], truth, answers[finder, "by hand"])
-    rows.append([finder, *(f"{number:.3f}" for number in score), f"{low:.3f} to {high:.3f}"])
-show_table(["thirty texts by hand", "precision", "recall", "F1 (micro)", "95 % of draws of texts"], rows)
-show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS, "The cook's list, as the model sees it")
+    low, high = interval([example.text for example in written],
+                         truth, answers[finder, "by hand"])
+    rows.append([finder, *(f"{number:.3f}" for number in score),
+                 f"{low:.3f} to {high:.3f}"])
+show_table(["thirty texts by hand", "precision", "recall", "F1 (micro)",
+            "95 % of draws of texts"], rows)
+show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS,
+              "The cook's list, as the model sees it")
 
 # %% [markdown]
 # Compare that with the table above. It is what a model trained on made-up data is worth where people write as they like. Every one of the
@@ -1142,8 +1267,9 @@ gold = [list(resume.entities) for resume in tests]
 found = answers["fine-tuned", "unseen templates"]
 show_figure(
     confusion_figure(confusion(gold, found, LABELS), LABELS),
-    alt="Heat map of true against predicted labels on unseen templates. Nearly everything is on the diagonal; "
-    "some towns and skills are missed, and some skills and years are found where no entity is.",
+    alt="Heat map of true against predicted labels on unseen templates. Nearly "
+    "everything is on the diagonal; some towns and skills are missed, and some skills "
+    "and years are found where no entity is.",
 )
 
 # %% [markdown]
@@ -1153,9 +1279,11 @@ show_figure(
 # Now the worst résumé of all, as it should be and as the model sees it:
 
 # %% tags=["skip-grading"]
-mistakes = [len(set(truth) ^ set(guess)) for truth, guess in zip(gold, found, strict=True)]
+mistakes = [len(set(truth) ^ set(guess))
+            for truth, guess in zip(gold, found, strict=True)]
 worst = max(range(len(mistakes)), key=mistakes.__getitem__)
-show_entities(tests[worst].text, gold[worst], LABELS, f"As it should be (layout {tests[worst].template!r})")
+show_entities(tests[worst].text, gold[worst], LABELS,
+              f"As it should be (layout {tests[worst].template!r})")
 show_entities(tests[worst].text, found[worst], LABELS, "As the model sees it")
 
 # %% [markdown]
@@ -1173,7 +1301,8 @@ show_failures(failures([resume.text for resume in tests], gold, found), each=4)
 for template in sorted({resume.template for resume in tests}):
     chosen = [i for i, resume in enumerate(tests) if resume.template == template]
     scores = entity_scores([gold[i] for i in chosen], [found[i] for i in chosen])
-    print(f"{template:12} F1 {scores['all'][2]:.3f} {'#' * round(40 * scores['all'][2])}")
+    print(f"{template:12} F1 {scores['all'][2]:.3f} "
+          f"{'#' * round(40 * scores['all'][2])}")
 
 # %% [markdown]
 # With only twelve unseen layouts, one difficult one moves the whole result. That is the true size of this test set: twelve, not
@@ -1195,7 +1324,8 @@ joined_texts, joined_gold = [], []
 for begin in range(0, 64, 8):
     text, spans = "", []
     for resume in tests[begin : begin + 8]:
-        spans += [Entity(start + len(text), end + len(text), label) for start, end, label in resume.entities]
+        spans += [Entity(start + len(text), end + len(text), label)
+                  for start, end, label in resume.entities]
         text += resume.text + "\n\n"
     joined_texts.append(text)
     joined_gold.append(spans)
@@ -1207,7 +1337,8 @@ for text, found_here in zip(joined_texts, in_windows, strict=True):
     cut_off.append([entity for entity in found_here if entity.end <= last])
 apart = entity_scores(gold[:64], found[:64])["all"]
 show_table(
-    [f"{len(joined_texts)} texts of eight résumés", "precision", "recall", "F1 (micro)"],
+    [f"{len(joined_texts)} texts of eight résumés",
+     "precision", "recall", "F1 (micro)"],
     [
         [name, *(f"{score:.3f}" for score in scores)]
         for name, scores in {
@@ -1236,12 +1367,15 @@ with tempfile.TemporaryDirectory() as folder:
     save_file(model.state_dict(), folder / "model.safetensors")
     (folder / "tags.json").write_text(json.dumps(TAGS))
     tokenizer.save_pretrained(folder)
-    print({path.name: f"{path.stat().st_size / 1e6:.1f} MB" for path in sorted(folder.iterdir())})
+    print({path.name: f"{path.stat().st_size / 1e6:.1f} MB"
+           for path in sorted(folder.iterdir())})
 
-    loaded = TokenClassifier(new_encoder(), len(json.loads((folder / "tags.json").read_text())))
+    loaded = TokenClassifier(new_encoder(),
+                             len(json.loads((folder / "tags.json").read_text())))
     loaded.load_state_dict(load_file(folder / "model.safetensors"))
 texts = [resume.text for resume in tests[:16]]
-print("the loaded model finds the same:", find_entities(loaded, texts) == find_entities(model, texts))
+print("the loaded model finds the same:",
+      find_entities(loaded, texts) == find_entities(model, texts))
 
 # %% [markdown]
 # Your turn: write a few lines about somebody who does not exist, then click outside the box. Then make it hard: a company named after a
@@ -1252,8 +1386,10 @@ from course_utils.plots.entities import entity_box
 
 entity_box(
     lambda written: find_entities(model, [written])[0],
-    "Amara Okafor\nData analyst at Woods & Miller Ltd since 2019, based in Porto, Portugal.\n"
-    "University of Ghent, MSc in Statistics, 2016. 6 years of experience with SQL, Tableau and R.\n"
+    "Amara Okafor\n"
+    "Data analyst at Woods & Miller Ltd since 2019, based in Porto, Portugal.\n"
+    "University of Ghent, MSc in Statistics, 2016. "
+    "6 years of experience with SQL, Tableau and R.\n"
     "amara.okafor@mail.example",
     LABELS,
 )
@@ -1268,8 +1404,11 @@ entity_box(
 from course_utils.data.entities import load_entities
 
 rows = [
-    {"text": "Ana Silva, Oslo University", "label": [[0, 9, "Name"], [11, 26, "College"]]},
-    {"content": "Ana knows SQL", "annotation": [{"label": ["Skills"], "points": [{"start": 10, "end": 12, "text": "SQL"}]}]},
+    {"text": "Ana Silva, Oslo University",
+     "label": [[0, 9, "Name"], [11, 26, "College"]]},
+    {"content": "Ana knows SQL",
+     "annotation": [{"label": ["Skills"],
+                     "points": [{"start": 10, "end": 12, "text": "SQL"}]}]},
     {"text": "Ana Silva", "label": [[0, 90, "Name"]]},
 ]
 with tempfile.TemporaryDirectory() as folder:
@@ -1277,7 +1416,8 @@ with tempfile.TemporaryDirectory() as folder:
     path.write_text("\n".join(map(json.dumps, rows)))
     examples, bad_rows = load_entities(path)
 for mine in examples:
-    print([(mine.text[start:end], label) for start, end, label in clean_entities(mine.text, list(mine.entities))])
+    print([(mine.text[start:end], label)
+           for start, end, label in clean_entities(mine.text, list(mine.entities))])
 print("not usable:", *bad_rows)
 
 # %% [markdown]
@@ -1316,17 +1456,19 @@ datasets.disable_progress_bars()
 def in_words(resume) -> dict[str, list]:
     """A résumé as a list of words, and the tag of each."""
     row, visible = to_row(resume), resume.text.replace("\n", "¶").replace("\t", "|")
-    ends = {word: end for (_, end), word in zip(row["offsets"], row["word_ids"], strict=True)}
+    ends = {word: end
+            for (_, end), word in zip(row["offsets"], row["word_ids"], strict=True)}
     firsts = [at for at, label in enumerate(row["labels"]) if label != -100]
-    words = [visible[row["offsets"][at][0] : ends[row["word_ids"][at]]] for at in firsts]
+    words = [visible[row["offsets"][at][0] : ends[row["word_ids"][at]]]
+             for at in firsts]
     return {"words": words, "tags": [row["labels"][at] for at in firsts]}
 
 
 # %% tags=["skip-grading"]
 def in_pieces(examples: dict[str, list]) -> dict[str, list]:
     """Word pieces and their labels, in rows of at most 128 pieces."""
-    pieces = tokenizer(examples["words"], is_split_into_words=True, truncation=True, max_length=128, stride=32,
-                       return_overflowing_tokens=True)
+    pieces = tokenizer(examples["words"], is_split_into_words=True, truncation=True,
+                       max_length=128, stride=32, return_overflowing_tokens=True)
     labels = []
     for row, text_number in enumerate(pieces.pop("overflow_to_sample_mapping")):
         word_ids, tags = pieces.word_ids(row), examples["tags"][text_number]
@@ -1340,7 +1482,8 @@ def table_of(resumes) -> datasets.Dataset:
     return words.map(in_pieces, batched=True, remove_columns=["words", "tags"])
 
 
-tables = {"train": table_of(splits.train[:160]), "test": table_of(splits.unseen_templates[:24])}
+tables = {"train": table_of(splits.train[:160]),
+          "test": table_of(splits.unseen_templates[:24])}
 print(in_words(splits.train[3])["words"][:12])
 print(tables["train"])
 
@@ -1349,13 +1492,17 @@ print(tables["train"])
 # is yours: `compute_metrics` gets all logits and labels, and `decode_entities` does not care whether it counts characters or words.
 
 # %% tags=["skip-grading"]
-from transformers import DataCollatorForTokenClassification, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    DataCollatorForTokenClassification, PrinterCallback, Trainer, TrainingArguments
+)
 
 
 def new_model() -> nn.Module:
     torch.manual_seed(0)  # the new layer is drawn at random
-    return AutoModelForTokenClassification.from_pretrained(encoder_folder(), id2label=dict(enumerate(TAGS)), label2id=TAG_IDS,
-                                                           local_files_only=True)
+    return AutoModelForTokenClassification.from_pretrained(
+        encoder_folder(), id2label=dict(enumerate(TAGS)), label2id=TAG_IDS,
+        local_files_only=True,
+    )
 
 
 def compute_metrics(results) -> dict[str, float]:
@@ -1363,28 +1510,36 @@ def compute_metrics(results) -> dict[str, float]:
     for logits, labels in zip(*results, strict=True):
         tagged = labels != -100
         places = [(at, at + 1) for at in range(tagged.sum())]
-        for tags, spans in ((labels[tagged], gold), (logits.argmax(axis=-1)[tagged], found)):
-            spans.append(decode_entities(tags.tolist(), places, list(range(len(places))), TAGS))
-    return dict(zip(("precision", "recall", "f1"), entity_scores(gold, found)["all"], strict=True))
+        for tags, spans in ((labels[tagged], gold),
+                            (logits.argmax(axis=-1)[tagged], found)):
+            spans.append(decode_entities(tags.tolist(), places,
+                                         list(range(len(places))), TAGS))
+    return dict(zip(("precision", "recall", "f1"),
+                    entity_scores(gold, found)["all"], strict=True))
 
 
 # %% tags=["skip-grading"]
 with tempfile.TemporaryDirectory() as folder:
     arguments = TrainingArguments(
-        output_dir=folder, num_train_epochs=1, per_device_train_batch_size=4, learning_rate=RATE, warmup_steps=4, weight_decay=0.01,
-        max_grad_norm=1.0, seed=0, use_cpu=True, dataloader_pin_memory=False, save_strategy="no", logging_strategy="no",
-        report_to=[], disable_tqdm=True,
+        output_dir=folder, num_train_epochs=1, per_device_train_batch_size=4,
+        learning_rate=RATE, warmup_steps=4, weight_decay=0.01, max_grad_norm=1.0,
+        seed=0, use_cpu=True, dataloader_pin_memory=False, save_strategy="no",
+        logging_strategy="no", report_to=[], disable_tqdm=True,
     )
     trainer = Trainer(
-        model=new_model(), args=arguments, train_dataset=tables["train"], eval_dataset=tables["test"],
-        data_collator=DataCollatorForTokenClassification(tokenizer), compute_metrics=compute_metrics,
+        model=new_model(), args=arguments,
+        train_dataset=tables["train"], eval_dataset=tables["test"],
+        data_collator=DataCollatorForTokenClassification(tokenizer),
+        compute_metrics=compute_metrics,
     )
     trainer.remove_callback(PrinterCallback)
     if RUN_TRAINING:
         trainer.train()
     result = trainer.evaluate()
 trained_on = "160 résumés, one pass" if RUN_TRAINING else "not trained"
-print(f"Trainer, {trained_on}:", "F1 {eval_f1:.3f} (precision {eval_precision:.3f}, recall {eval_recall:.3f})".format(**result))
+print(f"Trainer, {trained_on}:",
+      "F1 {eval_f1:.3f} (precision {eval_precision:.3f}, recall {eval_recall:.3f})"
+      .format(**result))
 
 # %% [markdown]
 # A fifth of the data and half of the passes, and none of the tricks of section 11: that is a first line to improve on, not a result.
@@ -1396,22 +1551,27 @@ print(f"Trainer, {trained_on}:", "F1 {eval_f1:.3f} (precision {eval_precision:.3
 from transformers import pipeline
 
 theirs = new_model()
-theirs.bert.load_state_dict(model.encoder.state_dict(), strict=False)  # yours has a pooler, which nobody needs here
+theirs.bert.load_state_dict(model.encoder.state_dict(),
+                            strict=False)  # yours has a pooler, which nobody needs here
 theirs.classifier.load_state_dict(model.classifier.state_dict())
 batch = encode_batch([to_row(resume) for resume in tests[:16]], tokenizer.pad_token_id)
 with torch.no_grad():
     ours_now = model.eval()(batch["input_ids"], batch["attention_mask"])
-    theirs_now = theirs.eval()(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
+    theirs_now = theirs.eval()(input_ids=batch["input_ids"],
+                               attention_mask=batch["attention_mask"]).logits
 difference = (ours_now - theirs_now)[batch["attention_mask"].bool()].abs().max()
 print(f"largest difference of the logits: {difference:.1e}")
 
 with tempfile.TemporaryDirectory() as folder:
     theirs.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    finder = pipeline("token-classification", model=folder, aggregation_strategy="first", device="cpu")
-    text = "Rosa Delgado, Senior Nurse at St. Columba Hospital in Utrecht. rosa@delgado.example"
+    finder = pipeline("token-classification", model=folder,
+                      aggregation_strategy="first", device="cpu")
+    text = ("Rosa Delgado, Senior Nurse at St. Columba Hospital in Utrecht. "
+            "rosa@delgado.example")
     for entity in finder(text):
-        print(f"{entity['score']:.3f}  {entity['entity_group']:20} {text[entity['start'] : entity['end']]}")
+        print(f"{entity['score']:.3f}  {entity['entity_group']:20} "
+              f"{text[entity['start'] : entity['end']]}")
 
 # %% [markdown]
 # `aggregation_strategy="first"` is your rule: the first piece of a word decides. What the pipeline does not know is your ¶ and |: whoever
@@ -1430,39 +1590,53 @@ def news_rows(part: datasets.Dataset, pieces_of) -> list[dict[str, list]]:
     """Sentences in word pieces, with the tag of each word at its first piece."""
     rows = []
     for example in part:
-        encoded = pieces_of(example["tokens"], is_split_into_words=True, truncation=True)
+        encoded = pieces_of(example["tokens"], is_split_into_words=True,
+                            truncation=True)
         word_ids = encoded.word_ids()
         labels = [-100 if word is None or word == before else example["ner_tags"][word]
                   for before, word in pairwise([None, *word_ids])]
-        rows.append({"input_ids": encoded["input_ids"], "labels": labels, "word_ids": word_ids})
+        rows.append({"input_ids": encoded["input_ids"], "labels": labels,
+                     "word_ids": word_ids})
     return rows
 
 
-def news_entities(row: dict[str, list], numbers: list[int], tags: list[str]) -> list[Entity]:
-    places = [(at, at + 1) for at in range(len(row["word_ids"]))]  # counted in pieces, for want of characters
+def news_entities(
+    row: dict[str, list], numbers: list[int], tags: list[str]
+) -> list[Entity]:
+    # counted in pieces, for want of characters
+    places = [(at, at + 1) for at in range(len(row["word_ids"]))]
     return decode_entities(numbers[: len(places)], places, row["word_ids"], tags)
 
 # %% tags=["skip-grading"]
-def learn_from_hub(model_name: str, data_name: str, sentences: int = 1500, rate: float = 5e-5) -> tuple[float, float, float]:
-    """Precision, recall and F1 on validation sentences after one pass over some training sentences."""
+def learn_from_hub(
+    model_name: str, data_name: str, sentences: int = 1500, rate: float = 5e-5
+) -> tuple[float, float, float]:
+    """Precision, recall and F1 on validation sentences
+    after one pass over some training sentences.
+    """
     pieces_of, data = load_tokenizer(model_name), datasets.load_dataset(data_name)
     numbered = data["train"].features["ner_tags"].feature
-    tags = getattr(numbered, "names", None) or ["O", *(f"{prefix}-{label}" for label in ("PER", "ORG", "LOC", "MISC") for prefix in "BI")]
+    tags = getattr(numbered, "names", None) or [
+        "O", *(f"{prefix}-{label}"
+               for label in ("PER", "ORG", "LOC", "MISC") for prefix in "BI")]
     train, test = (
         news_rows(data[part].select(range(min(count, len(data[part])))), pieces_of)
         for part, count in {"train": sentences, "validation": sentences // 3}.items()
     )
     model = TokenClassifier(new_encoder(model_name), len(tags))
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    train_epoch(model, (encode_batch(train[at : at + 8], pieces_of.pad_token_id) for at in range(0, len(train), 8)), optimizer)
+    train_epoch(model, (encode_batch(train[at : at + 8], pieces_of.pad_token_id)
+                        for at in range(0, len(train), 8)), optimizer)
     model.eval()
     found = []
     for row in test:
         batch = encode_batch([row], pieces_of.pad_token_id)
         with torch.no_grad():
-            best = model(batch["input_ids"], batch["attention_mask"])[0].argmax(dim=-1).tolist()
+            best = model(batch["input_ids"],
+                         batch["attention_mask"])[0].argmax(dim=-1).tolist()
         found.append(news_entities(row, best, tags))
-    return entity_scores([news_entities(row, row["labels"], tags) for row in test], found)["all"]
+    return entity_scores([news_entities(row, row["labels"], tags) for row in test],
+                         found)["all"]
 
 # %% tags=["skip-grading"]
 from course_utils.models.pretrained import hub_reachable
@@ -1471,11 +1645,13 @@ ONLINE = False
 HUB_MODEL, HUB_DATA = "distilbert/distilbert-base-cased", "lhoestq/conll2003"
 
 if not ONLINE:
-    print(f"ONLINE is False: nothing is fetched. With True, {HUB_MODEL} would be trained on {HUB_DATA}.")
+    print("ONLINE is False: nothing is fetched. With True, "
+          f"{HUB_MODEL} would be trained on {HUB_DATA}.")
 elif not hub_reachable():
     print("the hub cannot be reached; run this cell again where there is a network")
 else:
-    print("precision {:.3f}, recall {:.3f}, F1 {:.3f}".format(*learn_from_hub(HUB_MODEL, HUB_DATA)))
+    print("precision {:.3f}, recall {:.3f}, F1 {:.3f}"
+          .format(*learn_from_hub(HUB_MODEL, HUB_DATA)))
 
 # %% [markdown]
 # ## Common mistakes, by their symptom

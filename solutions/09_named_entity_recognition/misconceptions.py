@@ -57,7 +57,8 @@ slip("clean_entities", "overlaps_merged", "Spans that overlap are merged into on
      "Spans that overlap are neither merged nor shortened: one of them is kept as it is, and the other is "
      "dropped as a whole.",
      ("(span.start - span.end, span.start)", "span.start"),
-     ("if all(entity.end <= other.start or other.end <= entity.start for other in kept):",
+     ("if all(entity.end <= other.start or other.end <= entity.start\n"
+      "               for other in kept):",
       "if kept and entity.start < kept[-1].end:\n"
       "            kept[-1] = Entity(kept[-1].start, max(entity.end, kept[-1].end), kept[-1].label)\n"
       "        else:"))

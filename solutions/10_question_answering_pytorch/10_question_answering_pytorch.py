@@ -88,11 +88,13 @@ print("find() says character", story.context.find(story.context[start:end]))
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.reader import pieces
 
-tokenizer = load_tokenizer()  # AutoTokenizer.from_pretrained(the folder of the pretrained encoder)
+# AutoTokenizer.from_pretrained(the folder of the pretrained encoder)
+tokenizer = load_tokenizer()
 tokenize = pieces(tokenizer)  # text -> (ids, offsets), without special tokens
 text = "  Ximena hurried to the bookshop."
 ids, offsets = tokenize(text)
-for piece, (start, end) in zip(tokenizer.convert_ids_to_tokens(ids), offsets, strict=True):
+for piece, (start, end) in zip(tokenizer.convert_ids_to_tokens(ids), offsets,
+                               strict=True):
     print(f"{piece:10} characters {start:2} to {end:2}  {text[start:end]!r}")
 
 # %% [markdown]
@@ -126,12 +128,17 @@ def answer_token_span(
     """The tokens that an answer consists of.
 
     Args:
-        offsets: one entry for each token of a window: its first and last character in the context (end exclusive), or None if it is not a token of the context ([CLS], question, [SEP], padding). The context's tokens are contiguous, and there is at least one.
-        start, end: the answer's characters, end exclusive. It begins and ends with characters of tokens, not with spaces.
+        offsets: one entry for each token of a window: its first and last character in
+            the context (end exclusive), or None if it is not a token of the context
+            ([CLS], question, [SEP], padding). The context's tokens are contiguous, and
+            there is at least one.
+        start, end: the answer's characters, end exclusive. It begins and ends with
+            characters of tokens, not with spaces.
 
     Returns:
-        (first, last): numbers of tokens, counted from the beginning of `offsets`, both included: the fewest tokens
-        that cover the answer. (0, 0) if the window's tokens do not cover all of it.
+        (first, last): numbers of tokens, counted from the beginning of `offsets`, both
+        included: the fewest tokens that cover the answer. (0, 0) if the window's tokens
+        do not cover all of it.
     """
     # 1. The tokens of the context that contain a character of the answer.
     ### BEGIN SOLUTION
@@ -194,8 +201,9 @@ def split_into_windows(length: int, size: int, overlap: int) -> list[tuple[int, 
         overlap: tokens that a window shares with the next one; 0 <= overlap < size.
 
     Returns:
-        (begin, end) of each window in order, end exclusive. The windows begin at 0, size - overlap, 2 (size - overlap)
-        and so on. All but the last have `size` tokens; the last is the first one to reach `length`, and ends there.
+        (begin, end) of each window in order, end exclusive. The windows begin at 0,
+        size - overlap, 2 (size - overlap) and so on. All but the last have `size`
+        tokens; the last is the first one to reach `length`, and ends there.
     """
     ### BEGIN SOLUTION
     windows = [(0, min(size, length))]
@@ -253,19 +261,24 @@ def make_features(
 
     Args:
         question, context: as they are, white space included.
-        answer: its first and last character in the context, end exclusive; None if there is no answer, or none known.
-        tokenize: `tokenize(text)` gives (ids, offsets), lists of equal length, without special tokens.
-        max_length: entries of a window, counting all tokens and padding. The question is short enough.
+        answer: its first and last character in the context, end exclusive; None if
+            there is no answer, or none known.
+        tokenize: `tokenize(text)` gives (ids, offsets), lists of equal length, without
+            special tokens.
+        max_length: entries of a window, counting all tokens and padding. The question
+            is short enough.
         overlap: tokens of the context that neighbouring windows share.
 
     Returns:
-        One dict per window, with the keys of the table above: four lists of max_length entries; start_position and
-        end_position are whole numbers, (0, 0) if the answer is not completely in this window, or is None.
+        One dict per window, with the keys of the table above: four lists of max_length
+        entries; start_position and end_position are whole numbers, (0, 0) if the answer
+        is not completely in this window, or is None.
     """
     question_ids, _ = tokenize(question)
     context_ids, context_offsets = tokenize(context)
     features = []
-    # 1. How many tokens of the context fit next to the question and three special tokens? Cut it into windows.
+    # 1. How many tokens of the context fit next to the question and three special
+    # tokens? Cut it into windows.
     ### BEGIN SOLUTION
     room = max_length - len(question_ids) - 3
     windows = split_into_windows(len(context_ids), room, overlap)
@@ -277,7 +290,8 @@ def make_features(
         tokens = front + context_ids[begin:end] + [sep_id]
         padding = max_length - len(tokens)
         inside = end - begin
-        offsets = [None] * len(front) + context_offsets[begin:end] + [None] * (1 + padding)
+        offsets = ([None] * len(front) + context_offsets[begin:end]
+                   + [None] * (1 + padding))
         ### END SOLUTION
         # 3. The answer's position in the window, and everything as a dict.
         ### BEGIN SOLUTION
@@ -336,14 +350,16 @@ def features_of(examples) -> list[dict]:
     ]
 
 # %% tags=["skip-grading"]
-sets = {f"stories of task {task}": make_stories(task, 300, seed=1) for task in (1, 2, 3)}
+sets = {f"stories of task {task}": make_stories(task, 300, seed=1)
+        for task in (1, 2, 3)}
 rows = []
 for name, examples in {**sets, "paragraphs": load_paragraphs()}.items():
     windows = features_of(examples)
     targets = [window for window in windows if window["end_position"]]
     back = [
         window["example"].context[
-            window["offsets"][window["start_position"]][0] : window["offsets"][window["end_position"]][1]
+            window["offsets"][window["start_position"]][0] :
+            window["offsets"][window["end_position"]][1]
         ]
         for window in targets
     ]
@@ -369,8 +385,8 @@ show_table(["set", "questions", "windows", "targets", "come back complete"], row
 class SpanHead(nn.Module):
     """Two logits for each token: is it the first of the answer, is it the last?
 
-    Its parameters are those of one `nn.Linear` layer named `linear`, from hidden_size to 2: row 0 of its weight is for
-    the start, row 1 for the end.
+    Its parameters are those of one `nn.Linear` layer named `linear`, from hidden_size
+    to 2: row 0 of its weight is for the start, row 1 for the end.
     """
 
     def __init__(self, hidden_size: int) -> None:
@@ -379,13 +395,18 @@ class SpanHead(nn.Module):
         self.linear = nn.Linear(hidden_size, 2)
         ### END SOLUTION
 
-    def forward(self, hidden: torch.Tensor, allowed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """hidden: (batch, seq_len, hidden_size); allowed: (batch, seq_len), True where an answer may begin or end.
+    def forward(
+        self, hidden: torch.Tensor, allowed: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """hidden: (batch, seq_len, hidden_size); allowed: (batch, seq_len), True where
+        an answer may begin or end.
 
-        Returns (start_logits, end_logits), each (batch, seq_len); where not allowed, they are -10,000 or less.
+        Returns (start_logits, end_logits), each (batch, seq_len); where not allowed,
+        they are -10,000 or less.
         """
         ### BEGIN SOLUTION
-        logits = self.linear(hidden).masked_fill(~allowed[..., None], -1e9)  # (batch, seq_len, 2)
+        # (batch, seq_len, 2)
+        logits = self.linear(hidden).masked_fill(~allowed[..., None], -1e9)
         return logits[..., 0], logits[..., 1]
         ### END SOLUTION
 
@@ -418,11 +439,13 @@ check("question_answering_pytorch.SpanHead")
 
 # %%
 losses = []
-for name, logits in {"start": [0.0, 1.0, 3.0, 0.0], "end": [0.0, 0.0, 1.0, 2.0]}.items():
+for name, logits in {"start": [0.0, 1.0, 3.0, 0.0],
+                     "end": [0.0, 0.0, 1.0, 2.0]}.items():
     exponents = np.exp(logits)
     share = exponents / exponents.sum()
     losses.append(-np.log(share[2]))
-    print(f"{name:5} shares {share.round(3)}  of token 2: {share[2]:.3f}  its loss: {losses[-1]:.3f}")
+    print(f"{name:5} shares {share.round(3)}  "
+          f"of token 2: {share[2]:.3f}  its loss: {losses[-1]:.3f}")
 print(f"mean of the two: {np.mean(losses):.3f}")
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -435,8 +458,10 @@ def span_loss(
     """The mean of the cross-entropies of start and end, over a batch.
 
     Args:
-        start_logits, end_logits: (batch, seq_len); any size, and -1e9 or -inf where no answer may be.
-        start_positions, end_positions: (batch,) the right tokens; 0 (no answer) is a class like any other.
+        start_logits, end_logits: (batch, seq_len); any size, and -1e9 or -inf where no
+            answer may be.
+        start_positions, end_positions: (batch,) the right tokens; 0 (no answer) is a
+            class like any other.
 
     Returns:
         a tensor with one number, through which gradients flow.
@@ -476,26 +501,35 @@ check("question_answering_pytorch.span_loss")
 # logarithm of a product. Here are six tokens. Which pair is it?
 
 # %%
-starts, ends = np.array([0.1, 2.0, 0.2, 3.0, 0.0, 0.3]), np.array([0.0, 0.1, 3.2, 0.2, 1.9, 0.0])
-print("best start:", starts.argmax(), " best end:", ends.argmax(), " (the end comes first)")
-print("sums s_i + e_j, one row per start; below the diagonal the end comes before the start:")
+starts, ends = (np.array([0.1, 2.0, 0.2, 3.0, 0.0, 0.3]),
+                np.array([0.0, 0.1, 3.2, 0.2, 1.9, 0.0]))
+print("best start:", starts.argmax(), " best end:", ends.argmax(),
+      " (the end comes first)")
+print("sums s_i + e_j, one row per start; "
+      "below the diagonal the end comes before the start:")
 print(np.triu(starts[:, None] + ends[None, :]))
 
 # %% nbgrader={"grade": false, "grade_id": "best_span", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_span(
-    start_logits: torch.Tensor, end_logits: torch.Tensor, in_context: torch.Tensor, max_answer_length: int
+    start_logits: torch.Tensor,
+    end_logits: torch.Tensor,
+    in_context: torch.Tensor,
+    max_answer_length: int,
 ) -> tuple[int, int, float]:
     """The best possible span of one window.
 
     Args:
         start_logits, end_logits: (seq_len,).
-        in_context: (seq_len,) True at tokens of the context; an answer consists only of such tokens (not of [CLS]).
+        in_context: (seq_len,) True at tokens of the context; an answer consists only of
+            such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1.
 
     Returns:
-        (first, last, score): numbers of tokens, both included, and start_logits[first] + end_logits[last].
+        (first, last, score): numbers of tokens, both included, and
+        start_logits[first] + end_logits[last].
     """
-    # 1. The score of every pair, (seq_len, seq_len): one row per start, one column per end.
+    # 1. The score of every pair, (seq_len, seq_len): one row per start, one column
+    # per end.
     ### BEGIN SOLUTION
     scores = start_logits[:, None] + end_logits[None, :]
     ### END SOLUTION
@@ -550,7 +584,8 @@ check("question_answering_pytorch.best_span")
 def normalise(text: str) -> str:
     """The text in the form that SQuAD's rules compare."""
     ### BEGIN SOLUTION
-    text = "".join(character for character in text.lower() if character not in string.punctuation)
+    text = "".join(character for character in text.lower()
+                   if character not in string.punctuation)
     text = re.sub(r"\b(a|an|the)\b", " ", text)
     return " ".join(text.split())
     ### END SOLUTION
@@ -561,7 +596,8 @@ def exact_match(prediction: str, answers: list[str] | tuple[str, ...]) -> int:
 
     Args:
         prediction: what the reader says; "" means no answer.
-        answers: the right ones, any number; none means that the text does not answer the question.
+        answers: the right ones, any number; none means that the text does not answer
+            the question.
     """
     ### BEGIN SOLUTION
     right = [normal for normal in map(normalise, answers) if normal] or [""]
@@ -607,15 +643,18 @@ check("question_answering_pytorch.exact_match")
 
 # %% nbgrader={"grade": false, "grade_id": "f1", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def f1(prediction: str, answers: list[str] | tuple[str, ...]) -> float:
-    """The F1 of the prediction's words against those of the best right answer, from 0 to 1.
+    """The F1 of the prediction's words against those of the best right answer,
+    from 0 to 1.
 
     Args:
         prediction: what the reader says; "" means no answer.
-        answers: the right ones, any number; none means that the text does not answer the question.
+        answers: the right ones, any number; none means that the text does not answer
+            the question.
     """
     said = normalise(prediction).split()
 
-    # 1. Against one right answer, a list of words: the words in common, precision, recall, F1.
+    # 1. Against one right answer, a list of words: the words in common, precision,
+    # recall, F1.
     def against(right: list[str]) -> float:
         ### BEGIN SOLUTION
         if not said or not right:
@@ -629,7 +668,8 @@ def f1(prediction: str, answers: list[str] | tuple[str, ...]) -> float:
 
     # 2. The best of all right answers.
     ### BEGIN SOLUTION
-    right_ones = [words for words in (normalise(one).split() for one in answers) if words]
+    right_ones = [words for words in (normalise(one).split() for one in answers)
+                  if words]
     return max(against(right) for right in right_ones or [[]])
     ### END SOLUTION
 
@@ -668,15 +708,19 @@ def train_step(
     learning_rate: float,
     max_norm: float = 1.0,
 ) -> float:
-    """One step of training; the weights change, and the optimizer keeps the learning rate.
+    """One step of training; the weights change,
+    and the optimizer keeps the learning rate.
 
     Args:
-        model: `model(input_ids, attention_mask, token_type_ids, allowed)` gives (start_logits, end_logits). It is put
-            into training mode.
-        optimizer: holds the model's parameters; its rate is `group["lr"]` of each group in `optimizer.param_groups`.
-        batch: the model's four arguments, start_positions and end_positions, under these names.
+        model: `model(input_ids, attention_mask, token_type_ids, allowed)` gives
+            (start_logits, end_logits). It is put into training mode.
+        optimizer: holds the model's parameters; its rate is `group["lr"]` of each group
+            in `optimizer.param_groups`.
+        batch: the model's four arguments, start_positions and end_positions, under
+            these names.
         learning_rate: for this step, whatever the optimizer had before.
-        max_norm: the maximum norm of all gradients together; they are scaled down if it is higher.
+        max_norm: the maximum norm of all gradients together; they are scaled down if it
+            is higher.
 
     Returns:
         the loss of this batch before the weights changed.
@@ -691,7 +735,8 @@ def train_step(
     ### BEGIN SOLUTION
     names = ("input_ids", "attention_mask", "token_type_ids", "allowed")
     start_logits, end_logits = model(*(batch[name] for name in names))
-    loss = span_loss(start_logits, end_logits, batch["start_positions"], batch["end_positions"])
+    loss = span_loss(start_logits, end_logits,
+                     batch["start_positions"], batch["end_positions"])
     ### END SOLUTION
     # 3. Gradients of this batch alone, clipped, and the update.
     ### BEGIN SOLUTION
@@ -748,21 +793,25 @@ def answer(
     """Where in the context the answer is.
 
     Args:
-        model: `model(input_ids, attention_mask, token_type_ids, allowed)`, tensors of shape (windows, seq_len), gives
-            (start_logits, end_logits). It is called in evaluation mode (`model.eval()`), and no gradients are kept.
-            `allowed` is True at tokens of the context and at [CLS].
-        tokenize, max_length, overlap: as in make_features. max_answer_length: as in best_span.
+        model: `model(input_ids, attention_mask, token_type_ids, allowed)`, tensors of
+            shape (windows, seq_len), gives (start_logits, end_logits). It is called in
+            evaluation mode (`model.eval()`), and no gradients are kept. `allowed` is
+            True at tokens of the context and at [CLS].
+        tokenize, max_length, overlap: as in make_features. max_answer_length: as in
+            best_span.
         threshold: an answer is given if the margin is greater than this.
 
     Returns:
-        (start, end, margin): the answer is context[start:end]; (0, 0, margin) if there is none.
+        (start, end, margin): the answer is context[start:end]; (0, 0, margin) if there
+        is none.
     """
     # 1. Windows, as tensors; where may an answer be?
     ### BEGIN SOLUTION
     features = make_features(question, context, None, tokenize, max_length, overlap)
     names = ("input_ids", "attention_mask", "token_type_ids")
     inputs = [torch.tensor([feature[name] for feature in features]) for name in names]
-    in_context = torch.tensor([[pair is not None for pair in feature["offsets"]] for feature in features])
+    in_context = torch.tensor([[pair is not None for pair in feature["offsets"]]
+                               for feature in features])
     allowed = in_context.clone()
     allowed[:, 0] = True
     ### END SOLUTION
@@ -772,10 +821,12 @@ def answer(
     with torch.set_grad_enabled(False):
         start_logits, end_logits = model(*inputs, allowed)
     ### END SOLUTION
-    # 3. The best span of all windows, the lowest no-answer score, and back to characters.
+    # 3. The best span of all windows, the lowest no-answer score, and back to
+    # characters.
     ### BEGIN SOLUTION
     found = [
-        (*best_span(start_logits[n], end_logits[n], in_context[n], max_answer_length), n)
+        (*best_span(start_logits[n], end_logits[n], in_context[n], max_answer_length),
+         n)
         for n in range(len(features))
     ]
     first, last, score, window = max(found, key=lambda entry: entry[2])
@@ -822,7 +873,9 @@ check("question_answering_pytorch.answer")
 # %% tags=["skip-grading"]
 import time
 
-from course_utils.models.reader import batches_by_length, last_place, place_beside_the_name, score, stacked
+from course_utils.models.reader import (
+    batches_by_length, last_place, place_beside_the_name, score, stacked
+)
 from course_utils.training import fit
 
 STEPS, BATCH_SIZE, RATE = 200, 16, 2e-4
@@ -843,12 +896,16 @@ class Reader(nn.Module):
         nn.init.zeros_(self.head.linear.bias)
 
     def forward(self, input_ids, attention_mask, token_type_ids, allowed):
-        hidden = self.encoder(input_ids, attention_mask, token_type_ids).last_hidden_state
+        hidden = self.encoder(
+            input_ids, attention_mask, token_type_ids
+        ).last_hidden_state
         return self.head(hidden, allowed)
 
 # %% tags=["skip-grading"]
 def ask(model, examples, threshold: float = -1e9) -> list[tuple[int, int, float]]:
-    """What a reader answers for each example; with this threshold it always gives an answer."""
+    """What a reader answers for each example;
+    with this threshold it always gives an answer.
+    """
     return [
         answer(one.question, one.context, model, tokenize, threshold=threshold)
         for one in examples
@@ -861,7 +918,9 @@ def said_texts(examples, answers) -> list[str]:
 
 
 # %% tags=["skip-grading"]
-def train(model, features, name: str, validation, evaluate_every: int = 40, passes: int = 1):
+def train(
+    model, features, name: str, validation, evaluate_every: int = 40, passes: int = 1
+):
     """Trains on windows; returns the history for the curves."""
     orders = [batches_by_length(features, BATCH_SIZE, seed) for seed in range(passes)]
     batches = [batch for order in orders for batch in order]
@@ -871,7 +930,8 @@ def train(model, features, name: str, validation, evaluate_every: int = 40, pass
     def step(features, number: int) -> float:
         rise = number / (0.1 * len(batches))
         fall = (len(batches) - number + 1) / (0.9 * len(batches))
-        batch = {name: torch.from_numpy(array) for name, array in stacked(features).items()}
+        batch = {name: torch.from_numpy(array)
+                 for name, array in stacked(features).items()}
         return train_step(model, optimizer, batch, RATE * min(1, rise, fall))
 
     def evaluate() -> float:
@@ -918,8 +978,9 @@ if RUN_TRAINING and STORIES_TOO:
     print(f"{history.seconds[-1]:.0f} seconds for {history.steps} steps")
     show_figure(
         learning_curves([history], by="steps"),
-        alt="Left: the loss falls quickly, then slowly on a plateau, then drops to nearly 0. "
-        "Right: exact match on validation stories stays below a half, then jumps to nearly 1.",
+        alt="Left: the loss falls quickly, then slowly on a plateau, then drops to "
+        "nearly 0. Right: exact match on validation stories stays below a half, then "
+        "jumps to nearly 1.",
     )
 else:
     reader = shipped("stories")
@@ -953,7 +1014,8 @@ for name, examples in tests.items():
         pairs = zip(texts, examples, strict=True)
         right = sum(exact_match(text, one.answer_texts) for text, one in pairs)
         table[name][who] = right / len(examples)
-        rows.append([f"{name}: {who}", f"{100 * right / len(examples):.1f}", str(len(examples))])
+        rows.append([f"{name}: {who}", f"{100 * right / len(examples):.1f}",
+                     str(len(examples))])
 show_table(["set: who", "exact match in %", "questions"], rows)
 
 # %% tags=["skip-grading"]
@@ -961,7 +1023,8 @@ from course_utils.plots.spans import score_bars
 
 show_figure(
     score_bars(table, "Exact match on stories that nobody has seen"),
-    alt="Bars: on task 1 the reader is near 100 percent with known and with unseen names, and so is the rule; "
+    alt="Bars: on task 1 the reader is near 100 percent with known and with unseen "
+    "names, and so is the rule; "
     "on tasks 2 and 3, which it was not trained for, both are far lower.",
 )
 
@@ -1031,7 +1094,8 @@ for part, examples in parts.items():
     long = sum(len(tokenize(text)[0]) > MAX_LENGTH for text in texts)
     silent = sum(not one.answers for one in examples)
     rows.append([part, *map(str, (len(texts), long, len(examples), silent))])
-show_table(["part", "texts", "longer than a window", "questions", "without an answer"], rows)
+show_table(["part", "texts", "longer than a window", "questions", "without an answer"],
+           rows)
 examples = parts["development"][::4]  # a quarter is enough to see it
 stories_said = ask(reader, examples)
 for who, texts in {
@@ -1057,12 +1121,15 @@ PASSES = 2
 
 
 def prose_windows(examples, seed: int = 0) -> list[dict]:
-    """All windows with an answer, all of questions that have none, a tenth of the others."""
+    """All windows with an answer, all of questions that have none,
+    a tenth of the others.
+    """
     drawn = random.Random(seed)
     return [
         window
         for window in features_of(examples)
-        if window["end_position"] or not window["example"].answers or drawn.random() < 1 / 10
+        if window["end_position"] or not window["example"].answers
+        or drawn.random() < 1 / 10
     ]
 
 
@@ -1074,8 +1141,8 @@ if RUN_TRAINING:
     print(f"{history.seconds[-1]:.0f} seconds for {history.steps} steps")
     show_figure(
         learning_curves([history], by="steps"),
-        alt="Left: the loss on prose, from step to step. Right: exact match on a quarter of "
-        "the development questions, after every forty steps and at the end.",
+        alt="Left: the loss on prose, from step to step. Right: exact match on a "
+        "quarter of the development questions, after every forty steps and at the end.",
     )
 else:
     prose_reader = shipped("prose")
@@ -1092,7 +1159,8 @@ def silenced(examples, answers, threshold: float) -> list[str]:
     """What the reader says if it says nothing at margins up to the threshold."""
     texts = said_texts(examples, answers)
     margins = [margin for _, _, margin in answers]
-    return [text if margin > threshold else "" for text, margin in zip(texts, margins, strict=True)]
+    return [text if margin > threshold else ""
+            for text, margin in zip(texts, margins, strict=True)]
 
 
 def mean_f1(texts, examples) -> float:
@@ -1103,9 +1171,11 @@ def mean_f1(texts, examples) -> float:
 examples = parts["development"]
 said = ask(prose_reader, examples)
 texts, margins = said_texts(examples, said), np.array([margin for _, _, margin in said])
-spoken = np.array([f1(text, one.answer_texts) for text, one in zip(texts, examples, strict=True)])
+spoken = np.array([f1(text, one.answer_texts)
+                   for text, one in zip(texts, examples, strict=True)])
 silent = np.array([f1("", one.answer_texts) for one in examples])
-found = {value: np.where(margins > value, spoken, silent).mean() for value in sorted(margins)}
+found = {value: np.where(margins > value, spoken, silent).mean()
+         for value in sorted(margins)}
 threshold = max(found, key=found.get)
 print(f"the best threshold on the development part is {threshold:.2f}")
 
@@ -1165,10 +1235,8 @@ for who, texts in candidates.items():
     result = score(texts, examples)
     whole = [f"{100 * share:.1f}" for share in (result.exact, result.f1)]
     rows.append([who, *whole, *by_kind(texts, examples), interval(texts, examples)])
-show_table(
-    ["test part", "exact match", "F1", "F1: has an answer", "F1: has none", "95 % (F1)"],
-    rows,
-)
+show_table(["test part", "exact match", "F1", "F1: has an answer", "F1: has none",
+            "95 % (F1)"], rows)
 
 # %% [markdown]
 # Read the columns one by one. Saying nothing is always right where there is no answer, and never where there is one; the threshold buys some of
@@ -1181,7 +1249,8 @@ show_table(
 
 # %% tags=["skip-grading"]
 kept = [
-    Answered(*one) if one[2] > threshold else Answered(0, 0, one[2]) for one in prose_said
+    Answered(*one) if one[2] > threshold else Answered(0, 0, one[2])
+    for one in prose_said
 ]
 answer_gallery(examples, kept, limit=4, title="questions about prose")
 
@@ -1208,7 +1277,11 @@ question_box(
             "The ferry was built in 1931. In spring Peter repaired its engine, "
             "and Jane painted the boat green.",
         ),
-        ("Where is Jane?", "Jane travelled to the airport. Peter went to the office. Jane ran to the market."),
+        (
+            "Where is Jane?",
+            "Jane travelled to the airport. Peter went to the office. "
+            "Jane ran to the market.",
+        ),
     ],
 )
 
@@ -1271,17 +1344,20 @@ def as_squad(examples) -> datasets.Dataset:
 def in_windows(rows: dict[str, list]) -> dict[str, list]:
     """For questions in SQuAD's columns, the rows that a reader is trained on."""
     windows = tokenizer(
-        rows["question"], rows["context"], truncation="only_second", max_length=MAX_LENGTH,
-        stride=OVERLAP, return_overflowing_tokens=True, return_offsets_mapping=True,
+        rows["question"], rows["context"], truncation="only_second",
+        max_length=MAX_LENGTH, stride=OVERLAP,
+        return_overflowing_tokens=True, return_offsets_mapping=True,
     )
     made = {"start_positions": [], "end_positions": [], "places": [], "id": []}
     for row, number in enumerate(windows.pop("overflow_to_sample_mapping")):
-        parts = zip(windows["offset_mapping"][row], windows.sequence_ids(row), strict=True)
+        parts = zip(windows["offset_mapping"][row], windows.sequence_ids(row),
+                    strict=True)
         places = [pair if which == 1 else None for pair, which in parts]
         right, first, last = rows["answers"][number], 0, 0
         if right["text"]:
             start = right["answer_start"][0]
-            first, last = answer_token_span(places, start, start + len(right["text"][0]))
+            first, last = answer_token_span(places, start,
+                                            start + len(right["text"][0]))
         values = (first, last, places, rows["id"][number])
         for key, value in zip(made, values, strict=True):
             made[key].append(value)
@@ -1294,7 +1370,8 @@ few = {"train": parts["training"][:80], "test": parts["development"][:40]}
 tables = {}
 for part, examples in few.items():
     plain = as_squad(examples)
-    tables[part] = plain.map(in_windows, batched=True, remove_columns=plain.column_names)
+    tables[part] = plain.map(in_windows, batched=True,
+                             remove_columns=plain.column_names)
 print(tables["train"])
 ours = features_of(few["train"])
 same = all(
@@ -1316,8 +1393,11 @@ from course_utils.models.pretrained import encoder_folder
 
 def in_the_library(model: Reader) -> nn.Module:
     """The library's model with the weights of yours."""
-    theirs = AutoModelForQuestionAnswering.from_pretrained(encoder_folder(), local_files_only=True)
-    theirs.bert.load_state_dict(model.encoder.state_dict(), strict=False)  # yours has a pooler
+    theirs = AutoModelForQuestionAnswering.from_pretrained(
+        encoder_folder(), local_files_only=True
+    )
+    theirs.bert.load_state_dict(model.encoder.state_dict(),
+                                strict=False)  # yours has a pooler
     theirs.qa_outputs.load_state_dict(model.head.linear.state_dict())
     return theirs
 
@@ -1328,7 +1408,8 @@ with torch.no_grad():
     mine = prose_reader.eval()(*(batch[name] for name in READ))
     library = theirs(**{name: batch[name] for name in READ[:3]})
 pairs = zip(mine, (library.start_logits, library.end_logits), strict=True)
-differences = [(left - right)[batch["allowed"]].abs().max().item() for left, right in pairs]
+differences = [(left - right)[batch["allowed"]].abs().max().item()
+               for left, right in pairs]
 print(f"largest difference of the logits in the context: {max(differences):.1e}")
 
 # %% [markdown]
@@ -1340,7 +1421,9 @@ print(f"largest difference of the logits in the context: {max(differences):.1e}"
 # %% tags=["skip-grading"]
 import tempfile
 
-from transformers import DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
+from transformers import (
+    DataCollatorWithPadding, PrinterCallback, Trainer, TrainingArguments
+)
 
 
 def compute_metrics(results) -> dict[str, float]:
@@ -1348,7 +1431,8 @@ def compute_metrics(results) -> dict[str, float]:
     best = {}
     for row, start, end in zip(tables["test"], *results.predictions, strict=True):
         inside = torch.zeros(len(start), dtype=torch.bool)
-        inside[: len(row["places"])] = torch.tensor([pair is not None for pair in row["places"]])
+        inside[: len(row["places"])] = torch.tensor(
+            [pair is not None for pair in row["places"]])
         logits = torch.from_numpy(start), torch.from_numpy(end)
         first, last, value = best_span(*logits, inside, 16)
         if value > best.get(row["id"], (-np.inf,))[0]:
@@ -1367,8 +1451,8 @@ with tempfile.TemporaryDirectory() as folder:
         model=in_the_library(prose_reader),
         args=TrainingArguments(
             output_dir=folder, max_steps=5, per_device_train_batch_size=16,
-            learning_rate=RATE, warmup_steps=2, weight_decay=0.01, max_grad_norm=1.0, seed=0,
-            use_cpu=True, dataloader_pin_memory=False, save_strategy="no",
+            learning_rate=RATE, warmup_steps=2, weight_decay=0.01, max_grad_norm=1.0,
+            seed=0, use_cpu=True, dataloader_pin_memory=False, save_strategy="no",
             logging_strategy="no", report_to=[], disable_tqdm=True,
         ),
         train_dataset=tables["train"],
@@ -1387,7 +1471,8 @@ rows = [["your loop", mine.exact, mine.f1]] + [
     for name, result in {"Trainer": before, "Trainer, after the steps": after}.items()
 ]
 rows = [[name, *(f"{100 * share:.1f}" for share in shares)] for name, *shares in rows]
-show_table([f"{len(few['test'])} questions, it always answers", "exact match", "F1"], rows)
+show_table([f"{len(few['test'])} questions, it always answers", "exact match", "F1"],
+           rows)
 
 # %% [markdown]
 # The first two lines are the same reader, asked by your loop and by theirs. The last line is after five more steps: they show

@@ -439,13 +439,15 @@ slip("exact_match", "articles_within_words", "The letters of articles are also d
 slip("exact_match", "space_for_marks", "Punctuation becomes a space instead of nothing.",
      "Punctuation marks are deleted, and nothing takes their place. If you put a space for each of them, "
      "*U.S.A.* becomes three words.",
-     ("character for character in text.lower() if character not in string.punctuation",
+     ("character for character in text.lower()\n"
+      "                   if character not in string.punctuation",
       '" " if character in string.punctuation else character for character in text.lower()'))
 
 slip("exact_match", "articles_before_marks", "Articles are dropped before punctuation is deleted.",
      "The order of the steps matters: as long as it has brackets around it, *(the)* is not an article. And "
      "*the-* in front of a word is no longer one once the hyphen is gone.",
-     ('text = "".join(character for character in text.lower() if character not in string.punctuation)',
+     ('text = "".join(character for character in text.lower()\n'
+      "                   if character not in string.punctuation)",
       'text = " ".join(word for word in text.lower().split() if word not in ("a", "an", "the"))'),
      ('text = re.sub(r"\\b(a|an|the)\\b", " ", text)',
       'text = "".join(character for character in text if character not in string.punctuation)'))
@@ -509,7 +511,8 @@ slip("f1", "letters_instead_of_words", "Letters are compared instead of words.",
 slip("f1", "words_not_normalised", "The texts are not normalised.",
      "You compare the words as they are written. Apply your `normalise` to both sides first.",
      ("normalise(prediction).split()", "prediction.split()"),
-     ("words for words in (normalise(one).split() for one in answers) if words",
+     ("words for words in (normalise(one).split() for one in answers)\n"
+      "                  if words",
       "one.split() for one in answers if normalise(one)"))
 
 slip("f1", "mean_of_the_answers", "The mean over the right answers is taken instead of the best.",
