@@ -224,11 +224,26 @@ def only_test_rows_leak(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return inputs["in_test"] | ~outputs["leaked"]
 
 
+def _all_contradicted(rng: np.random.Generator) -> Inputs:
+    """Every text stands there twice, with two labels."""
+    words, labels = new_words(rng, 30), new_words(rng, 3)
+    texts = [new_text(rng, words) for _ in range(int(rng.integers(3, 7)))]
+    chosen = [rng.choice(labels, 2, replace=False).tolist() for _ in texts]
+    return {
+        "texts": texts * 2,
+        "labels": [pair[side] for side in (0, 1) for pair in chosen],
+        "in_test": rng.random(2 * len(texts)) < 0.5,
+    }
+
+
 find_leaks = Exercise(
     name="find_leaks",
     returns=("first", "contradicted", "leaked"),
     cases=(
-        Case("copies with other spaces and capitals", together(_copied(6), _copied(9))),
+        Case(
+            "copies with other spaces and capitals; then every text contradicts another",
+            together(_copied(6), _copied(9), _all_contradicted),
+        ),
         Case("some texts are there three times", together(_copied(4, True), _copied(7, True))),
     ),
     properties=(nobody_is_later_than_himself, only_test_rows_leak),
