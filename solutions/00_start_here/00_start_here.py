@@ -192,8 +192,9 @@ from course_utils.plots.softmax import exponential_curve
 
 show_figure(
     exponential_curve(scores, words),
-    alt="The curve of exp from left to right, always above zero, rising ever more steeply. The four scores are "
-    "points on it: exp(-1) is 0.37, exp(0) is 1, exp(1) is 2.72 and exp(2) is 7.39.",
+    alt="The curve of exp from left to right, always above zero, rising ever more "
+    "steeply. The four scores are points on it: exp(-1) is 0.37, exp(0) is 1, "
+    "exp(1) is 2.72 and exp(2) is 7.39.",
 )
 
 # %% [markdown]
@@ -236,7 +237,8 @@ print("largest float:", np.finfo(float).max, "\n")
 with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
     for size in (10.0, 700.0, 710.0, 1000.0):
         powers = np.exp(np.array([size, size - 1]))
-        print(f"scores {size:6.0f} and {size - 1:4.0f}:  exp {powers}  softmax {powers / powers.sum()}")
+        print(f"scores {size:6.0f} and {size - 1:4.0f}:  exp {powers}  "
+              f"softmax {powers / powers.sum()}")
 measured("start_here.overflow")
 
 # %% [markdown]
@@ -386,9 +388,11 @@ def softmax(scores: np.ndarray, axis: int = -1) -> np.ndarray:
         axis: the axis along which the results sum to 1; -1 is the last one.
 
     Returns:
-        Array of the same shape: exp(score), divided by the sum of all exp(score) along ``axis``.
+        Array of the same shape: exp(score), divided by the sum of all exp(score) along
+        ``axis``.
 
-    Source: Bridle (1990), Probabilistic interpretation of feedforward classification network outputs.
+    Source: Bridle (1990), Probabilistic interpretation of feedforward classification
+    network outputs.
     """
     ### BEGIN SOLUTION
     shifted = scores - scores.max(axis=axis, keepdims=True)
@@ -434,8 +438,9 @@ from course_utils.plots.softmax import bars_at_temperatures
 temperatures = (0.2, 1.0, 3.0, 20.0)
 show_figure(
     bars_at_temperatures({t: softmax(scores / t) for t in temperatures}, words),
-    alt="Four bar charts of the same four words. At temperature 0.2 Africa has nearly all the probability. At "
-    "temperature 1 the bars fall by the same factor from word to word. At 20 all four are nearly equal.",
+    alt="Four bar charts of the same four words. At temperature 0.2 Africa has nearly "
+    "all the probability. At temperature 1 the bars fall by the same factor from word "
+    "to word. At 20 all four are nearly equal.",
 )
 measured("start_here.temperature")
 
@@ -458,7 +463,9 @@ measured("start_here.temperature")
 import torch
 
 table = 1000 + 3 * np.random.default_rng(0).normal(size=(3, 4))
-difference = np.abs(softmax(table) - torch.softmax(torch.tensor(table), dim=-1).numpy()).max()
+difference = np.abs(
+    softmax(table) - torch.softmax(torch.tensor(table), dim=-1).numpy()
+).max()
 print("largest score in the table:", table.max().round(1))
 print("largest difference to torch.softmax:", difference)
 

@@ -53,7 +53,8 @@
 import numpy as np
 
 from course_utils import inputs_of
-from course_utils.maths import softmax  # the course's own; it gives what yours gave in lab 00
+# the course's own softmax; it gives what yours gave in lab 00
+from course_utils.maths import softmax
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -82,7 +83,8 @@ from course_utils.widgets.predict import measured, predict
 import math
 
 memory = 0.0
-for word, number in zip(["Jane", "visits", "Africa", "in", "September"], [1, 0, 0, 0, 0], strict=True):
+for word, number in zip(["Jane", "visits", "Africa", "in", "September"],
+                        [1, 0, 0, 0, 0], strict=True):
     before = memory
     memory = math.tanh(1.0 * number + 0.6 * before)
     print(f"{word:10} tanh(1.0 * {number} + 0.6 * {before:.3f}) = {memory:.3f}")
@@ -108,7 +110,8 @@ def rnn_forward(
     bias: np.ndarray,
     state: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Reads a sentence with a recurrent network: h_t = tanh(x_t @ w_input + h_{t-1} @ w_hidden + bias).
+    """Reads a sentence with a recurrent network:
+    h_t = tanh(x_t @ w_input + h_{t-1} @ w_hidden + bias).
 
     Args:
         x: words as rows, (..., seq_len, d_input).
@@ -118,7 +121,8 @@ def rnn_forward(
         state: the state before the first word, (..., d_hidden). None means zeros.
 
     Returns:
-        The state after each word, (..., seq_len, d_hidden). The state before the first word is not among them.
+        The state after each word, (..., seq_len, d_hidden). The state before the first
+        word is not among them.
     """
     # 1. The state before the first word.
     ### BEGIN SOLUTION
@@ -168,7 +172,9 @@ layer = torch.nn.RNN(3, 4, batch_first=True)
 x = rng.standard_normal((2, 5, 3)).astype(np.float32)
 with torch.no_grad():
     theirs, _ = layer(torch.tensor(x))
-input_weights, hidden_weights, *biases = (parameter.detach().numpy() for parameter in layer.parameters())
+input_weights, hidden_weights, *biases = (
+    parameter.detach().numpy() for parameter in layer.parameters()
+)
 ours = rnn_forward(x, input_weights.T, hidden_weights.T, sum(biases))
 print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1e}")
 
@@ -199,7 +205,8 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 for name in ("RNN", "GRU", "LSTM"):
     layer = getattr(torch.nn, name)(64, 64)
     total = sum(parameter.numel() for parameter in layer.parameters())
-    print(f"{name:5} of width 64: {total:6,} parameters, {total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
+    print(f"{name:5} of width 64: {total:6,} parameters, "
+          f"{total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
 
 # %% [markdown]
 # So they remember better. But they still read one word after the other.
@@ -216,11 +223,13 @@ sentence = rng.standard_normal((40, d))
 other = sentence.copy()
 other[0] = rng.standard_normal(d)
 matrices = [rng.standard_normal((d, d)) * 0.6 / np.sqrt(d) for _ in range(2)]
-moved = rnn_forward(other, *matrices, np.zeros(d)) - rnn_forward(sentence, *matrices, np.zeros(d))
+moved = (rnn_forward(other, *matrices, np.zeros(d))
+         - rnn_forward(sentence, *matrices, np.zeros(d)))
 far = (0, 1, 2, 5, 10, 20, 39)
 show_table(
     ["words after the change", *map(str, far)],
-    [["the state has moved by", *(f"{np.linalg.norm(moved[distance]):.1e}" for distance in far)]],
+    [["the state has moved by",
+      *(f"{np.linalg.norm(moved[distance]):.1e}" for distance in far)]],
 )
 
 # %% [markdown]
@@ -248,7 +257,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_core():
-    """Small matrices are not worth spreading over several cores. Write @one_core() above a function to use it."""
+    """Small matrices are not worth spreading over several cores. Write @one_core()
+    above a function to use it."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -259,9 +269,10 @@ def one_core():
 
 @one_core()
 def gradient_norms(read, n: int = 100, d: int = 64, batch: int = 16) -> np.ndarray:
-    """Norm of the last output's gradient with respect to each word, by distance: (n,)."""
-    x = torch.randn(batch, n, d, dtype=torch.float64, requires_grad=True)  # float32 ends at 1e-45
-    last = read(x)[:, -1]
+    """Norm of the last output's gradient with respect to each word, by distance:
+    (n,)."""
+    x = torch.randn(batch, n, d, dtype=torch.float64, requires_grad=True)
+    last = read(x)[:, -1]  # in float64, because float32 ends at 1e-45
     (gradient,) = torch.autograd.grad((last * torch.randn_like(last)).sum(), x)
     return gradient.norm(dim=-1).mean(dim=0).flip(0).numpy()
 
@@ -292,14 +303,16 @@ places = (1, 10, 50, 99)
 show_table(
     ["gradient at distance", *map(str, places), "mean factor per word"],
     [
-        [name, *(f"{values[at]:.0e}" for at in places), f"{(values[99] / values[1]) ** (1 / 98):.2f}"]
+        [name, *(f"{values[at]:.0e}" for at in places),
+         f"{(values[99] / values[1]) ** (1 / 98):.2f}"]
         for name, values in norms.items()
     ],
 )
 show_figure(
     gradient_over_distance(norms),
-    alt="Gradient norm against distance, logarithmic: RNN, GRU and LSTM fall in straight lines, the RNN with "
-    "large weights rises, the LSTM with open forget gates falls slowly, attention stays level.",
+    alt="Gradient norm against distance, logarithmic: RNN, GRU and LSTM fall in "
+    "straight lines, the RNN with large weights rises, the LSTM with open forget gates "
+    "falls slowly, attention stays level.",
 )
 measured("why_attention.fading")
 
@@ -335,23 +348,29 @@ encoder_decoder()
 # two that it prints.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
-NOUNS = """le chat cat, le chien dog, le livre book, le train train, le pont bridge, le jardin garden,
-    la maison house, la voiture car, la fleur flower, la gare station, la rue street, la porte door"""
-ADJECTIVES = """noir noire black, blanc blanche white, vert verte green, bleu bleue blue,
-    rouge rouge red, vide vide empty, ouvert ouverte open, froid froide cold"""
-nouns = np.array([entry.split() for entry in NOUNS.split(",")])  # article, French, English
-adjectives = np.array([entry.split() for entry in ADJECTIVES.split(",")])  # masculine, feminine, English
+NOUNS = ("le chat cat, le chien dog, le livre book, le train train, le pont bridge, "
+         "le jardin garden,\n    la maison house, la voiture car, la fleur flower, "
+         "la gare station, la rue street, la porte door")  # article, French, English
+ADJECTIVES = ("noir noire black, blanc blanche white, vert verte green, "
+              "bleu bleue blue,\n    rouge rouge red, vide vide empty, "
+              "ouvert ouverte open, froid froide cold")  # masculine, feminine, English
+nouns = np.array([entry.split() for entry in NOUNS.split(",")])
+adjectives = np.array([entry.split() for entry in ADJECTIVES.split(",")])
 french = ["et", *sorted({*nouns[:, :2].flat, *adjectives[:, :2].flat})]
 english = ["<start>", "and", "the", *sorted({*nouns[:, 2], *adjectives[:, 2]})]
 
 
 def ids(words: np.ndarray, vocabulary: list[str]) -> torch.Tensor:
-    """Words -> their numbers in a vocabulary, without the last word of each row (a surplus "et" or "and")."""
-    return torch.tensor(np.vectorize(vocabulary.index)(words).reshape(len(words), -1)[:, :-1])
+    """Words -> their numbers in a vocabulary, without the last word of each row (a
+    surplus "et" or "and")."""
+    return torch.tensor(
+        np.vectorize(vocabulary.index)(words).reshape(len(words), -1)[:, :-1])
 
 
-def sentences(phrases: int, count: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """French and English sentences with that many phrases, as word ids, (count, 4 * phrases - 1)."""
+def sentences(phrases: int, count: int,
+              rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """French and English sentences with that many phrases, as word ids,
+    (count, 4 * phrases - 1)."""
     noun = nouns[rng.integers(0, len(nouns), (count, phrases))]
     adjective = adjectives[rng.integers(0, len(adjectives), (count, phrases))]
     agreeing = np.where(noun[..., 0] == "le", adjective[..., 0], adjective[..., 1])
@@ -360,9 +379,9 @@ def sentences(phrases: int, count: int, rng: np.random.Generator) -> tuple[torch
     target = np.stack([the, adjective[..., 2], noun[..., 2], also], axis=-1)
     return ids(source, french), ids(target, english)
 
-
 for source, target in zip(*sentences(3, 2, np.random.default_rng(0)), strict=True):
-    print(" ".join(french[i] for i in source), "->", " ".join(english[i] for i in target))
+    print(" ".join(french[i] for i in source), "->",
+          " ".join(english[i] for i in target))
 
 # %% [markdown]
 # Each phrase has three words, and *et* joins the phrases. Each phrase is one of 12 × 8 = 96, so a sentence of four phrases is one of 96⁴,
@@ -377,7 +396,8 @@ from torch import nn
 
 
 class Translator(nn.Module):
-    """A GRU that reads French and a GRU that writes English; the first passes a single vector to the second."""
+    """A GRU that reads French and a GRU that writes English; the first passes a single
+    vector to the second."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -389,18 +409,21 @@ class Translator(nn.Module):
         self.to_word = nn.Linear(128, len(english))
 
     def read(self, source):
-        """All states of the encoder (batch, k_len, 64); and the last of each direction, joined (batch, 64)."""
+        """All states of the encoder (batch, k_len, 64); and the last of each direction,
+        joined (batch, 64)."""
         memory, (forwards, backwards) = self.encoder(self.french_vectors(source))
         return memory, torch.cat([forwards, backwards], dim=-1)
 
     def context(self, states, memory, summary):
-        """What the decoder sees of the French sentence at each word, (batch, q_len, 64)."""
+        """What the decoder sees of the French sentence at each word,
+        (batch, q_len, 64)."""
         return summary[:, None].expand(-1, states.shape[1], -1)
 
     def write(self, words, state, memory, summary):
         """Scores for the word after each of `words`, and the decoder's last state."""
         states, state = self.decoder(self.english_vectors(words), state)
-        return self.to_word(torch.cat([states, self.context(states, memory, summary)], dim=-1)), state
+        return self.to_word(torch.cat(
+            [states, self.context(states, memory, summary)], dim=-1)), state
 
     def begin(self, summary):
         return torch.tanh(self.first_state(summary))[None]
@@ -413,9 +436,12 @@ class Translator(nn.Module):
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @one_core()
 def train(model: Translator, steps: int = 1000, watch=None) -> None:
-    """Trains on sentences of 1 to 5 phrases, new ones in each step; calls watch(step) every 20 steps."""
+    """Trains on sentences of 1 to 5 phrases, new ones in each step; calls watch(step)
+    every 20 steps."""
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-    slower = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, 2 - 2 * step / steps))
+    slower = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, 2 - 2 * step / steps)
+    )
     rng, losses = np.random.default_rng(0), []
     for step in range(steps):
         if watch and step % 20 == 0:
@@ -432,7 +458,8 @@ def train(model: Translator, steps: int = 1000, watch=None) -> None:
         optimizer.step()
         slower.step()
         if (step + 1) % 200 == 0:
-            print(f"steps {step - 198:4} to {step + 1:4}: mean loss {sum(losses[-200:]) / 200:.3f}")
+            print(f"steps {step - 198:4} to {step + 1:4}: "
+                  f"mean loss {sum(losses[-200:]) / 200:.3f}")
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @one_core()
@@ -469,7 +496,8 @@ lengths = [4 * phrases - 1 for phrases in range(1, 7)]
 accuracy = {"one vector": [right(one_vector, phrases) for phrases in range(1, 7)]}
 show_table(
     ["words in the sentence", *map(str, lengths)],
-    [["sentences without a mistake", *(f"{share:.0%}" for share in accuracy["one vector"])]],
+    [["sentences without a mistake",
+      *(f"{share:.0%}" for share in accuracy["one vector"])]],
 )
 measured("why_attention.room")
 
@@ -522,13 +550,15 @@ encoder_decoder(looking_back=True)
 
 # %% tags=["skip-grading"]
 asks = [1.0, -0.5]  # the query, times its matrix
-answers = {"le": [-1.0, 0.2], "chat": [0.8, -0.4], "noir": [0.1, 0.9]}  # the keys, times theirs
+# the keys, times theirs
+answers = {"le": [-1.0, 0.2], "chat": [0.8, -0.4], "noir": [0.1, 0.9]}
 v = [1.5, -1.0]
 fits = []
 for word, answer in answers.items():
     bent = [math.tanh(a + b) for a, b in zip(asks, answer, strict=True)]
     fits.append(sum(weight * entry for weight, entry in zip(v, bent, strict=True)))
-    print(f"{word:5} sum {np.add(asks, answer)}  tanh {np.array(bent)}  score {fits[-1]:6.3f}")
+    print(f"{word:5} sum {np.add(asks, answer)}  tanh {np.array(bent)}  "
+          f"score {fits[-1]:6.3f}")
 print("weights:", np.exp(fits) / np.exp(fits).sum())
 
 # %% [markdown]
@@ -540,9 +570,11 @@ print("weights:", np.exp(fits) / np.exp(fits).sum())
 
 # %% nbgrader={"grade": false, "grade_id": "additive_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def additive_scores(
-    query: np.ndarray, key: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, v: np.ndarray
+    query: np.ndarray, key: np.ndarray,
+    w_query: np.ndarray, w_key: np.ndarray, v: np.ndarray,
 ) -> np.ndarray:
-    """How well each query fits each key: tanh(q @ w_query + k @ w_key) · v (Bahdanau et al. 2015).
+    """How well each query fits each key: tanh(q @ w_query + k @ w_key) · v
+    (Bahdanau et al. 2015).
 
     Args:
         query: (..., q_len, d_query).
@@ -554,7 +586,8 @@ def additive_scores(
     Returns:
         The scores, before any softmax, (..., q_len, k_len).
     """
-    # 1. Query and key, brought to the same length: (..., q_len, d_align) and (..., k_len, d_align).
+    # 1. Query and key, brought to the same length: (..., q_len, d_align) and
+    # (..., k_len, d_align).
     ### BEGIN SOLUTION
     asked = query @ w_query
     offered = key @ w_key
@@ -592,9 +625,13 @@ check("why_attention.additive_scores")
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(35)
 two_queries, three_keys = rng.standard_normal((2, 4)), rng.standard_normal((3, 4))
-w_q, w_k, v = rng.standard_normal((4, 5)), rng.standard_normal((4, 5)), rng.standard_normal(5)
-print("with the tanh, one row per query:\n", softmax(additive_scores(two_queries, three_keys, w_q, w_k, v)))
-nearly_linear = additive_scores(two_queries, three_keys, w_q / 1000, w_k / 1000, v * 1000)
+w_q, w_k, v = (
+    rng.standard_normal((4, 5)), rng.standard_normal((4, 5)), rng.standard_normal(5)
+)
+print("with the tanh, one row per query:\n",
+      softmax(additive_scores(two_queries, three_keys, w_q, w_k, v)))
+nearly_linear = additive_scores(two_queries, three_keys,
+                                w_q / 1000, w_k / 1000, v * 1000)
 print("practically without it:\n", softmax(nearly_linear))
 
 # %% [markdown]
@@ -614,8 +651,11 @@ print("practically without it:\n", softmax(nearly_linear))
 # this one.
 
 # %% nbgrader={"grade": false, "grade_id": "dot_product_scores", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def dot_product_scores(query: np.ndarray, key: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-    """How well each query fits each key: "dot" and "general" of Luong et al. 2015, section 3.1.
+def dot_product_scores(
+    query: np.ndarray, key: np.ndarray, w: np.ndarray | None = None
+) -> np.ndarray:
+    """How well each query fits each key: "dot" and "general" of Luong et al. 2015,
+    section 3.1.
 
     Args:
         query: (..., q_len, d_query).
@@ -653,8 +693,10 @@ check("why_attention.dot_product_scores")
 
 # %% tags=["skip-grading"]
 n, d = 1000, 512
-print(f"additive:    {n:,} x {n:,} x {d} = {n * n * d:13,} numbers before v, {4 * n * n * d / 1e9:.3f} GB")
-print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           {4 * n * n / 1e9:.3f} GB")
+print(f"additive:    {n:,} x {n:,} x {d} = {n * n * d:13,} numbers before v, "
+      f"{4 * n * n * d / 1e9:.3f} GB")
+print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           "
+      f"{4 * n * n / 1e9:.3f} GB")
 
 # %% [markdown]
 # ### Exercise 4: `attend`
@@ -664,7 +706,9 @@ print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           {4 * n 
 # correction that made it *scaled* dot-product attention.)
 
 # %% nbgrader={"grade": false, "grade_id": "attend", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def attend(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def attend(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Attention with plain dot-product scores: no matrix in between, no scaling.
 
     Args:
@@ -673,7 +717,8 @@ def attend(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.nd
         value: (..., k_len, d_value).
 
     Returns:
-        context (..., q_len, d_value): for each query, the average of the values, weighted by its weights;
+        context (..., q_len, d_value): for each query, the average of the values,
+            weighted by its weights;
         weights (..., q_len, k_len): for each query, shares of the keys that sum to 1.
     """
     # 1. Scores, and from them the weights of each query.
@@ -709,7 +754,8 @@ check("why_attention.attend")
 # %% tags=["skip-grading"]
 some_keys = np.array([[3.0, 0.0], [0.0, 3.0], [-3.0, 0.0]])
 some_values = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8], "nothing": [0.0, 0.0]}.items():
+for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8],
+                    "nothing": [0.0, 0.0]}.items():
     context, weights = attend(np.array([asked]), some_keys, some_values)
     print(f"{said:16} weights {weights[0]}  context {context[0]}")
 
@@ -733,8 +779,10 @@ class LookingTranslator(Translator):
         self.v = nn.Linear(32, 1, bias=False)
 
     def context(self, states, memory, summary):
-        compared = self.w_query(states).unsqueeze(2).add(self.w_key(memory).unsqueeze(1)).tanh()
-        self.seen = self.v(compared).squeeze(-1).softmax(dim=-1)  # (batch, q_len, k_len)
+        compared = self.w_query(states).unsqueeze(2).add(
+            self.w_key(memory).unsqueeze(1)).tanh()
+        # (batch, q_len, k_len)
+        self.seen = self.v(compared).squeeze(-1).softmax(dim=-1)
         return self.seen.matmul(memory)
 
 
@@ -749,8 +797,10 @@ predict("why_attention.partner")
 predict("why_attention.sixth")
 
 # %% tags=["skip-grading"]
-line = ["la", "maison", "blanche", "et", "le", "chat", "noir", "et", "la", "gare", "vide"]
-meant = ["the", "white", "house", "and", "the", "black", "cat", "and", "the", "empty", "station"]
+line = ["la", "maison", "blanche", "et", "le", "chat", "noir", "et",
+        "la", "gare", "vide"]
+meant = ["the", "white", "house", "and", "the", "black", "cat", "and",
+         "the", "empty", "station"]
 one_line = ids(np.array([[*line, "et"]]), french)
 its_words = ids(np.array([[*meant, "and"]]), english)
 kept = {}  # step -> (q_len, k_len)
@@ -758,7 +808,8 @@ kept = {}  # step -> (q_len, k_len)
 
 @torch.no_grad()
 def keep(step: int) -> None:
-    """Keeps the weights while the model reads `line` and is shown the words of `meant`."""
+    """Keeps the weights while the model reads `line` and is shown the words of
+    `meant`."""
     memory, summary = looking.read(one_line)
     shown = nn.functional.pad(its_words[:, :-1], (1, 0))
     looking.write(shown, looking.begin(summary), memory, summary)
@@ -778,13 +829,15 @@ from course_utils.plots.sequences import accuracy_by_length
 accuracy["looking back"] = [right(looking, phrases) for phrases in range(1, 7)]
 show_table(
     ["words in the sentence", *map(str, lengths)],
-    [[name, *(f"{share:.0%}" for share in shares)] for name, shares in accuracy.items()],
+    [[name, *(f"{share:.0%}" for share in shares)]
+     for name, shares in accuracy.items()],
     "Sentences without a mistake",
 )
 show_figure(
     accuracy_by_length(lengths, accuracy, trained_up_to=19),
-    alt="Share of sentences without a mistake against their length: with one vector it falls to zero; "
-    "the model that looks back stays high up to the longest sentences of the training, and falls beyond.",
+    alt="Share of sentences without a mistake against their length: with one vector it "
+    "falls to zero; the model that looks back stays high up to the longest sentences "
+    "of the training, and falls beyond.",
 )
 measured("why_attention.sixth")
 
@@ -817,8 +870,11 @@ measured("why_attention.partner")
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
-def states_while_translating(source: torch.Tensor) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
-    """Queries (batch, q_len, 64), keys (batch, k_len, 64), and the English words (batch, q_len)."""
+def states_while_translating(
+    source: torch.Tensor,
+) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
+    """Queries (batch, q_len, 64), keys (batch, k_len, 64), and the English words
+    (batch, q_len)."""
     memory, summary = looking.read(source)
     words = translate(looking, source)
     shown = looking.english_vectors(nn.functional.pad(words[:, :-1], (1, 0)))
@@ -831,9 +887,12 @@ source, target = sentences(4, 300, np.random.default_rng(7))
 states_while_translating(source)
 looked_at = looking.seen.numpy().argmax(axis=-1)
 place = np.arange(source.shape[1])
-partner = np.where(place % 4 == 1, place + 1, place - 1)  # English adjective 1 <- French 2, noun 2 <- French 1
+# English adjective 1 <- French 2, noun 2 <- French 1
+partner = np.where(place % 4 == 1, place + 1, place - 1)
 content = (place % 4 == 1) | (place % 4 == 2)
-found, straight = (looked_at == partner)[:, content].mean(), (place == partner)[content].mean()
+found, straight = (
+    (looked_at == partner)[:, content].mean(), (place == partner)[content].mean()
+)
 print(f"adjectives and nouns that look most at their French partner: {found:.1%}")
 print(f"... if each looked at the word in its own place:             {straight:.1%}")
 
@@ -855,13 +914,16 @@ def align(text: str) -> tuple[list[str], list[str], np.ndarray]:
     if not pieces:
         raise ValueError("Type a few words first, for example: le chat noir")
     if strange := [piece for piece in pieces if piece not in french]:
-        raise ValueError(f"I do not know {', '.join(strange)}. I know: {', '.join(french)}")
+        raise ValueError(f"I do not know {', '.join(strange)}. "
+                         f"I know: {', '.join(french)}")
     source = torch.tensor([[french.index(piece) for piece in pieces]])
     _, _, words = states_while_translating(source)
     return pieces, [english[word] for word in words[0]], looking.seen[0].numpy()
 
 
-type_and_align(align, [" ".join(line), "le livre ouvert et la rue froide", "le maison noir"])
+type_and_align(
+    align, [" ".join(line), "le livre ouvert et la rue froide", "le maison noir"]
+)
 
 # %% [markdown]
 # ### With your own function (optional)
@@ -894,14 +956,16 @@ predict("why_attention.shares")
 # %% tags=["skip-grading"]
 three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
 for one, vector in three.items():
-    products = [sum(a * b for a, b in zip(vector, other, strict=True)) for other in three.values()]
+    products = [sum(a * b for a, b in zip(vector, other, strict=True))
+                for other in three.values()]
     parts = [math.exp(product) for product in products]
     shares = [part / sum(parts) for part in parts]
     mixed = [
         sum(s * entry for s, entry in zip(shares, feature, strict=True))
         for feature in zip(*three.values(), strict=True)
     ]
-    print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  becomes {np.array(mixed)}")
+    print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  "
+          f"becomes {np.array(mixed)}")
 measured("why_attention.shares")
 
 # %% [markdown]
@@ -921,7 +985,8 @@ def reweight(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Returns:
         y (..., seq_len, d): y_i = Σ_j w_ij x_j;
-        weights (..., seq_len, seq_len): w_ij, the softmax over j of the dot products x_i · x_j.
+        weights (..., seq_len, seq_len): w_ij, the softmax over j of the dot products
+            x_i · x_j.
     """
     ### BEGIN SOLUTION
     return attend(x, x, x)
@@ -951,7 +1016,8 @@ from course_utils.models.pretrained import load_encoder, load_tokenizer, read
 from course_utils.plots.attention import word_bars
 
 tokenizer = load_tokenizer()
-table = load_encoder().embeddings.word_embeddings.weight.detach().numpy()  # (30522, 384)
+# (30522, 384)
+table = load_encoder().embeddings.word_embeddings.weight.detach().numpy()
 
 
 def word_vectors(sentence: str) -> tuple[list[str], np.ndarray]:
@@ -966,9 +1032,10 @@ station = words.index("station")
 fits = zip(words, x @ x[station], strict=True)
 print("station times each word:", "  ".join(f"{word} {fit:.2f}" for word, fit in fits))
 show_figure(
-    word_bars(words, weights[station], "What station looks at, without any learned weight"),
-    alt="Bar chart: station gives about half of its attention to itself, most of the rest to train, "
-    "then to time.",
+    word_bars(words, weights[station],
+              "What station looks at, without any learned weight"),
+    alt="Bar chart: station gives about half of its attention to itself, most of the "
+    "rest to train, then to time.",
 )
 
 # %% [markdown]
@@ -999,13 +1066,16 @@ def station_in(sentence: str) -> np.ndarray:
 probes = directions[tokenizer.convert_tokens_to_ids(list(lines))]  # (5, 384)
 alone = directions[tokenizer.convert_tokens_to_ids("station")]
 stations = np.array([station_in(line) for line in lines.values()])  # (5, 384)
-named = zip(["station, the word alone", *lines.values()], [alone, *stations], strict=True)
+named = zip(["station, the word alone", *lines.values()], [alone, *stations],
+            strict=True)
 show_table(
     ["nearness to", *lines],
-    [[name, *(f"{near:.2f}" for near in probes @ direction)] for name, direction in named],
+    [[name, *(f"{near:.2f}" for near in probes @ direction)]
+     for name, direction in named],
 )
 best = (probes @ stations.T).argmax(axis=1)
-print("nearest sentence of each probe:", ", ".join(list(lines)[winner] for winner in best))
+print("nearest sentence of each probe:",
+      ", ".join(list(lines)[winner] for winner in best))
 
 # %% [markdown]
 # Read each column from top to bottom. Each probe word is nearest to *station* in its own sentence: one word, five meanings, and not one
@@ -1039,15 +1109,18 @@ for how in ("tired", "wide"):
     shares = reweight(x)[1][words.index("it")]
     inside = read(sentence)
     directed = inside.hidden / np.linalg.norm(inside.hidden, axis=-1, keepdims=True)
-    it = directed[:, inside.tokens.index("it")]  # (7, 384): before layer 1, then after each layer
+    # (7, 384): before layer 1, then after each layer
+    it = directed[:, inside.tokens.index("it")]
     for noun in ("animal", "street"):
         near = (directed[:, inside.tokens.index(noun)] * it).sum(axis=-1)  # (7,)
         share = shares[words.index(noun)]
         rows_of_it.append([
-            f"too {how}: {noun}", f"{share:.3f}", *(f"{near[k]:.2f}" for k in (0, 2, 4, 6))
+            f"too {how}: {noun}", f"{share:.3f}",
+            *(f"{near[k]:.2f}" for k in (0, 2, 4, 6)),
         ])  # fmt: skip
 show_table(
-    ["it looks at ...", "share by `reweight`", "nearness at first", "after layer 2", "after 4", "after 6"],
+    ["it looks at ...", "share by `reweight`", "nearness at first", "after layer 2",
+     "after 4", "after 6"],
     rows_of_it,
 )
 
@@ -1074,12 +1147,15 @@ predict("why_attention.order")
 words, x = word_vectors("The train left the station on time")
 y, _ = reweight(x)
 backwards, _ = reweight(x[::-1])
-print("read backwards, the same vectors:         ", np.allclose(backwards[::-1], y, atol=1e-5))
+print("read backwards, the same vectors:         ",
+      np.allclose(backwards[::-1], y, atol=1e-5))
 _, far = word_vectors("The station on time left the train")
 moved, _ = reweight(far)
-print("train at the other end, the same station: ", np.allclose(moved[1], y[station], atol=1e-5))
+print("train at the other end, the same station: ",
+      np.allclose(moved[1], y[station], atol=1e-5))
 twice, _ = reweight(np.concatenate([x, x]))
-print("said twice, the same station:             ", np.allclose(twice[station], y[station], atol=1e-5))
+print("said twice, the same station:             ",
+      np.allclose(twice[station], y[station], atol=1e-5))
 _, long = word_vectors(" ".join(["The train left the station on time"] * 60))
 print("420 words, the same code:                 ", reweight(long)[0].shape)
 measured("why_attention.order")
@@ -1093,12 +1169,15 @@ measured("why_attention.order")
 
 # %% tags=["skip-grading"]
 entering = read("The train left the station on time")
-x = entering.hidden[0]  # (9, 384): the encoder adds [CLS] at the beginning and [SEP] at the end
+# (9, 384): the encoder adds [CLS] at the beginning and [SEP] at the end
+x = entering.hidden[0]
 place = entering.tokens.index("station")
 in_the_table = np.linalg.norm(table[tokenizer.convert_tokens_to_ids("station")])
-print(f"length of station: {in_the_table:.1f} in the table, {np.linalg.norm(x[place]):.1f} here")
+print(f"length of station: {in_the_table:.1f} in the table, "
+      f"{np.linalg.norm(x[place]):.1f} here")
 seen = zip(entering.tokens, reweight(x)[1][place], strict=True)
-print("what station looks at:", "  ".join(f"{token} {share:.3f}" for token, share in seen))
+print("what station looks at:",
+      "  ".join(f"{token} {share:.3f}" for token, share in seen))
 
 # %% [markdown]
 # All of its attention is on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 fixes that with a division and
@@ -1111,19 +1190,23 @@ from course_utils.plots.sequences import sentence_explorer
 
 
 def look(sentence: str, word: str) -> tuple[list[str], np.ndarray, str]:
-    """What one word of a sentence looks at, and which words its vector moves to most."""
+    """What one word of a sentence looks at, and which words its vector moves to
+    most."""
     pieces, x = word_vectors(sentence)
     if word.lower() not in pieces:
-        raise ValueError(f"`{word}` is not among the pieces of this sentence: {', '.join(pieces)}")
+        raise ValueError(f"`{word}` is not among the pieces of this sentence: "
+                         f"{', '.join(pieces)}")
     place = pieces.index(word.lower())
     y, weights = reweight(x)
     content = whole & (np.char.str_len(vocabulary) > 4) & ~np.isin(vocabulary, pieces)
-    moves = directions @ (y[place] / np.linalg.norm(y[place]) - x[place] / np.linalg.norm(x[place]))
+    moves = directions @ (y[place] / np.linalg.norm(y[place])
+                          - x[place] / np.linalg.norm(x[place]))
     nearest = vocabulary[np.argsort(-np.where(content, moves, -np.inf))[:6]]
     return pieces, weights[place], f"The word moves towards: {', '.join(nearest)}"
 
 
-sentence_explorer(look, [("The river bank was muddy", "bank"), ("The bank gave us the money", "bank")])
+sentence_explorer(look, [("The river bank was muddy", "bank"),
+                         ("The bank gave us the money", "bank")])
 
 # %% [markdown]
 # ### Attention's relatives (optional)
@@ -1157,11 +1240,13 @@ shares = {
 }
 show_figure(
     weights_in_panels(words, shares),
-    alt="Five panels of weights for the words of one sentence: equal for the mean; lowest for 'the' and 'station' "
-    "with TF-IDF; largest for train with max pooling; attention gives most weight to the word that asks.",
+    alt="Five panels of weights for the words of one sentence: equal for the mean; "
+    "lowest for 'the' and 'station' with TF-IDF; largest for train with max pooling; "
+    "attention gives most weight to the word that asks.",
 )
 steep = [softmax(sharpness * x[:, 0]) @ x[:, 0] for sharpness in (0, 10, 100, 1000)]
-print("feature 0, softmax of itself, sharper each time:", np.array(steep), " max:", x[:, 0].max().round(3))
+print("feature 0, softmax of itself, sharper each time:", np.array(steep),
+      " max:", x[:, 0].max().round(3))
 print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 
 # %% [markdown]
@@ -1189,8 +1274,9 @@ from course_utils.plots.sequences import ways_figure
 kinds = ("recurrent", "convolutional", "dilated", "self-attention")
 show_figure(
     ways_figure(kinds, n=10),
-    alt="Four networks over 10 positions. Recurrent: one chain of 10 steps. Convolutional with kernel 3: a stack "
-    "of 5 layers. Dilated: 3 layers. Self-attention: one step from every input.",
+    alt="Four networks over 10 positions. Recurrent: one chain of 10 steps. "
+    "Convolutional with kernel 3: a stack of 5 layers. Dilated: 3 layers. "
+    "Self-attention: one step from every input.",
 )
 
 # %% [markdown]
@@ -1232,7 +1318,8 @@ from course_utils.plots.sequences import way_through
 
 
 def counted(kind: str, n: int = 5, d: int = 4, kernel: int = 3) -> tuple[int, int, int]:
-    """Multiplications, sequential steps and path length of one layer, by counting loops and by search."""
+    """Multiplications, sequential steps and path length of one layer, by counting loops
+    and by search."""
     operations = 0
     for _position in range(n):
         for _read in range({"self-attention": n, "recurrent": 1}.get(kind, kernel)):
@@ -1243,9 +1330,12 @@ def counted(kind: str, n: int = 5, d: int = 4, kernel: int = 3) -> tuple[int, in
     return operations, n if kind == "recurrent" else 1, len(way_through(kind, n)) - 1
 
 
-def told_beside(yours: tuple[int, int, int], right_ones: tuple[int, int, int]) -> list[str]:
+def told_beside(
+    yours: tuple[int, int, int], right_ones: tuple[int, int, int]
+) -> list[str]:
     """Each of your numbers with a tick, or with "count again"."""
-    return [f"{a} {'✓' if a == b else 'count again'}" for a, b in zip(yours, right_ones, strict=True)]
+    return [f"{a} {'✓' if a == b else 'count again'}"
+            for a, b in zip(yours, right_ones, strict=True)]
 
 
 show_table(
@@ -1261,25 +1351,31 @@ show_table(
 
 # %% nbgrader={"grade": false, "grade_id": "layer_cost", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, int]:
-    """What a layer costs for n positions of d features, counted as in table 1 of Vaswani et al. 2017.
+    """What a layer costs for n positions of d features, counted as in table 1 of
+    Vaswani et al. 2017.
 
     Args:
         kind: "self-attention", "recurrent", "convolutional" or "dilated".
         n: number of positions, at least 1.
         d: number of features, of the input and of the output.
-        kernel: width of a convolution, at least 2: a position sees itself and the kernel - 1 places before it. In a
-            stack of "dilated" ones the layers see places that are 1, kernel, kernel**2, ... apart.
+        kernel: width of a convolution, at least 2: a position sees itself and the
+            kernel - 1 places before it. In a stack of "dilated" ones the layers see
+            places that are 1, kernel, kernel**2, ... apart.
 
     Returns:
         Three whole numbers.
-        operations: multiplications in one layer. Self-attention: those of the scores, a dot product for each pair
-            of positions (the averaging costs the same again; O() hides that factor, and we leave it out).
-            Recurrent: the state times its (d, d) matrix, at each position. Convolutional and dilated: at each
-            position, one (d, d) matrix for each place of the kernel (places before the first word count too).
+        operations: multiplications in one layer. Self-attention: those of the scores, a
+            dot product for each pair of positions (the averaging costs the same again;
+            O() hides that factor, and we leave it out). Recurrent: the state times its
+            (d, d) matrix, at each position. Convolutional and dilated: at each
+            position, one (d, d) matrix for each place of the kernel (places before the
+            first word count too).
         sequential_steps: how many steps of one layer must wait for each other.
-        path_length: steps from the first input to the last output. Self-attention and convolutions: the number of
-            layers to be stacked until the last output depends on the first input, at least 1. For a dilated
-            stack that is the smallest L of at least 1 with kernel**L >= n. Recurrent: n, the number of states on the path, both ends included.
+        path_length: steps from the first input to the last output. Self-attention and
+            convolutions: the number of layers to be stacked until the last output
+            depends on the first input, at least 1. For a dilated stack that is the
+            smallest L of at least 1 with kernel**L >= n. Recurrent: n, the number of
+            states on the path, both ends included.
 
     Raises:
         ValueError: the kind is not one of the four; the message names it.
@@ -1327,20 +1423,23 @@ check("why_attention.layer_cost")
 from course_utils.plots.sequences import costs_against_length
 
 print("path lengths equal those of the search:", all(
-    layer_cost(kind, n, 8)[2] == len(way_through(kind, n)) - 1 for kind in kinds for n in range(1, 30)
+    layer_cost(kind, n, 8)[2] == len(way_through(kind, n)) - 1
+    for kind in kinds for n in range(1, 30)
 ))
 grid = [2**power for power in range(3, 18)]
 costs = {kind: np.array([layer_cost(kind, n, 512) for n in grid]) for kind in kinds}
 show_figure(
     costs_against_length(grid, costs, d=512),
-    alt="Two panels against length, both logarithmic, for 512 features. Operations: self-attention rises twice as "
-    "steeply as the others and crosses the recurrent layer at n = 512. Path length: recurrent and convolutional "
-    "rise with n, dilated slowly, self-attention stays at 1.",
+    alt="Two panels against length, both logarithmic, for 512 features. Operations: "
+    "self-attention rises twice as steeply as the others and crosses the recurrent "
+    "layer at n = 512. Path length: recurrent and convolutional rise with n, dilated "
+    "slowly, self-attention stays at 1.",
 )
 for n, what in {30: "a sentence", 500: "a page", 100_000: "a book"}.items():
     show_table(
         [f"{what}, n = {n:,}", "operations", "sequential steps", "path length"],
-        [[kind, *(f"{number:,}" for number in layer_cost(kind, n, 512))] for kind in kinds],
+        [[kind, *(f"{number:,}" for number in layer_cost(kind, n, 512))]
+         for kind in kinds],
     )
 
 # %% [markdown]
@@ -1366,7 +1465,8 @@ predict("why_attention.clock")
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def milliseconds(work, *inputs) -> float:
-    """The best of 3 to 50 runs, as many as fit into 0.3 seconds: the least disturbed one."""
+    """The best of 3 to 50 runs, as many as fit into 0.3 seconds: the least disturbed
+    one."""
     runs = []
     while len(runs) < 3 or (len(runs) < 50 and sum(runs) < 0.3):
         start = time.perf_counter()
@@ -1376,18 +1476,23 @@ def milliseconds(work, *inputs) -> float:
 
 
 @torch.no_grad()
-def layer_times(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, list[float]]:
+def layer_times(
+    lengths: list[int], batch: int = 1, d: int = 64
+) -> dict[str, list[float]]:
     """Name of a layer -> milliseconds for each length."""
     rnn, lstm = nn.RNN(d, d, batch_first=True), nn.LSTM(d, d, batch_first=True)
     convolution = nn.Conv1d(d, d, kernel_size=3, padding=1)
     times = {"RNN": [], "LSTM": [], "convolution": [], "attention": []}
     for n in lengths:
         x = torch.randn(batch, n, d)
-        head = x[:, None]  # (batch, 1, n, d): PyTorch's function wants an axis for heads
+        # (batch, 1, n, d): PyTorch's function wants an axis for heads
+        head = x[:, None]
         times["RNN"].append(milliseconds(rnn, x))
         times["LSTM"].append(milliseconds(lstm, x))
-        times["convolution"].append(milliseconds(convolution, x.transpose(1, 2).contiguous()))
-        times["attention"].append(milliseconds(nn.functional.scaled_dot_product_attention, head, head, head))
+        times["convolution"].append(
+            milliseconds(convolution, x.transpose(1, 2).contiguous()))
+        times["attention"].append(milliseconds(
+            nn.functional.scaled_dot_product_attention, head, head, head))
     return times
 
 # %% [markdown]
@@ -1399,8 +1504,10 @@ def layer_times(lengths: list[int], batch: int = 1, d: int = 64) -> dict[str, li
 from course_utils.plots.sequences import times_against_length
 
 
-def crossing(lengths: list[int], slower_at_first: list[float], faster_at_first: list[float]) -> float | None:
-    """The last length at which two measured curves cross, between two measurements; None if they do not."""
+def crossing(lengths: list[int], slower_at_first: list[float],
+             faster_at_first: list[float]) -> float | None:
+    """The last length at which two measured curves cross, between two measurements;
+    None if they do not."""
     lead = np.log(slower_at_first) - np.log(faster_at_first)
     for i in reversed(range(1, len(lengths))):
         if lead[i - 1] > 0 >= lead[i]:
@@ -1413,34 +1520,43 @@ lengths = [2**power for power in range(4, 14)]
 layer_times(lengths[:2])  # a first run warms up
 times = layer_times(lengths)
 curves = {}
-for law, kind, layer in [("n²·d", "self-attention", "attention"), ("n·d²", "recurrent", "RNN")]:
+for law, kind, layer in [("n²·d", "self-attention", "attention"),
+                         ("n·d²", "recurrent", "RNN")]:
     operations = np.array([layer_cost(kind, n, 64)[0] for n in lengths])
     curves[law] = operations * times[layer][-1] / operations[-1]
 meeting = crossing(lengths, times["RNN"], times["attention"])
 show_figure(
     times_against_length(lengths, times, curves, meeting),
-    alt="Milliseconds against length, both logarithmic: RNN and LSTM rise in proportion to n; attention starts far "
-    "below, follows n squared for long sequences and overtakes them; the convolution is fastest for those.",
+    alt="Milliseconds against length, both logarithmic: RNN and LSTM rise in "
+    "proportion to n; attention starts far below, follows n squared for long sequences "
+    "and overtakes them; the convolution is fastest for those.",
 )
 
 # %% tags=["skip-grading"]
 def told(place: float | None, longest: int) -> str:
-    return f"beyond n = {longest}" if place is None else f"near n = {place:.0f}, {place / 64:.1f} times d"
+    return (f"beyond n = {longest}" if place is None
+            else f"near n = {place:.0f}, {place / 64:.1f} times d")
 
 
 with_lstm = crossing(lengths, times["LSTM"], times["attention"])
 print("by operations, attention and RNN are equal at n = d = 64")
-print("by the clock, attention becomes slower than the RNN ", told(meeting, lengths[-1]))
-print("by the clock, attention becomes slower than the LSTM", told(with_lstm, lengths[-1]))
-share, more = times["attention"][1] / times["RNN"][1], times["attention"][-1] / times["RNN"][-1]
+print("by the clock, attention becomes slower than the RNN ",
+      told(meeting, lengths[-1]))
+print("by the clock, attention becomes slower than the LSTM",
+      told(with_lstm, lengths[-1]))
+share, more = (
+    times["attention"][1] / times["RNN"][1], times["attention"][-1] / times["RNN"][-1]
+)
 print(f"32 words:    attention takes {share:.2f} of the RNN's time")
 print(f"8,192 words: attention takes {more:.1f} times the RNN's time")
 ratio = times["LSTM"][-1] / times["RNN"][-1]
-print(f"an LSTM does 4 times the multiplications of an RNN; here it takes {ratio:.1f} times as long")
+print("an LSTM does 4 times the multiplications of an RNN; "
+      f"here it takes {ratio:.1f} times as long")
 fewer = lengths[:-3]
 batches = layer_times(fewer, batch=16)
 meeting = crossing(fewer, batches["RNN"], batches["attention"])
-print("16 sentences at a time: attention becomes slower than the RNN", told(meeting, fewer[-1]))
+print("16 sentences at a time: attention becomes slower than the RNN",
+      told(meeting, fewer[-1]))
 measured("why_attention.clock")
 
 # %% [markdown]

@@ -47,7 +47,8 @@
 import numpy as np
 
 from course_utils import inputs_of
-from course_utils.maths import softmax  # the course's own; it gives what yours gave in lab 00
+# the course's own softmax; it gives what yours gave in lab 00
+from course_utils.maths import softmax
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -81,7 +82,8 @@ shares = np.exp(fits) / np.exp(fits).sum()
 for key, value, fit, share in zip(keys, values, fits, shares, strict=True):
     print(f"key {key}  value {value:4.0f}   fits {fit:5.2f}   share {share:.3f}")
 print(f"\nhard look-up: {values[np.argmax(fits)]:.0f}")
-print(f"soft look-up: {sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
+print("soft look-up: "
+      f"{sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
 
 # %% [markdown]
 # The soft answer lies close to the hard one, moved a little by the first key. This has two advantages. The answer changes smoothly when the
@@ -116,11 +118,11 @@ numbers("x: one row per word", words, jane, ["person", "action", "place", "time"
 # answer. $W^V$ turns it into its **value**: what it says to any word that asks, here *activity* and *season*.
 
 # %%
-# columns:            who?  what happens?  when?
-w_query = np.array([[0.0,       2.0,        0.5],   # a person asks: what do they do?
-                    [2.0,       0.5,        2.0],   # an action asks: who does it, and when?
-                    [0.5,       3.0,        2.0],   # a place asks: what happens here, and when?
-                    [0.0,       2.0,        0.0]])  # a time asks: what happens then?
+# columns:          who?  what happens?  when?
+w_query = np.array([[0.0,     2.0,     0.5],   # a person asks: what do they do?
+                    [2.0,     0.5,     2.0],   # an action asks: who does it, and when?
+                    [0.5,     3.0,     2.0],   # a place asks: what happens here, when?
+                    [0.0,     2.0,     0.0]])  # a time asks: what happens then?
 w_key = np.array([[2.0, 0.0, 0.0],   # a person answers: who?
                   [0.0, 2.0, 0.0],   # an action answers: what happens?
                   [0.0, 0.0, 0.0],   # a place answers none of the three
@@ -145,7 +147,8 @@ w_value = np.array([[0.0,     0.0],
 def project_qkv(
     x: np.ndarray, w_query: np.ndarray, w_key: np.ndarray, w_value: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Projects each word to its query, its key and its value (Vaswani et al. 2017, section 3.2.2).
+    """Projects each word to its query, its key and its value (Vaswani et al. 2017,
+    section 3.2.2).
 
     Args:
         x: words as rows, (..., seq_len, d_model).
@@ -220,7 +223,8 @@ predict("self_attention.africa")
 
 # %% nbgrader={"grade": false, "grade_id": "attend_one_word", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attend_one_word(
-    x: np.ndarray, position: int, w_query: np.ndarray, w_key: np.ndarray, w_value: np.ndarray
+    x: np.ndarray, position: int,
+    w_query: np.ndarray, w_key: np.ndarray, w_value: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Attention of one word to all words of its sentence, step by step.
 
@@ -232,9 +236,11 @@ def attend_one_word(
         w_value: (d_model, d_v).
 
     Returns:
-        output (d_v,): the word's new representation; weights (seq_len,): its attention to each word.
+        output (d_v,): the word's new representation; weights (seq_len,): its attention
+        to each word.
     """
-    # Steps 1 and 2: the query of this word alone (d_k,), keys and values of all words (seq_len, ...).
+    # Steps 1 and 2: the query of this word alone (d_k,), keys and values of all words
+    # (seq_len, ...).
     ### BEGIN SOLUTION
     query = x[position] @ w_query
     keys, values = x @ w_key, x @ w_value
@@ -293,8 +299,8 @@ print("its own value was:  ", value[2])
 print(f"A<3> of l'Afrique: activity {a_3[0]:.2f}, season {a_3[1]:.2f}")
 show_figure(
     word_bars(words, attention_of_africa, "What l'Afrique looks at"),
-    alt="Bar chart: l'Afrique gives most of its attention to visite, some to septembre, "
-    "little to the other words.",
+    alt="Bar chart: l'Afrique gives most of its attention to visite, some to "
+    "septembre, little to the other words.",
 )
 measured("self_attention.africa")
 
@@ -345,26 +351,29 @@ d_ks = [1, 4, 16, 64, 256, 1024]
 
 
 def mean_gradient(scores: np.ndarray) -> float:
-    """Mean |d weight / d score| of a softmax, on its diagonal: weight * (1 - weight)."""
+    """Mean |d weight / d score| of a softmax, on its diagonal:
+    weight * (1 - weight)."""
     shares = softmax(scores)
     return float((shares * (1 - shares)).mean())
 
 
 plain, scaled, slopes = [], [], {"not scaled": [], "divided by √d_k": []}
 for d_k in d_ks:
-    dots = np.einsum("bd,bnd->bn", rng.standard_normal((500, d_k)), rng.standard_normal((500, 8, d_k)))
+    dots = np.einsum("bd,bnd->bn", rng.standard_normal((500, d_k)),
+                     rng.standard_normal((500, 8, d_k)))
     plain.append(dots.std())
     scaled.append((dots / np.sqrt(d_k)).std())
     slopes["not scaled"].append(mean_gradient(dots))
     slopes["divided by √d_k"].append(mean_gradient(dots / np.sqrt(d_k)))
-rows = zip(map(str, d_ks), *(map("{:.2f}".format, spread) for spread in (plain, scaled)),
+rows = zip(map(str, d_ks),
+           *(map("{:.2f}".format, spread) for spread in (plain, scaled)),
            *(map("{:.4f}".format, slope) for slope in slopes.values()), strict=True)
 show_table(["d_k", "spread", "divided by √d_k", "gradient", "divided by √d_k"], rows)
 show_figure(
     growth_with_d_k(d_ks, np.array(plain), np.array(scaled), slopes),
-    alt="Left: the spread of unscaled scores follows the square root of d_k; scaled scores stay at 1. "
-    "Right: the gradient of the unscaled softmax falls with d_k; the scaled one stays level.",
-)
+    alt="Left: the spread of unscaled scores follows the square root of d_k; scaled "
+    "scores stay at 1. Right: the gradient of the unscaled softmax falls with d_k; "
+    "the scaled one stays level.")
 measured("self_attention.saturated")
 
 # %% [markdown]
@@ -392,8 +401,10 @@ row = np.array([2.0, 1.0, 3.0])
 print("no mask:                      ", softmax(row))
 afterwards = softmax(row) * [1, 1, 0]
 print("weight set to 0 afterwards:   ", afterwards, " sum", afterwards.sum().round(3))
-print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]), " the key is still seen")
-print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " sum 1, and exactly 0")
+print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]),
+      " the key is still seen")
+print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])),
+      " sum 1, and exactly 0")
 
 # %% [markdown]
 # Only the last one is what we want: a blocked *score* is set to a huge negative number before the softmax. Then its weight is exactly 0,
@@ -409,19 +420,23 @@ print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])), " s
 
 # %% nbgrader={"grade": false, "grade_id": "scaled_dot_product_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaled_dot_product_attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None = None
+    query: np.ndarray, key: np.ndarray, value: np.ndarray,
+    mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scaled dot-product attention (Vaswani et al. 2017, equation 1), with an optional mask.
+    """Scaled dot-product attention (Vaswani et al. 2017, equation 1), with an optional
+    mask.
 
     Args:
         query: (..., q_len, d_k).
         key: (..., k_len, d_k).
         value: (..., k_len, d_v).
-        mask: booleans that broadcast to (..., q_len, k_len); True = may attend. None allows everything.
+        mask: booleans that broadcast to (..., q_len, k_len); True = may attend.
+            None allows everything.
 
     Returns:
-        output (..., q_len, d_v) and weights (..., q_len, k_len). Each row of the weights sums to 1,
-        and a blocked weight is exactly 0. A row whose keys are all blocked gets weights 0 and output 0.
+        output (..., q_len, d_v) and weights (..., q_len, k_len). Each row of the
+        weights sums to 1, and a blocked weight is exactly 0. A row whose keys are all
+        blocked gets weights 0 and output 0.
     """
     # 1. How well does each query fit each key? Scaled scores, (..., q_len, k_len).
     ### BEGIN SOLUTION
@@ -434,7 +449,8 @@ def scaled_dot_product_attention(
         scores = np.where(mask, scores, -1e9)
     ### END SOLUTION
 
-    # 3. Shares for each query, (..., q_len, k_len). Watch out for rows with every key blocked.
+    # 3. Shares for each query, (..., q_len, k_len). Watch out for rows with every key
+    # blocked.
     ### BEGIN SOLUTION
     weights = softmax(scores)
     if mask is not None:
@@ -488,7 +504,9 @@ predict("self_attention.shuffled")
 _, slow = attend_one_word(jane, 2, w_query, w_key, w_value)
 print("row l'Afrique equals exercise 2:", np.allclose(weights[2], slow))
 order = [3, 0, 4, 2, 1]
-shuffled, _ = scaled_dot_product_attention(*project_qkv(jane[order], w_query, w_key, w_value))
+shuffled, _ = scaled_dot_product_attention(
+    *project_qkv(jane[order], w_query, w_key, w_value)
+)
 print("shuffled words, shuffled outputs:", np.allclose(shuffled, output[order]))
 measured("self_attention.shuffled")
 
@@ -527,7 +545,8 @@ measured("self_attention.bare")
 import torch
 
 rng = np.random.default_rng(1)
-q, k, v = (rng.standard_normal(shape) for shape in [(2, 2, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)])
+q, k, v = (rng.standard_normal(shape)
+           for shape in [(2, 2, 5, 8), (2, 2, 7, 8), (2, 2, 7, 6)])
 allowed = rng.random((2, 1, 5, 7)) < 0.7
 allowed[..., 0] = True
 allowed[0, 0, 2] = False  # a query with every key blocked: output 0 in both
@@ -559,13 +578,17 @@ def seconds(work, repeats: int = 3) -> float:
     return min(times)
 
 
-loop = seconds(lambda: [attend_one_word(long_text, i, *projections) for i in range(512)])
-product = seconds(lambda: scaled_dot_product_attention(*project_qkv(long_text, *projections)))
-one_by_one = np.array([attend_one_word(long_text, i, *projections)[0] for i in range(512)])
+loop = seconds(lambda: [attend_one_word(long_text, i, *projections)
+                        for i in range(512)])
+product = seconds(lambda: scaled_dot_product_attention(
+    *project_qkv(long_text, *projections)))
+one_by_one = np.array([attend_one_word(long_text, i, *projections)[0]
+                       for i in range(512)])
 at_once, _ = scaled_dot_product_attention(*project_qkv(long_text, *projections))
 print("equal:", np.allclose(one_by_one, at_once))
 print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
-print(f"512 words, all at once:   {1000 * product:7.1f} ms   ({loop / product:.0f} times faster)")
+print(f"512 words, all at once:   {1000 * product:7.1f} ms   "
+      f"({loop / product:.0f} times faster)")
 
 # %% [markdown]
 # The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
@@ -658,14 +681,18 @@ check("self_attention.causal_mask")
 # allows everything.
 
 # %% nbgrader={"grade": false, "grade_id": "combine_masks", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def combine_masks(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+def combine_masks(
+    first: np.ndarray | None, second: np.ndarray | None
+) -> np.ndarray | None:
     """Combines two masks: a key is allowed only if both allow it.
 
     Args:
-        first, second: booleans that broadcast against each other, or None (allows everything).
+        first, second: booleans that broadcast against each other, or None (allows
+            everything).
 
     Returns:
-        Booleans of the broadcast shape; the other mask if one is None; None if both are.
+        Booleans of the broadcast shape; the other mask if one is None; None if both
+        are.
     """
     ### BEGIN SOLUTION
     if first is None:
@@ -698,7 +725,8 @@ short = np.array([[4, 9, 6, 2, 8], [4, 7, 0, 0, 0]])
 tokens = ["Jane", "rit", "pad", "pad", "pad"]
 padding, causal = padding_mask(short)[1], causal_mask(5)
 both = combine_masks(padding_mask(short), causal)
-print("padding mask of the batch:", padding_mask(short).shape, " causal:", causal.shape, " both:", both.shape)
+print("padding mask of the batch:", padding_mask(short).shape,
+      " causal:", causal.shape, " both:", both.shape)
 show_figure(
     heatmaps_side_by_side(
         {
@@ -709,8 +737,8 @@ show_figure(
         tokens,
         tokens,
     ),
-    alt="Three tables of who may attend to whom: padding blocks the last three columns, "
-    "causal blocks the upper triangle, the last one blocks both.",
+    alt="Three tables of who may attend to whom: padding blocks the last three "
+    "columns, causal blocks the upper triangle, the last one blocks both.",
 )
 
 # %% [markdown]
@@ -785,10 +813,13 @@ changed = jane.copy()
 changed[4] = [3.0, -2.0, 1.0, 0.0]
 kinds = {
     "causal": lambda x: causal_self_attention(x, w_query, w_key, w_value)[0],
-    "bidirectional": lambda x: scaled_dot_product_attention(*project_qkv(x, w_query, w_key, w_value))[0],
+    "bidirectional": lambda x: scaled_dot_product_attention(
+        *project_qkv(x, w_query, w_key, w_value))[0],
 }
-moved = [np.abs(attend(changed) - attend(jane)).max(axis=-1) for attend in kinds.values()]
-numbers("how much each word's output changes", list(kinds), np.array(moved), words, digits=3)
+moved = [np.abs(attend(changed) - attend(jane)).max(axis=-1)
+         for attend in kinds.values()]
+numbers("how much each word's output changes", list(kinds), np.array(moved), words,
+        digits=3)
 measured("self_attention.changed_end")
 
 # %% [markdown]
@@ -808,7 +839,8 @@ def cross_attention(
     w_value: np.ndarray,
     memory_mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Encoder-decoder attention: one sequence asks another (Vaswani et al. 2017, section 3.2.3).
+    """Encoder-decoder attention: one sequence asks another (Vaswani et al. 2017,
+    section 3.2.3).
 
     Args:
         x: the words that ask, (..., q_len, d_model).
@@ -818,7 +850,8 @@ def cross_attention(
         memory_mask: padding of memory, (..., 1, k_len), or None.
 
     Returns:
-        output (..., q_len, d_v) and weights (..., q_len, k_len); both 0 where all of memory is blocked.
+        output (..., q_len, d_v) and weights (..., q_len, k_len); both 0 where all of
+        memory is blocked.
     """
     ### BEGIN SOLUTION
     query = x @ w_query
@@ -860,11 +893,13 @@ found, alignment = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4))
 print("weights", alignment.shape, " output", found.shape)
 show_figure(
     attention_heatmap(alignment, english, words, "English words ask French words"),
-    alt="Heat map, seven English rows and five French columns: September looks at septembre, Jane at Jane, "
-    "be and visiting at visite, Africa at l'Afrique; In and will are undecided.",
+    alt="Heat map, seven English rows and five French columns: September looks at "
+    "septembre, Jane at Jane, be and visiting at visite, Africa at l'Afrique; "
+    "In and will are undecided.",
 )
 # The last two French words are padding: the same questions, fewer answers.
-_, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4), np.arange(5)[None, :] < 3)
+_, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4),
+                               np.arange(5)[None, :] < 3)
 print("September, if septembre is padding:", shortened[1])
 
 # %% [markdown]
@@ -910,8 +945,11 @@ word_picker(
 NAMES, DIGITS, PAIRS = 20, 10, 8
 
 
-def telephone_books(count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit per pair, the name asked for last; answers."""
+def telephone_books(
+    count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit per pair, the name
+    asked for last; answers."""
     names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
     digits = rng.integers(0, DIGITS, (count, PAIRS))
     x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
@@ -924,27 +962,33 @@ def telephone_books(count: int, rng: np.random.Generator) -> tuple[np.ndarray, n
 
 
 books, answers = telephone_books(1, np.random.default_rng(3))
-print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax())) for row in books[0, :PAIRS]])
-print("asked for name", int(books[0, PAIRS, :NAMES].argmax()), "- right answer:", int(answers[0]))
+print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax()))
+                    for row in books[0, :PAIRS]])
+print("asked for name", int(books[0, PAIRS, :NAMES].argmax()),
+      "- right answer:", int(answers[0]))
 
 # %% tags=["skip-grading"]
 torch.manual_seed(0)
 rng = np.random.default_rng(4)
-matrices = [torch.randn(NAMES + DIGITS, size, requires_grad=True) for size in (16, 16, DIGITS)]  # W^Q, W^K, W^V
+matrices = [torch.randn(NAMES + DIGITS, size, requires_grad=True)
+            for size in (16, 16, DIGITS)]  # W^Q, W^K, W^V
 with torch.no_grad():
     for matrix in matrices:
         matrix *= 0.3
 optimizer = torch.optim.Adam(matrices, lr=0.02)
 pairs = books[0, :PAIRS]
-each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)  # asks for each name of the book in turn
+# asks for each name of the book in turn
+each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)
 seen_so_far, rows = [], []
 for step in range(121):
     x, y = (torch.tensor(array) for array in telephone_books(64, rng))
     q, k, v = (x @ matrix for matrix in matrices)
-    seen = torch.nn.functional.scaled_dot_product_attention(q[:, -1:], k[:, :-1], v[:, :-1])
+    seen = torch.nn.functional.scaled_dot_product_attention(
+        q[:, -1:], k[:, :-1], v[:, :-1])
     loss = torch.nn.functional.cross_entropy(seen[:, 0], y)
     if step % 5 == 0:
-        _, weights = cross_attention(each_name, pairs, *(matrix.detach().numpy() for matrix in matrices))
+        _, weights = cross_attention(each_name, pairs,
+                                     *(matrix.detach().numpy() for matrix in matrices))
         seen_so_far.append((step, weights))
     if step % 20 == 0:
         right = (seen[:, 0].argmax(-1) == y).float().mean()
@@ -977,8 +1021,10 @@ show_table(["new books", "right"], [
 ])
 sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
 show_figure(
-    word_bars(sample, weights[0, 0], f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
-    alt="Bar chart over the eight pairs of one book: nearly all attention is on the pair with the name asked for.",
+    word_bars(sample, weights[0, 0],
+              f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
+    alt="Bar chart over the eight pairs of one book: nearly all attention is on the "
+    "pair with the name asked for.",
 )
 measured("self_attention.telephone")
 
