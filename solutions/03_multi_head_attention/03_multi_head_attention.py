@@ -55,7 +55,8 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-from course_utils.maths import scaled_dot_product_attention, softmax  # the same as yours from labs 02 and 00
+# the same as yours from labs 02 and 00
+from course_utils.maths import scaled_dot_product_attention, softmax
 
 np.set_printoptions(precision=3, suppress=True)
 torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
@@ -103,7 +104,8 @@ w_value = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0
 
 query, key, value = jane @ w_query, jane @ w_key, jane @ w_value
 found, weights = scaled_dot_product_attention(query, key, value)
-numbers("weights of one attention (each row is a word that looks)", words, weights, words)
+numbers("weights of one attention (each row is a word that looks)",
+        words, weights, words)
 numbers("what each word finds", words, found, ["person", "action", "time"])
 
 # %% tags=["skip-grading"]
@@ -120,7 +122,8 @@ measured("multi_head_attention.two_answers")
 
 # %%
 for column, question in enumerate(questions):
-    shares = softmax(np.outer(query[:, column], key[:, column]))  # d_k is 1 here, and its root too
+    # d_k is 1 here, and its root too
+    shares = softmax(np.outer(query[:, column], key[:, column]))
     numbers(f"{question} (each row is a word that looks)", words, shares, words)
     print(f"visite finds {shares[1] @ value[:, column]:.2f}")
 
@@ -168,27 +171,33 @@ def multi_head_attention_loop(
     num_heads: int,
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multi-head attention, one head after the other (Vaswani et al. 2017, section 3.2.2).
+    """Multi-head attention, one head after the other (Vaswani et al. 2017, section
+    3.2.2).
 
     Args:
         x: the words that ask, (..., q_len, d_model): one sentence, or a batch.
         memory: the words that answer, (..., k_len, d_model).
-        w_query, w_key: (d_model, num_heads * d_k); head i has columns i * d_k to (i + 1) * d_k - 1.
-        w_value: (d_model, num_heads * d_v); head i has columns i * d_v to (i + 1) * d_v - 1.
+        w_query, w_key: (d_model, num_heads * d_k); head i has columns i * d_k to
+            (i + 1) * d_k - 1.
+        w_value: (d_model, num_heads * d_v); head i has columns i * d_v to
+            (i + 1) * d_v - 1.
         w_output: (num_heads * d_v, d_model).
         num_heads: number of heads.
-        mask: booleans that broadcast to (..., q_len, k_len), the same for all heads; True = may attend.
+        mask: booleans that broadcast to (..., q_len, k_len), the same for all heads;
+            True = may attend.
 
     Returns:
-        output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query that may look at
-        nothing gets weights 0, and so output 0.
+        output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query
+        that may look at nothing gets weights 0, and so output 0.
     """
     outputs, weights_of_heads = [], []
     for head in range(num_heads):
-        # 1. Query, key and value of this head, computed with its columns of the matrices.
+        # 1. Query, key and value of this head, computed with its columns of the
+        # matrices.
         ### BEGIN SOLUTION
         d_k, d_v = w_query.shape[1] // num_heads, w_value.shape[1] // num_heads
-        own, own_values = slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)
+        own, own_values = (slice(head * d_k, head * d_k + d_k),
+                           slice(head * d_v, head * d_v + d_v))
         query = x @ w_query[:, own]
         key = memory @ w_key[:, own]
         value = memory @ w_value[:, own_values]
@@ -242,8 +251,10 @@ check("multi_head_attention.multi_head_attention_loop")
 w_output = np.array([[1.0, 0.0, 0.0, 0.0],   # what "who?" found goes to: person
                      [0.0, 1.0, 0.0, 0.0],   # what "what?" found: action
                      [0.0, 0.0, 0.0, 1.0]])  # what "when?" found: time
-output, by_head = multi_head_attention_loop(jane, jane, w_query, w_key, w_value, w_output, num_heads=3)
-numbers("l'Afrique, before and after", ["x", "heads"], np.stack([jane[2], output[2]]), features)
+output, by_head = multi_head_attention_loop(jane, jane, w_query, w_key, w_value,
+                                            w_output, num_heads=3)
+numbers("l'Afrique, before and after", ["x", "heads"],
+        np.stack([jane[2], output[2]]), features)
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
@@ -251,8 +262,9 @@ from course_utils.plots.attention import heatmaps_side_by_side
 
 show_figure(
     heatmaps_side_by_side(dict(zip(questions, by_head, strict=True)), words, words),
-    alt="Three heat maps of 5 by 5 weights. In the head who?, visite looks at Jane; in the head what?, "
-    "nearly every word looks at visite; in the head when?, visite and l'Afrique look at septembre.",
+    alt="Three heat maps of 5 by 5 weights. In the head who?, visite looks at Jane; in "
+    "the head what?, nearly every word looks at visite; in the head when?, visite and "
+    "l'Afrique look at septembre.",
 )
 
 # %% [markdown]
@@ -268,9 +280,11 @@ parts = []
 for head in range(3):
     only_this = np.zeros_like(w_output)
     only_this[head] = w_output[head]  # d_v is 1: one row per head
-    parts.append(multi_head_attention_loop(jane, jane, w_query, w_key, w_value, only_this, num_heads=3)[0])
+    parts.append(multi_head_attention_loop(jane, jane, w_query, w_key, w_value,
+                                           only_this, num_heads=3)[0])
 of_visite = np.array([*(part[1] for part in parts), sum(parts)[1]])
-numbers("visite", [*(f"head {question} alone" for question in questions), "the sum"], of_visite, features)
+numbers("visite", [*(f"head {question} alone" for question in questions), "the sum"],
+        of_visite, features)
 print("equal to all heads at once:", np.allclose(sum(parts), output))
 
 # %% [markdown]
@@ -288,12 +302,14 @@ predict("multi_head_attention.pieces")
 # %%
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
-random_weights = [rng.standard_normal(shape) / 3 for shape in [(8, 12), (8, 12), (8, 12), (12, 8)]]
+random_weights = [rng.standard_normal(shape) / 3
+                  for shape in [(8, 12), (8, 12), (8, 12), (12, 8)]]
 changed = x.copy()
 changed[2, 0] += 1
 _, before = multi_head_attention_loop(x, x, *random_weights, num_heads=4)
 _, after = multi_head_attention_loop(changed, changed, *random_weights, num_heads=4)
-print("largest change of a weight in each of the 4 heads:", np.abs(after - before).max(axis=(1, 2)))
+print("largest change of a weight in each of the 4 heads:",
+      np.abs(after - before).max(axis=(1, 2)))
 
 # %% tags=["skip-grading"]
 measured("multi_head_attention.pieces")
@@ -319,8 +335,9 @@ from course_utils.plots.heads import split_figure
 
 show_figure(
     split_figure(seq_len=3, num_heads=2, d_k=3),
-    alt="A table of three words with six features each. Split: head 0 has the first three features of all "
-    "words, head 1 the last three. Below, a reshape alone: head 0 has all of word a and half of word b.",
+    alt="A table of three words with six features each. Split: head 0 has the first "
+    "three features of all words, head 1 the last three. Below, a reshape alone: head "
+    "0 has all of word a and half of word b.",
 )
 
 # %% [markdown]
@@ -336,11 +353,13 @@ def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
     """Gives the heads their own axis.
 
     Args:
-        x: projected words, (..., seq_len, num_heads * d_k); any number of leading axes, even none.
+        x: projected words, (..., seq_len, num_heads * d_k); any number of leading axes,
+            even none.
         num_heads: number of heads.
 
     Returns:
-        (..., num_heads, seq_len, d_k). Head i has features i * d_k to (i + 1) * d_k - 1 of every word.
+        (..., num_heads, seq_len, d_k). Head i has features i * d_k to (i + 1) * d_k - 1
+        of every word.
     """
     # 1. Each word's row cut into heads, (..., seq_len, num_heads, d_k).
     ### BEGIN SOLUTION
@@ -379,7 +398,8 @@ def merge_heads(heads: np.ndarray) -> np.ndarray:
         heads: (..., num_heads, seq_len, d_v); any number of leading axes, even none.
 
     Returns:
-        (..., seq_len, num_heads * d_v): in each word's row, all of head 0, then all of head 1, and so on.
+        (..., seq_len, num_heads * d_v): in each word's row, all of head 0, then all of
+        head 1, and so on.
     """
     ### BEGIN SOLUTION
     by_word = np.swapaxes(heads, -3, -2)
@@ -401,7 +421,9 @@ check("multi_head_attention.merge_heads")
 # Here is the round trip with numbers that you can follow: the tens digit is the word, the units digit the feature.
 
 # %%
-table = np.array([[10, 11, 12, 13, 14, 15], [20, 21, 22, 23, 24, 25], [30, 31, 32, 33, 34, 35]])
+table = np.array([[10, 11, 12, 13, 14, 15],
+                  [20, 21, 22, 23, 24, 25],
+                  [30, 31, 32, 33, 34, 35]])
 split = split_heads(table, num_heads=2)
 print("head 0", *split[0], "head 1", *split[1], sep="\n")
 print("merged:", merge_heads(split), sep="\n")
@@ -438,7 +460,8 @@ def multi_head_attention(
     num_heads: int,
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Multi-head attention, all heads at once. Gives what `multi_head_attention_loop` gives.
+    """Multi-head attention, all heads at once. Gives what
+    `multi_head_attention_loop` gives.
 
     Args:
         x: the words that ask, (..., q_len, d_model): one sentence, or a batch.
@@ -447,12 +470,13 @@ def multi_head_attention(
         w_value: (d_model, num_heads * d_v).
         w_output: (num_heads * d_v, d_model).
         num_heads: number of heads.
-        mask: booleans that broadcast to (..., q_len, k_len), the same for all heads. It has
-            two axes (q_len or 1, k_len), or the batch axes before these. True = may attend.
+        mask: booleans that broadcast to (..., q_len, k_len), the same for all heads. It
+            has two axes (q_len or 1, k_len), or the batch axes before these. True = may
+            attend.
 
     Returns:
-        output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query that may look at
-        nothing gets weights 0, and so output 0.
+        output (..., q_len, d_model) and weights (..., num_heads, q_len, k_len). A query
+        that may look at nothing gets weights 0, and so output 0.
     """
     # 1. Project, then split: (..., num_heads, seq_len, d_k or d_v).
     ### BEGIN SOLUTION
@@ -494,16 +518,20 @@ check("multi_head_attention.multi_head_attention")
 # %%
 rng = np.random.default_rng(1)
 x, memory = rng.standard_normal((2, 5, 8)), rng.standard_normal((2, 7, 8))
-matrices = [rng.standard_normal(shape) / 3 for shape in [(8, 12), (8, 12), (8, 12), (12, 8)]]
+matrices = [rng.standard_normal(shape) / 3
+            for shape in [(8, 12), (8, 12), (8, 12), (12, 8)]]
 allowed = np.ones((2, 1, 7), dtype=bool)
 allowed[1, :, 5:] = False  # the second sentence of memory has two words of padding
 pairs = zip(multi_head_attention(x, memory, *matrices, 4, allowed),
             multi_head_attention_loop(x, memory, *matrices, 4, allowed), strict=True)
-print("loop and parallel differ by at most", max(np.abs(one - other).max() for one, other in pairs))
+print("loop and parallel differ by at most",
+      max(np.abs(one - other).max() for one, other in pairs))
 
 one_head, _ = multi_head_attention(x, memory, *matrices, 1)
-plain, _ = scaled_dot_product_attention(x @ matrices[0], memory @ matrices[1], memory @ matrices[2])
-print("one head and plain attention differ by at most", np.abs(one_head - plain @ matrices[3]).max())
+plain, _ = scaled_dot_product_attention(x @ matrices[0], memory @ matrices[1],
+                                        memory @ matrices[2])
+print("one head and plain attention differ by at most",
+      np.abs(one_head - plain @ matrices[3]).max())
 
 # %% [markdown]
 # How much faster is it? That depends on the sizes and on the machine. Measure it on yours:
@@ -527,10 +555,12 @@ def milliseconds(function, *arguments, repeats: int = 7) -> float:
 rng, rows = np.random.default_rng(2), []
 for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     x = rng.standard_normal((1, seq_len, d_model))
-    matrices = [rng.standard_normal((d_model, d_model)) / np.sqrt(d_model) for _ in range(4)]
+    matrices = [rng.standard_normal((d_model, d_model)) / np.sqrt(d_model)
+                for _ in range(4)]
     looped = milliseconds(multi_head_attention_loop, x, x, *matrices, heads)
     at_once = milliseconds(multi_head_attention, x, x, *matrices, heads)
-    rows.append([f"{seq_len}", f"{heads} of {d_model // heads}", f"{looped:.2f}", f"{at_once:.2f}"])
+    rows.append([f"{seq_len}", f"{heads} of {d_model // heads}",
+                 f"{looped:.2f}", f"{at_once:.2f}"])
 show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
 
 # %% [markdown]
@@ -561,11 +591,12 @@ show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
 
 # %% nbgrader={"grade": false, "grade_id": "MultiHeadAttention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class MultiHeadAttention(nn.Module):
-    """Multi-head attention with d_k = d_v = d_model / num_heads (Vaswani et al. 2017, section 3.2.2).
+    """Multi-head attention with d_k = d_v = d_model / num_heads (Vaswani et al. 2017,
+    section 3.2.2).
 
     Submodules: w_query, w_key, w_value and w_output, each an nn.Linear from d_model to
-    d_model. In the output of the first three, features 0 to d_k - 1 belong to head 0, the
-    next d_k to head 1, and so on. There is no dropout.
+    d_model. In the output of the first three, features 0 to d_k - 1 belong to head 0,
+    the next d_k to head 1, and so on. There is no dropout.
 
     Args:
         d_model: features of a word, in and out.
@@ -576,7 +607,9 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
         super().__init__()
         if d_model % num_heads:
-            raise ValueError(f"{d_model} features cannot be divided evenly among {num_heads} heads")
+            raise ValueError(
+                f"{d_model} features cannot be divided evenly among {num_heads} heads"
+            )
         self.num_heads, self.d_k = num_heads, d_model // num_heads
         # The four linear layers, as attributes with the names above.
         ### BEGIN SOLUTION
@@ -587,31 +620,34 @@ class MultiHeadAttention(nn.Module):
         ### END SOLUTION
 
     def forward(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+        mask: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Lets each query look at all keys, in every head.
 
         Args:
             query: (batch, q_len, d_model), not projected yet.
             key, value: (batch, k_len, d_model), not projected yet.
-            mask: booleans that broadcast to (batch, q_len, k_len), with two or three axes, the same for
-                all heads; True = may attend. None allows everything.
+            mask: booleans that broadcast to (batch, q_len, k_len), with two or three
+                axes, the same for all heads; True = may attend. None allows everything.
 
         Returns:
-            output (batch, q_len, d_model) and weights (batch, num_heads, q_len, k_len). A blocked weight
-            is exactly 0; a query that may look at nothing has weights 0, and so its output is the bias
-            of w_output.
+            output (batch, q_len, d_model) and weights (batch, num_heads, q_len, k_len).
+            A blocked weight is exactly 0; a query that may look at nothing has weights
+            0, and so its output is the bias of w_output.
         """
         # 1. Project, then split: three tensors (batch, num_heads, q_len or k_len, d_k).
         ### BEGIN SOLUTION
         projected = self.w_query(query), self.w_key(key), self.w_value(value)
-        q, k, v = (x.reshape(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2) for x in projected)
+        q, k, v = (x.reshape(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2)
+                   for x in projected)
         ### END SOLUTION
         # 2. Scaled scores (batch, num_heads, q_len, k_len).
         ### BEGIN SOLUTION
         scores = q @ k.transpose(-1, -2) / self.d_k**0.5
         ### END SOLUTION
-        if mask is not None:  # 3. Block what it does not allow. It has no axis for the heads yet.
+        # 3. Block what it does not allow. It has no axis for the heads yet.
+        if mask is not None:
             ### BEGIN SOLUTION
             mask = mask[..., None, :, :]
             scores = scores.masked_fill(~mask, -1e9)
@@ -671,7 +707,8 @@ with torch.no_grad():
     theirs.out_proj.bias.copy_(ours.w_output.bias)
 
 x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
-real = torch.tensor([[True] * 7, [True] * 5 + [False] * 2])  # (batch, k_len): the second sentence is padded
+# (batch, k_len): the second sentence is padded
+real = torch.tensor([[True] * 7, [True] * 5 + [False] * 2])
 with torch.no_grad():
     our_output, our_weights = ours(x, memory, memory, real[:, None, :])
     their_output, their_weights = theirs(
@@ -703,7 +740,8 @@ weights += [ours.w_output.weight.T.reshape(3, 4, 12), ours.w_output.bias]
 layer.set_weights([array.detach().numpy() for array in weights])
 with torch.no_grad():
     keras_output, keras_weights = layer(
-        x.numpy(), memory.numpy(), attention_mask=real[:, None, :], return_attention_scores=True
+        x.numpy(), memory.numpy(),
+        attention_mask=real[:, None, :], return_attention_scores=True,
     )
 print(f"outputs differ by at most {(our_output - keras_output).abs().max():.1e}")
 print(f"weights differ by at most {(our_weights - keras_weights).abs().max():.1e}")
@@ -717,7 +755,9 @@ print(f"weights differ by at most {(our_weights - keras_weights).abs().max():.1e
 # given and need not fit into `d_model`; the shapes are those of exercise 1.
 
 # %% nbgrader={"grade": false, "grade_id": "count_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def count_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool = True) -> int:
+def count_parameters(
+    d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool = True
+) -> int:
     """Number of parameters of multi-head attention.
 
     Args:
@@ -725,13 +765,15 @@ def count_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: boo
         num_heads: number of heads.
         d_k: features of a head's queries and keys.
         d_v: features of a head's values.
-        bias: whether each of the four maps also adds a bias, one number for each feature it outputs.
+        bias: whether each of the four maps also adds a bias, one number for each
+            feature it outputs.
 
     Returns:
         The entries of W^Q, W^K, W^V and W^O, and of their biases if there are any.
     """
     ### BEGIN SOLUTION
-    widths = [num_heads * d_k, num_heads * d_k, num_heads * d_v]  # what W^Q, W^K and W^V give
+    # what W^Q, W^K and W^V give
+    widths = [num_heads * d_k, num_heads * d_k, num_heads * d_v]
     entries = sum(d_model * width for width in widths) + num_heads * d_v * d_model
     return entries + (sum(widths) + d_model if bias else 0)
     ### END SOLUTION
@@ -776,18 +818,23 @@ show_table(["heads", "shared width: formula", "your module", "64 each: formula"]
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 NAMES, DIGITS, PAIRS = 12, 10, 6
-FIRST, DIGIT, SECOND = slice(0, 12), slice(12, 22), slice(22, 34)  # positions of a name, its digit, a second name
+# positions of a name, its digit, a second name
+FIRST, DIGIT, SECOND = slice(0, 12), slice(12, 22), slice(22, 34)
 D_MODEL = 36  # two features stay unused, so that it has many divisors
 
 
-def telephone_books(count: int, source: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The two names asked for (count, 1, D_MODEL), the pairs (count, PAIRS, D_MODEL), the two digits (count, 2)."""
+def telephone_books(
+    count: int, source: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The two names asked for (count, 1, D_MODEL), the pairs (count, PAIRS, D_MODEL),
+    the two digits (count, 2)."""
     one_hot = nn.functional.one_hot
     names = torch.rand(count, NAMES, generator=source).argsort(1)[:, :PAIRS]
     digits = torch.randint(DIGITS, (count, PAIRS), generator=source)
     asked = torch.rand(count, PAIRS, generator=source).argsort(1)[:, :2]
     pairs, question = torch.zeros(count, PAIRS, D_MODEL), torch.zeros(count, 1, D_MODEL)
-    pairs[..., FIRST], pairs[..., DIGIT] = one_hot(names, NAMES), one_hot(digits, DIGITS)
+    pairs[..., FIRST], pairs[..., DIGIT] = (one_hot(names, NAMES),
+                                            one_hot(digits, DIGITS))
     both = one_hot(names.gather(1, asked), NAMES)
     question[:, 0, FIRST], question[:, 0, SECOND] = both[:, 0], both[:, 1]
     return question, pairs, digits.gather(1, asked)
@@ -796,7 +843,8 @@ def telephone_books(count: int, source: torch.Generator) -> tuple[torch.Tensor, 
 def in_words(question: torch.Tensor, pairs: torch.Tensor) -> tuple[str, list[str]]:
     """One question and its book, in words."""
     book = [f"{row[FIRST].argmax()}: {row[DIGIT].argmax()}" for row in pairs]
-    return f"asks {question[0, FIRST].argmax()} and {question[0, SECOND].argmax()}", book
+    return (f"asks {question[0, FIRST].argmax()} "
+            f"and {question[0, SECOND].argmax()}"), book
 
 
 question, pairs, digits = telephone_books(1, torch.Generator().manual_seed(3))
@@ -807,15 +855,19 @@ predict("multi_head_attention.two_names")
 
 # %% tags=["skip-grading"]
 def train(num_heads: int, steps: int = 400) -> tuple[nn.Module, nn.Module]:
-    """Your attention and a linear layer that reads two digits from its output, trained."""
+    """Your attention and a linear layer that reads two digits from its output,
+    trained."""
     torch.manual_seed(0)
     source = torch.Generator().manual_seed(1)
-    attention, answer = MultiHeadAttention(D_MODEL, num_heads), nn.Linear(D_MODEL, 2 * DIGITS)
-    optimizer = torch.optim.Adam([*attention.parameters(), *answer.parameters()], lr=0.01)
+    attention, answer = (MultiHeadAttention(D_MODEL, num_heads),
+                         nn.Linear(D_MODEL, 2 * DIGITS))
+    optimizer = torch.optim.Adam([*attention.parameters(), *answer.parameters()],
+                                 lr=0.01)
     for _ in range(steps):
         question, pairs, digits = telephone_books(128, source)
         output, _ = attention(question, pairs, pairs)
-        logits = answer(output).view(-1, DIGITS)  # (2 * count, DIGITS): first and second digit in turn
+        # (2 * count, DIGITS): first and second digit in turn
+        logits = answer(output).view(-1, DIGITS)
         loss = nn.functional.cross_entropy(logits, digits.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -828,7 +880,8 @@ trained = {heads: train(heads) for heads in [1, 2, 4]}
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
 
-question, pairs, digits = telephone_books(2000, torch.Generator().manual_seed(2))  # never seen
+# never seen
+question, pairs, digits = telephone_books(2000, torch.Generator().manual_seed(2))
 looks, rows = dict.fromkeys(trained), []
 for heads, (attention, answer) in trained.items():
     with torch.no_grad():
@@ -836,7 +889,8 @@ for heads, (attention, answer) in trained.items():
     right = (answer(output).view(-1, 2, DIGITS).argmax(-1) == digits).float()
     size = sum(parameter.numel() for parameter in attention.parameters())
     first, second, both = right[:, 0].mean(), right[:, 1].mean(), right.prod(1).mean()
-    rows.append([f"{heads}", f"{size:,}", f"{first:.0%}", f"{second:.0%}", f"{both:.0%}"])
+    rows.append([f"{heads}", f"{size:,}",
+                 f"{first:.0%}", f"{second:.0%}", f"{both:.0%}"])
 show_table(["heads", "parameters", "first digit", "second digit", "both"], rows)
 measured("multi_head_attention.two_names")
 
@@ -859,8 +913,9 @@ show_figure(
         [asked],
         book,
     ),
-    alt="Three rows of weights over the six pairs of a book. The one head shares its attention between the two "
-    "names asked for, or leans to one; with two heads, each looks at one of the names.",
+    alt="Three rows of weights over the six pairs of a book. The one head shares its "
+    "attention between the two names asked for, or leans to one; with two heads, each "
+    "looks at one of the names.",
 )
 
 # %% [markdown]
@@ -872,23 +927,30 @@ show_figure(
 # disk. Take the attention weights of one of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
-from course_utils.models.pretrained import attention_weights, load_encoder, load_tokenizer, read
+from course_utils.models.pretrained import (
+    attention_weights, load_encoder, load_tokenizer, read,
+)
 
 
-def with_learned_weights(layer: int, kind: type[nn.Module] = MultiHeadAttention) -> nn.Module:
-    """Your module, or another kind of it, with the weights of one layer, 1 to 6, of the pretrained encoder."""
+def with_learned_weights(
+    layer: int, kind: type[nn.Module] = MultiHeadAttention
+) -> nn.Module:
+    """Your module, or another kind of it, with the weights of one layer, 1 to 6, of the
+    pretrained encoder."""
     module = kind(d_model=384, num_heads=12)
     learned = attention_weights(layer)
     with torch.no_grad():
         for name in ("query", "key", "value", "output"):
             linear = getattr(module, f"w_{name}")
-            linear.weight.copy_(torch.from_numpy(learned[f"w_{name}"]).T)  # nn.Linear keeps (out, in)
+            # nn.Linear keeps (out, in)
+            linear.weight.copy_(torch.from_numpy(learned[f"w_{name}"]).T)
             linear.bias.copy_(torch.from_numpy(learned[f"b_{name}"]))
     return module
 
 
 mine = {layer: with_learned_weights(layer) for layer in range(1, 7)}
-print("parameters of one layer's attention:", f"{sum(p.numel() for p in mine[1].parameters()):,}")
+print("parameters of one layer's attention:",
+      f"{sum(p.numel() for p in mine[1].parameters()):,}")
 
 # %% [markdown]
 # Now two sentences of different lengths go through the encoder, as a padded batch. At each layer we record what enters and leaves the encoder's
@@ -896,7 +958,8 @@ print("parameters of one layer's attention:", f"{sum(p.numel() for p in mine[1].
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 batch = load_tokenizer()(
-    ["Jane visits Africa in September.", "The doctor told the nurse that the doctor would be late."],
+    ["Jane visits Africa in September.",
+     "The doctor told the nurse that the doctor would be late."],
     padding=True, return_tensors="pt",
 )
 encoder = load_encoder()
@@ -917,9 +980,11 @@ for layer in range(1, 7):
     words_in = seen.hidden_states[layer - 1]
     with torch.no_grad():
         output, weights = mine[layer](words_in, words_in, words_in, real[:, None, :])
-    apart = (output - theirs[layer]).abs().max(), (weights - seen.attentions[layer - 1]).abs().max()
+    apart = ((output - theirs[layer]).abs().max(),
+             (weights - seen.attentions[layer - 1]).abs().max())
     rows.append([f"{layer}", *(f"{largest:.1e}" for largest in apart)])
-show_table(["layer", "outputs", "weights"], rows, "Largest difference between your module and the encoder's")
+show_table(["layer", "outputs", "weights"], rows,
+           "Largest difference between your module and the encoder's")
 
 # %% [markdown]
 # All six layers agree, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
@@ -956,19 +1021,22 @@ shares = mean_patterns(readings)
 rows = []
 for name, share in shares.items():
     layer, head = strongest(share)
-    rows.append([name, f"{layer}, {head}", f"{share[layer - 1, head - 1]:.2f}", f"{share.mean():.2f}"])
+    rows.append([name, f"{layer}, {head}",
+                 f"{share[layer - 1, head - 1]:.2f}", f"{share.mean():.2f}"])
 show_table(
     ["looks at", "most in layer, head", "its share", "mean of all heads"],
     rows,
-    f"If all tokens got the same: {np.mean([1 / len(reading.tokens) for reading in readings]):.2f}",
+    "If all tokens got the same: "
+    f"{np.mean([1 / len(reading.tokens) for reading in readings]):.2f}",
 )
 measured("multi_head_attention.where")
 
 # %% tags=["skip-grading"]
 show_figure(
     pattern_grid(shares),
-    alt="Six panels of 6 layers by 12 heads. Previous token: one head of layer 1 has everything. Next "
-    "token and same word: a few heads. Itself and [SEP]: faint everywhere. [CLS]: bright from layer 2 on.",
+    alt="Six panels of 6 layers by 12 heads. Previous token: one head of layer 1 has "
+    "everything. Next token and same word: a few heads. Itself and [SEP]: faint "
+    "everywhere. [CLS]: bright from layer 2 on.",
 )
 
 # %% [markdown]
@@ -989,12 +1057,14 @@ for layer in range(1, 7):
     to_cls, lengths = [], []
     for reading in readings:
         words_in = torch.from_numpy(reading.hidden[layer - 1])
-        values = split_heads(mine[layer].w_value(words_in).detach().numpy(), 12)  # (12, seq_len, 32)
+        # (12, seq_len, 32)
+        values = split_heads(mine[layer].w_value(words_in).detach().numpy(), 12)
         norms = np.linalg.norm(values, axis=-1)
         lengths.append(norms[:, 0] / norms[:, 1:-1].mean(axis=1))
         to_cls.append(reading.attention[layer - 1, :, 1:-1, 0].mean())
     low, middle, high = np.quantile(np.mean(lengths, axis=0), [0, 0.5, 1])
-    rows.append([f"{layer}", f"{np.mean(to_cls):.2f}", f"{low:.2f}", f"{middle:.2f}", f"{high:.2f}"])
+    rows.append([f"{layer}", f"{np.mean(to_cls):.2f}",
+                 f"{low:.2f}", f"{middle:.2f}", f"{high:.2f}"])
 show_table(
     ["layer", "attention to [CLS]", "shortest value", "middle", "longest value"],
     rows,
@@ -1012,22 +1082,29 @@ show_table(
 
 # %% tags=["skip-grading"]
 def reach(attention: np.ndarray) -> np.ndarray:
-    """Mean distance, in tokens, between a word and those that it looks at, (layers, heads)."""
+    """Mean distance, in tokens, between a word and those that it looks at,
+    (layers, heads)."""
     among_words = attention[..., 1:-1, 1:-1]
     among_words = among_words / among_words.sum(axis=-1, keepdims=True)
     places = np.arange(among_words.shape[-1])
-    return (among_words * np.abs(places[:, np.newaxis] - places)).sum(axis=-1).mean(axis=-1)
+    return (
+        among_words * np.abs(places[:, np.newaxis] - places)
+    ).sum(axis=-1).mean(axis=-1)
 
 
 far = np.mean([reach(reading.attention) for reading in readings], axis=0)  # (6, 12)
-even = np.mean([reach(np.ones((1, 1, n, n))) for n in (len(reading.tokens) for reading in readings)])
+even = np.mean([reach(np.ones((1, 1, n, n)))
+                for n in (len(reading.tokens) for reading in readings)])
 show_table(
-    ["layer", "head that looks nearest", "mean of 12 heads", "head that looks farthest"],
+    ["layer", "head that looks nearest",
+     "mean of 12 heads", "head that looks farthest"],
     [
-        [f"{layer}", f"{each.min():.1f} (head {each.argmin() + 1})", f"{each.mean():.1f}", f"{each.max():.1f} (head {each.argmax() + 1})"]
+        [f"{layer}", f"{each.min():.1f} (head {each.argmin() + 1})",
+         f"{each.mean():.1f}", f"{each.max():.1f} (head {each.argmax() + 1})"]
         for layer, each in enumerate(far, start=1)
     ],
-    f"Mean distance in tokens; if a word looked at all words alike, it would be {even:.1f}",
+    "Mean distance in tokens; if a word looked at all words alike, "
+    f"it would be {even:.1f}",
 )
 
 # %% [markdown]
@@ -1055,16 +1132,20 @@ from course_utils.widgets.heads import head_browser
 
 
 def value_lengths(reading) -> np.ndarray:
-    """The length of each token's value in each head, (6, 12, seq_len), computed by your modules."""
+    """The length of each token's value in each head, (6, 12, seq_len), computed by your
+    modules."""
     lengths = []
     for layer in range(1, 7):
-        values = mine[layer].w_value(torch.from_numpy(reading.hidden[layer - 1])).detach().numpy()
+        values = mine[layer].w_value(
+            torch.from_numpy(reading.hidden[layer - 1])
+        ).detach().numpy()
         lengths.append(np.linalg.norm(split_heads(values, 12), axis=-1))
     return np.array(lengths)
 
 
 head_browser(
-    read, "The cat sat on the mat because the mat was warm.", heads=((3, 10), (1, 3)), value_lengths=value_lengths
+    read, "The cat sat on the mat because the mat was warm.",
+    heads=((3, 10), (1, 3)), value_lengths=value_lengths,
 )
 
 # %% [markdown]
@@ -1080,7 +1161,8 @@ from course_utils.data.meanings import PARAPHRASES, SENSES, judge
 
 @torch.no_grad()
 def sentence_vectors(sentences: list[str], attentions: list[nn.Module]) -> np.ndarray:
-    """The encoder's vectors of sentences, (n, 384), with these six modules as its attention."""
+    """The encoder's vectors of sentences, (n, 384), with these six modules as its
+    attention."""
     batch = load_tokenizer()(list(sentences), padding=True, return_tensors="pt")
     real = batch["attention_mask"].bool()  # (n, seq_len): False at padding
     x = encoder.embeddings(batch["input_ids"])
@@ -1107,14 +1189,16 @@ print("a word with two meanings:", *SENSES[3], sep="\n  ")
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 class SoftmaxOverQueries(MultiHeadAttention):
-    """Your attention, except that the weights of each key, not of each query, sum to 1."""
-
+    """Your attention, except that the weights of each key, not of each query, sum
+    to 1."""
     def forward(self, query, key, value, mask):
         self.w_query, self.w_key = self.w_key, self.w_query
-        _, shares = super().forward(key, query, query, mask)  # (batch, heads, k_len, q_len)
+        _, shares = super().forward(key, query, query, mask)  # (..., k_len, q_len)
         self.w_query, self.w_key = self.w_key, self.w_query
-        heads = (self.w_value(value) * mask.mT).unflatten(-1, (self.num_heads, self.d_k))
-        return self.w_output(torch.einsum("bhkq,bkhd->bqhd", shares, heads).flatten(2)), shares.mT
+        heads = (self.w_value(value) * mask.mT).unflatten(-1,
+                                                          (self.num_heads, self.d_k))
+        return self.w_output(
+            torch.einsum("bhkq,bkhd->bqhd", shares, heads).flatten(2)), shares.mT
 
 
 def not_divided(module: nn.Module) -> None:
@@ -1127,9 +1211,9 @@ def silenced(module: nn.Module, *heads: int) -> None:
     for head in heads:
         module.w_output.weight[:, (head - 1) * module.d_k : head * module.d_k] = 0
 
-
 layers = range(1, 7)
-without_division, one_off, none = ([with_learned_weights(layer) for layer in layers] for _ in range(3))
+without_division, one_off, none = ([with_learned_weights(layer) for layer in layers]
+                                   for _ in range(3))
 over_queries = [with_learned_weights(layer, SoftmaxOverQueries) for layer in layers]
 with torch.no_grad():
     silenced(one_off[0], 3)  # the head of the previous token, in layer 1
@@ -1153,17 +1237,21 @@ broken = {
     "one head off": one_off,
     "no attention": none,
 }
-judged = {name: judge(partial(sentence_vectors, attentions=modules)) for name, modules in broken.items()}
+judged = {name: judge(partial(sentence_vectors, attentions=modules))
+          for name, modules in broken.items()}
 show_table(
     ["attention", "partners found", "senses right", "margin"],
-    [[name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}"] for name, one in judged.items()],
-    "The margin: cosine with the same meaning minus cosine with the same word, on average",
+    [[name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}"]
+     for name, one in judged.items()],
+    "The margin: cosine with the same meaning minus cosine with the same word, "
+    "on average",
 )
 show_figure(
     judged_side_by_side(judged),
-    alt="Above, five tables of 12 by 12 similarities. All have a bright diagonal; with the softmax over "
-    "queries and without attention everything else is bright, too. Below, bars: most senses are right as it "
-    "is; with the softmax over queries and without attention it is no better than a coin.",
+    alt="Above, five tables of 12 by 12 similarities. All have a bright diagonal; with "
+    "the softmax over queries and without attention everything else is bright, too. "
+    "Below, bars: most senses are right as it is; with the softmax over queries and "
+    "without attention it is no better than a coin.",
 )
 measured("multi_head_attention.broken")
 
@@ -1197,19 +1285,22 @@ measured("multi_head_attention.broken")
 
 # %% tags=["skip-grading"]
 class Copier(nn.Module):
-    """Layers of your attention, each added to what enters it: letters (batch, n) -> scores of the next letter."""
+    """Layers of your attention, each added to what enters it: letters (batch, n) ->
+    scores of the next letter."""
 
     def __init__(self, layers: int, d_model: int = 64, num_heads: int = 2) -> None:
         super().__init__()
         self.letters, self.places = nn.Embedding(26, d_model), nn.Embedding(24, d_model)
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(layers + 1))
-        self.layers = nn.ModuleList(MultiHeadAttention(d_model, num_heads) for _ in range(layers))
+        self.layers = nn.ModuleList(MultiHeadAttention(d_model, num_heads)
+                                    for _ in range(layers))
         self.answer = nn.Linear(d_model, 26)
 
     def forward(self, ids: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
         n, looks = ids.shape[1], []
         x = self.letters(ids) + self.places(torch.arange(n))
-        past = torch.ones(n, n, dtype=torch.bool).tril()  # every letter sees itself and those before it
+        # every letter sees itself and those before it
+        past = torch.ones(n, n, dtype=torch.bool).tril()
         for norm, layer in zip(self.norms, self.layers, strict=False):
             normed = norm(x)
             found, weights = layer(normed, normed, normed, past)
@@ -1218,8 +1309,11 @@ class Copier(nn.Module):
         return self.answer(self.norms[-1](x)), looks
 
 
-def repeated_letters(count: int, source: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sequences of 24 letters (count, 24), and how many letters each repeats, (count, 1)."""
+def repeated_letters(
+    count: int, source: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sequences of 24 letters (count, 24), and how many letters each repeats,
+    (count, 1)."""
     fresh = torch.randint(26, (count, 24), generator=source)
     period = torch.randint(6, 13, (count, 1), generator=source)
     return fresh.gather(1, torch.arange(24) % period), period
@@ -1250,8 +1344,10 @@ ids, period = repeated_letters(500, torch.Generator().manual_seed(2))  # never s
 known = torch.arange(1, 24) > period
 with torch.no_grad():
     said = {layers: model(ids[:, :-1]) for layers, model in copiers.items()}
-right = {layers: (logits.argmax(-1) == ids[:, 1:])[known].float().mean() for layers, (logits, _) in said.items()}
-show_table(["layers", "next letter right"], [[f"{layers}", f"{share:.0%}"] for layers, share in right.items()])
+right = {layers: (logits.argmax(-1) == ids[:, 1:])[known].float().mean()
+         for layers, (logits, _) in said.items()}
+show_table(["layers", "next letter right"],
+           [[f"{layers}", f"{share:.0%}"] for layers, share in right.items()])
 measured("multi_head_attention.copying")
 
 # %% [markdown]
@@ -1260,27 +1356,36 @@ measured("multi_head_attention.copying")
 # much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
 
 # %% tags=["skip-grading"]
-current, repeats = ids[:, :-1], torch.arange(23) >= period  # (500, 23): where the letters repeat
-before = torch.nn.functional.pad(current[:, :-1], (1, 0), value=-1)  # the letter before each place
+# (500, 23): where the letters repeat
+current, repeats = ids[:, :-1], torch.arange(23) >= period
+# the letter before each place
+before = torch.nn.functional.pad(current[:, :-1], (1, 0), value=-1)
 asked = {
-    "previous letter": torch.ones(23, 23, dtype=torch.bool).tril(-1).triu(-1).expand(500, 23, 23),
+    "previous letter":
+        torch.ones(23, 23, dtype=torch.bool).tril(-1).triu(-1).expand(500, 23, 23),
     "after the same letter": current[:, :, None] == before[:, None, :],
 }
 rows = []
 for layer, weights in enumerate(said[2][1], start=1):  # (500, 2, 23, 23)
-    shares = [(weights * wanted[:, None]).sum(-1).mT[repeats].mean(0) for wanted in asked.values()]
+    shares = [(weights * wanted[:, None]).sum(-1).mT[repeats].mean(0)
+              for wanted in asked.values()]
     for head, each in enumerate(zip(*shares, strict=True), start=1):
-        rows.append([f"yours: layer {layer}, head {head}", *(f"{share:.2f}" for share in each)])
+        rows.append([f"yours: layer {layer}, head {head}",
+                     *(f"{share:.2f}" for share in each)])
 
-twice = read("house river music garden window paper doctor bread " * 2).attention  # (6, 12, 18, 18)
+# (6, 12, 18, 18)
+twice = read("house river music garden window paper doctor bread " * 2).attention
 second = np.arange(10, 17)  # the words of the second round but for its first
 found = np.stack([twice[..., second, second - back].mean(-1) for back in (1, 7)])
 for job, share in zip(asked, found, strict=True):
     layer, head = strongest(share)
     both = found[:, layer - 1, head - 1]
-    rows.append([f"MiniLM: layer {layer}, head {head}, its best at: {job}", *(f"{each:.2f}" for each in both)])
+    rows.append([f"MiniLM: layer {layer}, head {head}, its best at: {job}",
+                 *(f"{each:.2f}" for each in both)])
 even = (1 / torch.arange(1, 24)).expand(500, -1)[repeats].mean()
-show_table(["head", *asked], rows, f"Share of attention; an even look at the past gives {even:.2f} to the previous letter")
+show_table(["head", *asked], rows,
+           "Share of attention; an even look at the past gives "
+           f"{even:.2f} to the previous letter")
 
 # %% [markdown]
 # Layer 2 holds induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of its

@@ -19,14 +19,16 @@ slip("multi_head_attention_loop", "loop_with_one_head_again_and_again",
      "Every head uses the columns of the first head.",
      "All your heads are the same head: each uses the first columns of the matrices. Each head has to move "
      "on to the next block of columns.",
-     ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)", "slice(d_k), slice(d_v)"))
+     ("slice(head * d_k, head * d_k + d_k),\n"
+      "                           slice(head * d_v, head * d_v + d_v)", "slice(d_k), slice(d_v)"))
 
 slip("multi_head_attention_loop", "loop_over_interleaved_columns",
      "Head i takes every num_heads-th column, starting with column i.",
      "You deal the columns out like cards: with n heads, head 0 gets every n-th column. In this course (and "
      "in the libraries) a head owns a *block* of neighbouring columns: the first d_k belong to head 0, the "
      "next d_k to head 1.",
-     ("slice(head * d_k, head * d_k + d_k), slice(head * d_v, head * d_v + d_v)",
+     ("slice(head * d_k, head * d_k + d_k),\n"
+      "                           slice(head * d_v, head * d_v + d_v)",
       "slice(head, None, num_heads), slice(head, None, num_heads)"))
 
 slip("multi_head_attention_loop", "loop_with_value_from_key", "The values are computed with the key's matrix.",

@@ -52,7 +52,8 @@ import torch
 from torch import nn
 
 from course_utils import inputs_of
-from course_utils.maths import scaled_dot_product_attention  # gives what yours gave in lab 02
+# gives what yours gave in lab 02
+from course_utils.maths import scaled_dot_product_attention
 
 np.set_printoptions(precision=3, suppress=True)
 
@@ -88,9 +89,11 @@ def look_around(x: np.ndarray) -> np.ndarray:
     return scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value)[0]
 
 
-old_news, news = ["the", "dog", "bites", "the", "man"], ["the", "man", "bites", "the", "dog"]
+old_news, news = (["the", "dog", "bites", "the", "man"],
+                  ["the", "man", "bites", "the", "dog"])
 for sentence in (old_news, news):
-    numbers(" ".join(sentence), sentence, look_around(np.array([vectors[word] for word in sentence])))
+    numbers(" ".join(sentence), sentence,
+            look_around(np.array([vectors[word] for word in sentence])))
 measured("positional_encoding.the_dog")
 
 # %% [markdown]
@@ -119,7 +122,9 @@ learned_table = table_of_positions.detach().numpy().copy()  # for section 6
 
 @torch.no_grad()
 def sentence_vector(sentence: str) -> torch.Tensor:
-    return encoder(**tokenizer(sentence, return_tensors="pt")).last_hidden_state[0].mean(dim=0)
+    return encoder(
+        **tokenizer(sentence, return_tensors="pt")
+    ).last_hidden_state[0].mean(dim=0)
 
 
 def compare() -> list[str]:
@@ -186,8 +191,10 @@ waves = []
 for pos in range(4):
     fast = pos / 10000 ** (0 / 4)  # pair 0: 2i = 0
     slow = pos / 10000 ** (2 / 4)  # pair 1: 2i = 2
-    waves.append([fast, math.sin(fast), math.cos(fast), slow, math.sin(slow), math.cos(slow)])
-columns = ["angle of pair 0", "its sine", "its cosine", "angle of pair 1", "its sine", "its cosine"]
+    waves.append([fast, math.sin(fast), math.cos(fast),
+                  slow, math.sin(slow), math.cos(slow)])
+columns = ["angle of pair 0", "its sine", "its cosine",
+           "angle of pair 1", "its sine", "its cosine"]
 numbers("", [f"position {pos}" for pos in range(4)], np.array(waves), columns, digits=3)
 
 # %% [markdown]
@@ -212,7 +219,8 @@ def get_angles(positions: np.ndarray, features: np.ndarray, d_model: int) -> np.
 
     Args:
         positions: positions as a column, counted from 0, (n_positions, 1).
-        features: features k as a row, counted from 0, (1, n_features): all of them or some, in any order.
+        features: features k as a row, counted from 0, (1, n_features): all of them or
+            some, in any order.
         d_model: number of features of the whole encoding (n_features may be smaller).
 
     Returns:
@@ -263,21 +271,25 @@ print(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8))
 
 # %% nbgrader={"grade": false, "grade_id": "positional_encoding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def positional_encoding(max_len: int, d_model: int) -> np.ndarray:
-    """The sinusoidal encoding of positions 0 to max_len - 1 (Vaswani et al. 2017, section 3.5).
+    """The sinusoidal encoding of positions 0 to max_len - 1 (Vaswani et al. 2017,
+    section 3.5).
 
     Args:
         max_len: number of positions, at least 1.
         d_model: number of features, even.
 
     Returns:
-        Floats, (max_len, d_model), one row per position. Feature 2i is the sine and feature
-        2i + 1 the cosine of the angle of pair i.
+        Floats, (max_len, d_model), one row per position. Feature 2i is the sine and
+        feature 2i + 1 the cosine of the angle of pair i.
     """
     if d_model % 2:
-        raise ValueError(f"d_model must be even, so that every sine has its cosine; it is {d_model}.")
+        raise ValueError(
+            f"d_model must be even, so that every sine has its cosine; it is {d_model}."
+        )
     # 1. The angle of every feature at every position, (max_len, d_model).
     ### BEGIN SOLUTION
-    angles = get_angles(np.arange(max_len)[:, np.newaxis], np.arange(d_model)[np.newaxis, :], d_model)
+    angles = get_angles(np.arange(max_len)[:, np.newaxis],
+                        np.arange(d_model)[np.newaxis, :], d_model)
     ### END SOLUTION
     # 2. Sines and cosines, alternating.
     ### BEGIN SOLUTION
@@ -318,9 +330,10 @@ from course_utils.plots.positions import encoding_and_waves
 
 show_figure(
     encoding_and_waves(positional_encoding(64, 32), features=[0, 1, 6, 12, 20]),
-    alt="Left: a table of colours, 64 positions by 32 features: the first features change at every step, "
-    "the last ones stay the same. Right: features 0 and 1 are fast waves a quarter of a wave apart; "
-    "6 and 12 are slower; 20 hardly rises over 64 positions.",
+    alt="Left: a table of colours, 64 positions by 32 features: the first features "
+    "change at every step, the last ones stay the same. Right: features 0 and 1 are "
+    "fast waves a quarter of a wave apart; 6 and 12 are slower; 20 hardly rises over "
+    "64 positions.",
 )
 
 # %% [markdown]
@@ -345,14 +358,18 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 # %% tags=["skip-grading"]
 from course_utils.plots.positions import wavelengths
 
-per_step = get_angles(np.array([[1]]), np.arange(512)[None, :], 512)[0, ::2]  # radians per position
+# radians per position
+per_step = get_angles(np.array([[1]]), np.arange(512)[None, :], 512)[0, ::2]
 lengths = 2 * np.pi / per_step
-print("first wavelengths:", lengths[:4], " each", f"{lengths[1] / lengths[0]:.4f} times the one before")
-print(f"last wavelength:   {lengths[-1]:.0f} positions; 10000 * 2 pi would be {10000 * 2 * np.pi:.0f}")
+print("first wavelengths:", lengths[:4], " each",
+      f"{lengths[1] / lengths[0]:.4f} times the one before")
+print(f"last wavelength:   {lengths[-1]:.0f} positions; "
+      f"10000 * 2 pi would be {10000 * 2 * np.pi:.0f}")
 show_figure(
-    wavelengths({"geometric (the paper)": lengths, "equal steps": np.linspace(lengths[0], lengths[-1], 256)}),
-    alt="On a logarithmic scale the paper's wavelengths are a straight line from 6 to about 60000; "
-    "wavelengths in equal steps are nearly all above 1000.",
+    wavelengths({"geometric (the paper)": lengths,
+                 "equal steps": np.linspace(lengths[0], lengths[-1], 256)}),
+    alt="On a logarithmic scale the paper's wavelengths are a straight line from 6 to "
+    "about 60000; wavelengths in equal steps are nearly all above 1000.",
 )
 
 # %% [markdown]
@@ -373,7 +390,8 @@ choices = {
 }
 far_apart, rows = ~np.eye(1000, dtype=bool), []
 for name, speeds in choices.items():
-    around = np.exp(1j * np.arange(1000)[:, None] * speeds) / 2  # a point on each of four clocks
+    # a point on each of four clocks
+    around = np.exp(1j * np.arange(1000)[:, None] * speeds) / 2
     distance = np.abs(around[:, None] - around[None, :]) ** 2
     distance = np.sqrt(distance.sum(axis=-1))
     neighbours, any_two = np.diag(distance, 1).min(), distance[far_apart].min()
@@ -410,9 +428,9 @@ same = all(np.allclose(np.diag(similarity, k), similarity[0, k]) for k in range(
 print("the same along every diagonal:", same)
 show_figure(
     similarity_and_distance(similarity, starts=[10, 45, 80], title="PE(p) · PE(q)"),
-    alt="Left: the table of dot products is bright on the diagonal and constant along each parallel to it. "
-    "Right: the curves of positions 10, 45 and 80 over the distance coincide exactly, "
-    "symmetric, highest at distance 0.",
+    alt="Left: the table of dot products is bright on the diagonal and constant along "
+    "each parallel to it. Right: the curves of positions 10, 45 and 80 over the "
+    "distance coincide exactly, symmetric, highest at distance 0.",
 )
 measured("positional_encoding.before_after")
 
@@ -445,9 +463,9 @@ clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2], off
 def shift_matrix(offset: int, d_model: int) -> np.ndarray:
     """The matrix M with PE(pos + offset) = M @ PE(pos) for every position.
 
-    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in every
-    pair. M does not depend on pos; it is orthogonal and block-diagonal, with one 2 by 2 block
-    per pair (Vaswani et al. 2017, section 3.5).
+    PE(pos) is a row of `positional_encoding`, taken as a column vector: sine first in
+    every pair. M does not depend on pos; it is orthogonal and block-diagonal, with one
+    2 by 2 block per pair (Vaswani et al. 2017, section 3.5).
 
     Args:
         offset: how many positions further on; may be negative or 0.
@@ -458,7 +476,8 @@ def shift_matrix(offset: int, d_model: int) -> np.ndarray:
     """
     # 1. The angle that each pair turns by, (d_model / 2,).
     ### BEGIN SOLUTION
-    turns = get_angles(np.array([[offset]]), np.arange(d_model)[np.newaxis, ::2], d_model)[0]
+    turns = get_angles(np.array([[offset]]), np.arange(d_model)[np.newaxis, ::2],
+                       d_model)[0]
     ### END SOLUTION
     # 2. The blocks in their places; zeros elsewhere.
     ### BEGIN SOLUTION
@@ -498,15 +517,18 @@ check("positional_encoding.shift_matrix")
 # %% tags=["skip-grading"]
 encoding, rows = positional_encoding(200, 64), []
 for k in (1, 7, 50, -3):
-    here, there = (encoding[:150], encoding[k : 150 + k]) if k > 0 else (encoding[-k:150], encoding[: 150 + k])
-    moved = here @ shift_matrix(k, 64).T  # the rows are vectors: M PE(pos), all positions at once
+    here, there = ((encoding[:150], encoding[k : 150 + k]) if k > 0
+                   else (encoding[-k:150], encoding[: 150 + k]))
+    # the rows are vectors: M PE(pos), all positions at once
+    moved = here @ shift_matrix(k, 64).T
     rows.append([f"{k}", f"{len(here)}", f"{np.abs(moved - there).max():.1e}"])
 show_table(["offset", "positions", "largest error"], rows)
 three = shift_matrix(3, 64)
 show_table(["is it a rotation?", ""], [
     ["orthogonal", f"{np.allclose(three.T @ three, np.eye(64))}"],
     ["determinant", f"{np.linalg.det(three):.6f}"],
-    ["M(3) M(4) = M(7)", f"{np.allclose(three @ shift_matrix(4, 64), shift_matrix(7, 64))}"],
+    ["M(3) M(4) = M(7)",
+     f"{np.allclose(three @ shift_matrix(4, 64), shift_matrix(7, 64))}"],
     ["back = transposed", f"{np.allclose(shift_matrix(-3, 64), three.T)}"],
 ])
 
@@ -524,7 +546,8 @@ queries = 8 * places @ shift_matrix(-1, 64).T  # 8: the larger, the sharper
 _, weights = scaled_dot_product_attention(queries, places, places)
 show_figure(
     attention_heatmap(weights, eight, eight, "A head that looks at the word before"),
-    alt="Heat map of 8 by 8 weights: every word from the second on gives most of its attention to the word before it.",
+    alt="Heat map of 8 by 8 weights: every word from the second on gives most of its "
+    "attention to the word before it.",
 )
 
 # %% [markdown]
@@ -542,7 +565,8 @@ show_figure(
 rng = np.random.default_rng(1)
 table = rng.standard_normal((1000, 512)) / np.sqrt(512)
 places = positional_encoding(60, 512)
-lengths = [[np.linalg.norm(rows, axis=1).mean()] for rows in (table, places, table * 512**0.5)]
+lengths = [[np.linalg.norm(rows, axis=1).mean()]
+           for rows in (table, places, table * 512**0.5)]
 names = ["a word", "a position: the square root of 256", "a word times √512"]
 numbers("", names, np.array(lengths), ["length"])
 
@@ -562,12 +586,14 @@ def embed_tokens(token_ids: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Turns tokens into what the first layer of a Transformer gets.
 
     The token's row of the table, times the square root of d_model, plus the sinusoidal
-    encoding of the token's position (Vaswani et al. 2017, sections 3.4 and 3.5). Positions
-    are counted from 0 along the last axis of token_ids. The table itself stays as it is.
+    encoding of the token's position (Vaswani et al. 2017, sections 3.4 and 3.5).
+    Positions are counted from 0 along the last axis of token_ids. The table itself
+    stays as it is.
 
     Args:
         token_ids: integers, (..., seq_len).
-        table: one row per token of the vocabulary, (vocab_size, d_model); d_model is even.
+        table: one row per token of the vocabulary, (vocab_size, d_model); d_model is
+            even.
 
     Returns:
         Floats, (..., seq_len, d_model).
@@ -604,7 +630,8 @@ check("positional_encoding.embed_tokens")
 
 # %% tags=["skip-grading"]
 vocabulary = list(vectors)
-vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)  # embed_tokens scales it back
+# embed_tokens scales it back
+vector_table = np.array([vectors[word] for word in vocabulary]) / np.sqrt(6)
 for sentence in (old_news, news):
     ids = np.array([vocabulary.index(word) for word in sentence])
     numbers(" ".join(sentence), sentence, look_around(embed_tokens(ids, vector_table)))
@@ -629,7 +656,8 @@ for sentence in (old_news, news):
 
 # %% tags=["skip-grading"]
 n_words, n_places = 80, 40
-word_of, place_of = (grid.ravel() for grid in np.mgrid[:n_words, :n_places])  # all 3200 combinations
+# all 3200 combinations
+word_of, place_of = (grid.ravel() for grid in np.mgrid[:n_words, :n_places])
 wanted = np.hstack([np.eye(n_words)[word_of], np.eye(n_places)[place_of]])
 known = np.random.default_rng(2).random(len(wanted)) < 0.5
 
@@ -640,13 +668,16 @@ for d_model in (32, 64, 128, 256):
     lengths = np.outer(np.linalg.norm(words, axis=1), np.linalg.norm(places, axis=1))
     cosine = np.abs(words @ places.T / lengths).mean()
     sums = words[word_of] + places[place_of]
-    sums = np.hstack([sums, np.ones((len(sums), 1))])  # so that the map can add a constant
+    # the ones: so that the map can add a constant
+    sums = np.hstack([sums, np.ones((len(sums), 1))])
     reader = np.linalg.lstsq(sums[known], wanted[known], rcond=None)[0]
     read = sums[~known] @ reader
     word_right = read[:, :n_words].argmax(axis=1) == word_of[~known]
     place_right = read[:, n_words:].argmax(axis=1) == place_of[~known]
-    rows.append([f"{d_model}", f"{cosine:.3f}", f"{word_right.mean():.1%}", f"{place_right.mean():.1%}"])
-show_table(["d_model", "|cosine| of word and position", "word right", "position right"], rows)
+    rows.append([f"{d_model}", f"{cosine:.3f}",
+                 f"{word_right.mean():.1%}", f"{place_right.mean():.1%}"])
+show_table(["d_model", "|cosine| of word and position",
+            "word right", "position right"], rows)
 
 # %% [markdown]
 # With enough features, both can be read from the sum without a mistake, even in combinations that the reader has never seen. With few, the
@@ -670,15 +701,16 @@ show_table(["d_model", "|cosine| of word and position", "word right", "position 
 
 # %% nbgrader={"grade": false, "grade_id": "LearnedPositionalEmbedding", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class LearnedPositionalEmbedding(nn.Module):
-    """Adds a learned vector for each position: row p of the table to whatever is at position p.
+    """Adds a learned vector for each position: row p of the table to whatever is at
+    position p.
 
     Args:
         max_len: number of positions that there are rows for.
         d_model: number of features.
 
     Attributes:
-        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape, or an
-            nn.Embedding(max_len, d_model). The initial values are up to you.
+        table: the learned numbers, (max_len, d_model): an nn.Parameter of that shape,
+            or an nn.Embedding(max_len, d_model). The initial values are up to you.
     """
 
     def __init__(self, max_len: int, d_model: int):
@@ -688,7 +720,8 @@ class LearnedPositionalEmbedding(nn.Module):
         ### END SOLUTION
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Adds the first seq_len rows of the table to every sentence; x itself stays as it is.
+        """Adds the first seq_len rows of the table to every sentence; x itself stays as
+        it is.
 
         Args:
             x: (batch, seq_len, d_model).
@@ -703,7 +736,8 @@ class LearnedPositionalEmbedding(nn.Module):
         ### BEGIN SOLUTION
         seq_len, max_len = x.shape[1], self.table.shape[0]
         if seq_len > max_len:
-            raise ValueError(f"The sequence has {seq_len} positions, but the table only has {max_len} rows.")
+            raise ValueError(f"The sequence has {seq_len} positions, "
+                             f"but the table only has {max_len} rows.")
         ### END SOLUTION
         # 2. Words and positions.
         ### BEGIN SOLUTION
@@ -751,10 +785,12 @@ show_table(
 )
 show_figure(
     similarity_and_distance(
-        alike, starts=[30, 60, 90], title="A learned table", ylabel="cosine similarity", reach=30
+        alike, starts=[30, 60, 90], title="A learned table",
+        ylabel="cosine similarity", reach=30,
     ),
-    alt="Left: bright diagonal with fainter stripes parallel to it. Right: the curves of positions 30, 60 and 90 "
-    "fall steeply on both sides, with a few bumps, and are similar but not equal.",
+    alt="Left: bright diagonal with fainter stripes parallel to it. Right: the curves "
+    "of positions 30, 60 and 90 fall steeply on both sides, with a few bumps, and are "
+    "similar but not equal.",
 )
 
 # %% [markdown]
@@ -784,10 +820,12 @@ from course_utils.plots.meanings import judged_side_by_side
 
 @torch.no_grad()
 def sentence_vectors(sentences: list[str]) -> np.ndarray:
-    """The encoder's vectors of sentences, (n, 384): the average of its outputs at their words."""
+    """The encoder's vectors of sentences, (n, 384): the average of its outputs at
+    their words."""
     batch = tokenizer(list(sentences), padding=True, return_tensors="pt")
     real = batch["attention_mask"][..., None]  # (n, seq_len, 1): 0 at padding
-    return ((encoder(**batch).last_hidden_state * real).sum(dim=1) / real.sum(dim=1)).numpy()
+    return ((encoder(**batch).last_hidden_state * real).sum(dim=1)
+            / real.sum(dim=1)).numpy()
 
 
 rows, near = np.arange(len(learned_table)), 64  # more than any sentence here needs
@@ -796,7 +834,8 @@ tables = {
     "100 further on": learned_table[(rows + 100) % len(rows)],
     "shuffled": learned_table[np.random.default_rng(0).permutation(near)],
     "from back to front": learned_table[near - 1 :: -1],
-    "the same row for all": np.repeat(learned_table.mean(axis=0, keepdims=True), len(rows), axis=0),
+    "the same row for all": np.repeat(learned_table.mean(axis=0, keepdims=True),
+                                      len(rows), axis=0),
 }
 judged, twins_alike = {}, {}
 for name, its_rows in tables.items():
@@ -808,17 +847,21 @@ for name, its_rows in tables.items():
 
 # %% tags=["skip-grading"]
 show_table(
-    ["rows", "partners found", "senses right", "margin", "dog bites man, man bites dog"],
+    ["rows", "partners found", "senses right", "margin",
+     "dog bites man, man bites dog"],
     [
-        [name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}", f"{twins_alike[name]:.4f}"]
+        [name, f"{one.found:.0%}", f"{one.senses:.0%}", f"{one.margin:.2f}",
+         f"{twins_alike[name]:.4f}"]
         for name, one in judged.items()
     ],
-    "The margin: cosine with the same meaning minus cosine with the same word, on average",
+    "The margin: cosine with the same meaning minus cosine with the same word, "
+    "on average",
 )
 show_figure(
     judged_side_by_side(judged),
-    alt="Above, five tables of 12 by 12 similarities, all with a bright diagonal. Below, bars: most senses are right "
-    "as trained and with rows from 100 further on; with shuffled or reversed rows it is little better than a coin.",
+    alt="Above, five tables of 12 by 12 similarities, all with a bright diagonal. "
+    "Below, bars: most senses are right as trained and with rows from 100 further on; "
+    "with shuffled or reversed rows it is little better than a coin.",
 )
 measured("positional_encoding.wrong_rows")
 
@@ -854,7 +897,8 @@ measured("positional_encoding.wrong_rows")
 def turn(vector: list[float], angle: float) -> list[float]:
     """A vector in the plane, turned anticlockwise."""
     a, b = vector
-    return [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
+    return [a * math.cos(angle) - b * math.sin(angle),
+            a * math.sin(angle) + b * math.cos(angle)]
 
 
 places, fits = ((0, 2), (5, 7), (40, 42), (5, 8)), []
@@ -880,13 +924,15 @@ numbers("", names, np.array(fits), ["score", "cosine of the distance"], digits=3
 def rotary_embedding(x: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
     """Turns each pair of features (2i, 2i + 1) by the angle of its position.
 
-    The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the turn
-    is anticlockwise: the pair (1, 0) becomes (cos, sin) of the angle (Su et al. 2021,
-    equation 34). x itself stays as it is.
+    The angle of pair i at position pos is pos / 10000^(2i / d_k), in radians, and the
+    turn is anticlockwise: the pair (1, 0) becomes (cos, sin) of the angle (Su et al.
+    2021, equation 34). x itself stays as it is.
 
     Args:
-        x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any leading axes.
-        positions: integers, (seq_len,), the same for all leading axes; None means 0, 1, ..., seq_len - 1.
+        x: queries or keys, (..., seq_len, d_k), with d_k even. There may be any leading
+            axes.
+        positions: integers, (seq_len,), the same for all leading axes; None means 0, 1,
+            ..., seq_len - 1.
 
     Returns:
         Floats of the shape of x.
@@ -935,20 +981,24 @@ everywhere = positional_encoding(400, 64)
 rows = []
 for m in (0, 10, 100, 300):
     n = m + 4
-    turned = rotary_embedding(one_query, np.array([m])) @ rotary_embedding(one_key, np.array([n])).T
+    turned = (rotary_embedding(one_query, np.array([m]))
+              @ rotary_embedding(one_key, np.array([n])).T)
     added = (one_query + everywhere[m]) @ (one_key + everywhere[n]).T
-    rows.append([f"query at {m}, key at {n}", f"{turned.item():.4f}", f"{added.item():.4f}"])
+    rows.append([f"query at {m}, key at {n}",
+                 f"{turned.item():.4f}", f"{added.item():.4f}"])
 show_table(["", "turned", "added"], rows)
 
 # %% tags=["skip-grading"]
 copies = np.repeat(one_query, 60, axis=0)  # the same vector at 60 positions
 turned_copies = rotary_embedding(copies)
 show_figure(
-    similarity_and_distance(turned_copies @ turned_copies.T, starts=[10, 30, 50], title="Scores of one vector, turned"),
-    alt="Left: a table that is constant along each diagonal. Right: the curves of positions 10, 30 and 50 over the "
-    "distance coincide exactly.",
+    similarity_and_distance(turned_copies @ turned_copies.T, starts=[10, 30, 50],
+                            title="Scores of one vector, turned"),
+    alt="Left: a table that is constant along each diagonal. Right: the curves of "
+    "positions 10, 30 and 50 over the distance coincide exactly.",
 )
-print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1), np.linalg.norm(one_query)))
+print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1),
+                                   np.linalg.norm(one_query)))
 
 # %% [markdown]
 # ### The same as everybody's
@@ -957,23 +1007,34 @@ print("lengths kept:", np.allclose(np.linalg.norm(turned_copies, axis=1), np.lin
 # collapsed cell; look at the differences.
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
-from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as turned_by_gptj
-from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as turned_by_llama
+from transformers.models.gptj.modeling_gptj import (
+    apply_rotary_pos_emb as turned_by_gptj,
+)
+from transformers.models.llama.modeling_llama import (
+    apply_rotary_pos_emb as turned_by_llama,
+)
 
 rng = np.random.default_rng(4)
 heads = rng.standard_normal((2, 3, 5, 8))  # (batch, heads, seq_len, d_k)
 tensor, ours = torch.tensor(heads), rotary_embedding(heads)
-angles = torch.tensor(get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8)[:, ::2])
+angles = torch.tensor(
+    get_angles(np.arange(5)[:, None], np.arange(8)[None, :], 8)[:, ::2]
+)
 
-theirs = turned_by_gptj(tensor.transpose(1, 2), angles.sin()[None], angles.cos()[None]).transpose(1, 2)
+theirs = turned_by_gptj(tensor.transpose(1, 2), angles.sin()[None],
+                        angles.cos()[None]).transpose(1, 2)
 rows = [["GPT-J's code", f"{np.abs(theirs.numpy() - ours).max():.1e}"]]
 
-to_halves = np.r_[0:8:2, 1:8:2]  # first the first features of all pairs, then the second ones
+# first the first features of all pairs, then the second ones
+to_halves = np.r_[0:8:2, 1:8:2]
 both = torch.cat([angles, angles], dim=-1)[None]
-theirs = turned_by_llama(tensor[..., to_halves], tensor[..., to_halves], both.cos(), both.sin())[0]
-rows.append(["Llama's code, features reordered", f"{np.abs(theirs.numpy() - ours[..., to_halves]).max():.1e}"])
+theirs = turned_by_llama(tensor[..., to_halves], tensor[..., to_halves],
+                         both.cos(), both.sin())[0]
+rows.append(["Llama's code, features reordered",
+             f"{np.abs(theirs.numpy() - ours[..., to_halves]).max():.1e}"])
 theirs = turned_by_llama(tensor, tensor, both.cos(), both.sin())[0]
-rows.append(["Llama's code, features as they are", f"{np.abs(theirs.numpy() - ours).max():.1e}"])
+rows.append(["Llama's code, features as they are",
+             f"{np.abs(theirs.numpy() - ours).max():.1e}"])
 show_table(["largest difference from", ""], rows)
 
 # %% [markdown]
@@ -990,8 +1051,11 @@ show_table(["largest difference from", ""], rows)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def letter_sentences(count: int, length: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """ids (count, length) with one a (0) and one b (1) each; whether a comes first, (count,)."""
+def letter_sentences(
+    count: int, length: int, rng: np.random.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """ids (count, length) with one a (0) and one b (1) each; whether a comes first,
+    (count,)."""
     ids = rng.integers(2, len(LETTERS), (count, length))
     places = rng.random((count, length)).argsort(axis=1)[:, :2]
     np.put_along_axis(ids, places, np.array([[0, 1]]), axis=1)
@@ -1006,7 +1070,8 @@ def twins(ids: torch.Tensor) -> torch.Tensor:
 ids, a_first = letter_sentences(3, 12, np.random.default_rng(5))
 rows = []
 for sentence, twin, answer in zip(ids, twins(ids), a_first, strict=True):
-    written, other = ("`" + "".join(LETTERS[i] for i in each) + "`" for each in (sentence, twin))
+    written, other = ("`" + "".join(LETTERS[i] for i in each) + "`"
+                      for each in (sentence, twin))
     rows.append([written, "yes" if answer else "no", other, "no" if answer else "yes"])
 show_table(["sentence", "a first?", "its twin", "a first?"], rows)
 
@@ -1017,8 +1082,8 @@ show_table(["sentence", "a first?", "its twin", "a first?"], rows)
 
 # %% tags=["skip-grading"]
 class OrderClassifier(nn.Module):
-    """One attention layer with a kind of positions; a positive output says that a comes first."""
-
+    """One attention layer with a kind of positions; a positive output says that a
+    comes first."""
     def __init__(self, kind: str, d_model: int = 32, max_len: int = 64):
         super().__init__()
         self.kind = kind
@@ -1030,10 +1095,10 @@ class OrderClassifier(nn.Module):
             self.sinusoids = torch.tensor(positional_encoding(max_len, d_model)).float()
         elif kind == "learned":
             self.learned = LearnedPositionalEmbedding(max_len, d_model)
-            nn.init.normal_(next(self.learned.parameters()), std=0.7)  # as large as sines and cosines
+            nn.init.normal_(next(self.learned.parameters()), std=0.7)  # like the sines
         elif kind == "rotary":
-            units = np.repeat(np.eye(d_model)[:, None], max_len, axis=1)  # each unit vector at each position
-            self.turns = torch.tensor(rotary_embedding(units)).float()  # (d_model, max_len, d_model)
+            units = np.repeat(np.eye(d_model)[:, None], max_len, axis=1)  # everywhere
+            self.turns = torch.tensor(rotary_embedding(units)).float()
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         x, length = self.embed(ids), ids.shape[1]
@@ -1043,7 +1108,8 @@ class OrderClassifier(nn.Module):
             x = self.learned(x)
         query, key, value = self.project(x).chunk(3, dim=-1)
         if self.kind == "rotary":
-            query, key = (torch.einsum("bsj,jsd->bsd", each, self.turns[:, :length]) for each in (query, key))
+            query, key = (torch.einsum("bsj,jsd->bsd", each, self.turns[:, :length])
+                          for each in (query, key))
         attend = nn.functional.scaled_dot_product_attention
         seen = attend(query, key, value, is_causal=self.kind == "causal mask only")
         return self.read(x + self.mix(seen)).mean(dim=1)[:, 0]
@@ -1068,7 +1134,8 @@ def trained(kind: str, steps: int = 600) -> OrderClassifier:
     losses = []
     for _ in range(steps + 1):
         ids, a_first = letter_sentences(128, TRAINED_LENGTH, rng)
-        loss = nn.functional.binary_cross_entropy_with_logits(model(ids), a_first.float())
+        loss = nn.functional.binary_cross_entropy_with_logits(model(ids),
+                                                              a_first.float())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -1079,7 +1146,8 @@ def trained(kind: str, steps: int = 600) -> OrderClassifier:
 
 start, rows = time.perf_counter(), []
 models = {kind: trained(kind) for kind in KINDS}
-show_table(["loss at step", *map(str, SHOWN)], rows, f"All five took {time.perf_counter() - start:.0f} seconds")
+show_table(["loss at step", *map(str, SHOWN)], rows,
+           f"All five took {time.perf_counter() - start:.0f} seconds")
 
 # %% [markdown]
 # The loss of *none* stays where guessing would put it, at $\ln 2 \approx 0.693$. Now test 2000 new sentences and their twins:
@@ -1087,7 +1155,8 @@ show_table(["loss at step", *map(str, SHOWN)], rows, f"All five took {time.perf_
 # %% tags=["skip-grading"]
 @torch.no_grad()
 def share_right(model: OrderClassifier, length: int, count: int = 2000) -> float:
-    """Right answers on new sentences and their twins; batches keep long sentences within memory."""
+    """Right answers on new sentences and their twins; batches keep long sentences
+    within memory."""
     ids, a_first = letter_sentences(count, length, np.random.default_rng(1000 + length))
     ids, answers = torch.cat([ids, twins(ids)]), torch.cat([a_first, ~a_first])
     said = torch.cat([model(part) > 0 for part in ids.split(500)])
@@ -1096,7 +1165,8 @@ def share_right(model: OrderClassifier, length: int, count: int = 2000) -> float
 
 show_table(
     ["positions", f"right on new sentences of {TRAINED_LENGTH} letters"],
-    [[kind, f"{share_right(model, TRAINED_LENGTH):.2%}"] for kind, model in models.items()],
+    [[kind, f"{share_right(model, TRAINED_LENGTH):.2%}"]
+     for kind, model in models.items()],
 )
 
 # %% [markdown]
@@ -1121,16 +1191,19 @@ predict("positional_encoding.longer")
 from course_utils.plots.positions import accuracy_by_length
 
 lengths = [12, 16, 24, 32, 48, 64]
-accuracies = {kind: [share_right(model, length) for length in lengths] for kind, model in models.items()}
+accuracies = {kind: [share_right(model, length) for length in lengths]
+              for kind, model in models.items()}
 show_table(
     ["letters", *map(str, lengths)],
-    [[kind, *(f"{share:.1%}" for share in shares)] for kind, shares in accuracies.items()],
+    [[kind, *(f"{share:.1%}" for share in shares)]
+     for kind, shares in accuracies.items()],
 )
 show_figure(
     accuracy_by_length(lengths, accuracies, TRAINED_LENGTH),
-    alt="Share of right answers for sentences of 12 to 64 letters. The network without positions stays at one half. Sinusoidal, learned and "
-    "rotary begin near 100 % at 12 letters and fall towards one half; rotary holds out longest of the three. "
-    "The causal mask without positions holds best.",
+    alt="Share of right answers for sentences of 12 to 64 letters. The network without "
+    "positions stays at one half. Sinusoidal, learned and rotary begin near 100 % at "
+    "12 letters and fall towards one half; rotary holds out longest of the three. The "
+    "causal mask without positions holds best.",
 )
 measured("positional_encoding.longer")
 
@@ -1156,7 +1229,8 @@ for kind in ("sinusoidal", "learned", "rotary"):
         right = (models[kind](ids) > 0) == a_first
         yes = models[kind](letter_sentences(2000, 48, np.random.default_rng(8))[0]) > 0
     shares = (right[group].float().mean() for group in groups.values())
-    rows.append([kind, *(f"{share:.1%}" for share in shares), f"{yes.float().mean():.1%}"])
+    rows.append([kind, *(f"{share:.1%}" for share in shares),
+                 f"{yes.float().mean():.1%}"])
 show_table(["right answers", *groups, "48 letters: says yes"], rows)
 
 # %% [markdown]

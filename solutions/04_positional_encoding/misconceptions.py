@@ -135,7 +135,8 @@ slip("positional_encoding", "pair_of_two_angles",
      "Sines and cosines are in the right places, but a sine and the cosine beside it have different angles: "
      "their squares do not sum to 1. Your `get_angles` already turns the number of a feature into that of "
      "its pair. Or did you compute the angles yourself?",
-     ("get_angles(np.arange(max_len)[:, np.newaxis], np.arange(d_model)[np.newaxis, :], d_model)",
+     ("get_angles(np.arange(max_len)[:, np.newaxis],\n"
+      "                        np.arange(d_model)[np.newaxis, :], d_model)",
       "np.arange(max_len)[:, np.newaxis] / 10000 ** (2 * np.arange(d_model) / d_model)"))
 
 
@@ -162,7 +163,8 @@ slip("shift_matrix", "one_angle_for_all_pairs",
      "Every pair turns by the same angle, that of the fastest one.",
      "All your blocks are the same, but each pair has a frequency of its own: the fast pairs turn far when "
      "you take a step, the slow ones hardly at all.",
-     ("get_angles(np.array([[offset]]), np.arange(d_model)[np.newaxis, ::2], d_model)[0]",
+     ("get_angles(np.array([[offset]]), np.arange(d_model)[np.newaxis, ::2],\n"
+      "                       d_model)[0]",
       "np.full(d_model // 2, offset)"))
 
 slip("shift_matrix", "pairs_taken_for_features",
@@ -293,14 +295,16 @@ slip("LearnedPositionalEmbedding", "CutsSilently", "A sequence that is too long 
      "You silently cut off a sequence that is longer than the table: its last tokens just vanish, and nobody "
      "is told why. Refuse it with a ValueError that says how long it is and how many rows there are.",
      ("if seq_len > max_len:\n"
-      '            raise ValueError(f"The sequence has {seq_len} positions, but the table only has {max_len} rows.")',
+      '            raise ValueError(f"The sequence has {seq_len} positions, "\n'
+      '                             f"but the table only has {max_len} rows.")',
       "x = x[:, :max_len]"))
 
 slip("LearnedPositionalEmbedding", "LastRowRepeated", "Positions beyond the table all get its last row.",
      "All tokens beyond the end of the table get its last row, so to the model they all seem to be in the "
      "same place. Refuse a sequence that is too long with a ValueError.",
      ("        if seq_len > max_len:\n"
-      '            raise ValueError(f"The sequence has {seq_len} positions, but the table only has {max_len} rows.")\n',
+      '            raise ValueError(f"The sequence has {seq_len} positions, "\n'
+      '                             f"but the table only has {max_len} rows.")\n',
       ""),
      ("self.table[:seq_len]", "self.table[torch.arange(seq_len).clamp(max=max_len - 1)]"))
 

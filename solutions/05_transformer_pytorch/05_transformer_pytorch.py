@@ -429,7 +429,8 @@ class Encoder(nn.Module):
         # finds them.
         ### BEGIN SOLUTION
         self.layers = nn.ModuleList(
-            EncoderLayer(embedding_dim, num_heads, fully_connected_dim, dropout_rate, layernorm_eps, norm_first)
+            EncoderLayer(embedding_dim, num_heads, fully_connected_dim,
+                         dropout_rate, layernorm_eps, norm_first)
             for _ in range(num_layers)
         )
         ### END SOLUTION
@@ -444,7 +445,8 @@ class Encoder(nn.Module):
         # each); dropout.
         ### BEGIN SOLUTION
         scale = math.sqrt(self.embedding.embedding_dim)
-        x = self.dropout(scale * self.embedding(source_ids) + self.positions[: source_ids.shape[1]])
+        x = self.dropout(scale * self.embedding(source_ids)
+                         + self.positions[: source_ids.shape[1]])
         ### END SOLUTION
         # 2. The layers.
         ### BEGIN SOLUTION
@@ -545,16 +547,22 @@ class DecoderLayer(nn.Module):
             ### BEGIN SOLUTION
             attended, self_weights = self.self_attention(x, x, x, target_mask)
             x = self.norm1(x + self.dropout(attended))
-            attended, cross_weights = self.cross_attention(x, memory, memory, source_mask)
+            attended, cross_weights = self.cross_attention(
+                x, memory, memory, source_mask
+            )
             x = self.norm2(x + self.dropout(attended))
             x = self.norm3(x + self.dropout(self.feed_forward(x)))
             ### END SOLUTION
         else:
             ### BEGIN SOLUTION
             normed = self.norm1(x)
-            attended, self_weights = self.self_attention(normed, normed, normed, target_mask)
+            attended, self_weights = self.self_attention(
+                normed, normed, normed, target_mask
+            )
             x = x + self.dropout(attended)
-            attended, cross_weights = self.cross_attention(self.norm2(x), memory, memory, source_mask)
+            attended, cross_weights = self.cross_attention(
+                self.norm2(x), memory, memory, source_mask
+            )
             x = x + self.dropout(attended)
             x = x + self.dropout(self.feed_forward(self.norm3(x)))
             ### END SOLUTION
@@ -630,7 +638,8 @@ class Decoder(nn.Module):
         # 1. Embeddings, scaled; positions; dropout: as in the encoder.
         ### BEGIN SOLUTION
         scale = math.sqrt(self.embedding.embedding_dim)
-        x = self.dropout(scale * self.embedding(target_ids) + self.positions[: target_ids.shape[1]])
+        x = self.dropout(scale * self.embedding(target_ids)
+                         + self.positions[: target_ids.shape[1]])
         ### END SOLUTION
         # 2. The layers, and what each of them looked at.
         ### BEGIN SOLUTION
@@ -794,7 +803,9 @@ class Transformer(nn.Module):
         ### END SOLUTION
         # 3. Write the target: the decoder's output, then logits.
         ### BEGIN SOLUTION
-        output, cross_attention = self.decoder(target_ids, memory, target_mask, source_mask)
+        output, cross_attention = self.decoder(
+            target_ids, memory, target_mask, source_mask
+        )
         logits = self.final_linear(output)
         ### END SOLUTION
         return logits, cross_attention
@@ -1403,8 +1414,10 @@ def beam_search(
         # 1. Hypotheses that have ended stay; the others are extended by each word of
         # the vocabulary.
         ### BEGIN SOLUTION
-        ended = [(words, total) for words, total in beam if words and words[-1] == eos_id]
-        running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]
+        ended = [(words, total) for words, total in beam
+                 if words and words[-1] == eos_id]
+        running = [(words, total) for words, total in beam
+                   if not words or words[-1] != eos_id]
         if not running:
             break
         prefixes = source_ids.new_tensor([[bos_id, *words] for words, _ in running])
@@ -1418,7 +1431,8 @@ def beam_search(
         ### END SOLUTION
         # 2. The best of all these form the new beam.
         ### BEGIN SOLUTION
-        beam = sorted(candidates, key=lambda hypothesis: score(*hypothesis), reverse=True)[:beam_size]
+        beam = sorted(candidates, key=lambda hypothesis: score(*hypothesis),
+                      reverse=True)[:beam_size]
         ### END SOLUTION
     words, total = beam[0]
     return torch.tensor([word for word in words if word != eos_id],
@@ -1713,7 +1727,8 @@ def without(piece: str, trained: bool = True) -> nn.Module:
     encoder, decoder = broken.encoder, broken.decoder
     if piece == "the causal mask":
         for layer in decoder.layers:
-            layer.self_attention.__class__ = SeesFuture  # the same weights, another forward
+            # the same weights, another forward
+            layer.self_attention.__class__ = SeesFuture
     if piece == "the padding mask":
         for attention in (
             *(layer.self_attention for layer in encoder.layers),
@@ -2005,7 +2020,8 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 
 # %% tags=["skip-grading"]
 def costs(name: str, module: nn.Module, *inputs: torch.Tensor) -> list[str]:
-    """What the first call of the compiled module costs, and what each later one brings."""
+    """What the first call of the compiled module costs, and what each later one
+    brings."""
     compiled, wanted = torch.compile(module), module(*inputs)[0]
     began = time.perf_counter()
     found = compiled(*inputs)[0]

@@ -304,21 +304,21 @@ slip("DecoderLayer", "memory_asks",
      "In the cross-attention the memory asks, and x answers with the values: (memory, memory, x).",
      "The decoder's words ask and the encoder's memory answers: the query comes from x, while key *and* "
      "value come from memory. There must be one output for each target word.",
-     ("(x, memory, memory, source_mask)", "(memory, memory, x, source_mask)"),
-     ("(self.norm2(x), memory, memory,", "(memory, memory, self.norm2(x),"))
+     (" x, memory, memory, source_mask", " memory, memory, x, source_mask"),
+     (" self.norm2(x), memory, memory,", " memory, memory, self.norm2(x),"))
 
 slip("DecoderLayer", "values_from_x", "In the cross-attention the values come from x instead of memory.",
      "The key is what a source word is found by, the value is what it says. Both belong to the same word, "
      "so both come from memory.",
-     ("(x, memory, memory,", "(x, memory, x,"),
-     ("(self.norm2(x), memory, memory,", "(self.norm2(x), memory, self.norm2(x),"))
+     (" x, memory, memory,", " x, memory, x,"),
+     (" self.norm2(x), memory, memory,", " self.norm2(x), memory, self.norm2(x),"))
 
 slip("DecoderLayer", "memory_never_read",
      "The cross-attention attends to x, so the source sentence is never read.",
      "That is a second self-attention: x asks and x answers. A decoder that never reads the memory can only "
      "guess likely sentences.",
-     ("(x, memory, memory, source_mask)", "(x, x, x)"),
-     ("(self.norm2(x), memory, memory, source_mask)", "(self.norm2(x), self.norm2(x), self.norm2(x))"))
+     (" x, memory, memory, source_mask", " x, x, x"),
+     (" self.norm2(x), memory, memory, source_mask", " self.norm2(x), self.norm2(x), self.norm2(x)"))
 
 slip("DecoderLayer", "source_mask_forgotten",
      "The cross-attention gets no mask, so it looks at the source's padding.",
@@ -412,14 +412,20 @@ slip("DecoderLayer", "cross_attention_first", "The cross-attention comes before 
       "            x = self.norm1(x",
       "cross_weights = self.cross_attention(x, memory, memory, source_mask)\n"
       "            x = self.norm2(x"),
-     ("cross_weights = self.cross_attention(x, memory, memory, source_mask)\n"
+     ("cross_weights = self.cross_attention(\n"
+      "                x, memory, memory, source_mask\n"
+      "            )\n"
       "            x = self.norm2(x",
       "self_weights = self.self_attention(x, x, x, target_mask)\n"
       "            x = self.norm1(x"),
      ("normed = self.norm1(x)\n"
-      "            attended, self_weights = self.self_attention(normed, normed, normed, target_mask)",
+      "            attended, self_weights = self.self_attention(\n"
+      "                normed, normed, normed, target_mask\n"
+      "            )",
       "attended, cross_weights = self.cross_attention(self.norm2(x), memory, memory, source_mask)"),
-     ("attended, cross_weights = self.cross_attention(self.norm2(x), memory, memory, source_mask)",
+     ("attended, cross_weights = self.cross_attention(\n"
+      "                self.norm2(x), memory, memory, source_mask\n"
+      "            )",
       "normed = self.norm1(x)\n"
       "            attended, self_weights = self.self_attention(normed, normed, normed, target_mask)"))
 
@@ -996,7 +1002,8 @@ slip("beam_search", "best_end_wins", "The search stops as soon as the best hypot
 
 slip("beam_search", "ends_continued", "Hypotheses are continued after their end.",
      "After EOS a sentence is over. In your search more words follow, and each of them lowers its sum.",
-     ("running = [(words, total) for words, total in beam if not words or words[-1] != eos_id]",
+     ("running = [(words, total) for words, total in beam\n"
+      "                   if not words or words[-1] != eos_id]",
       "running, ended = beam, []"))
 
 slip("beam_search", "begin_returned", "The ids that are returned begin with BOS.",
