@@ -50,7 +50,8 @@
 # %%
 import os
 
-os.environ["KERAS_BACKEND"] = "tensorflow"  # Keras 3 also runs on PyTorch and JAX; set this before importing it
+# Keras 3 also runs on PyTorch and JAX; set this before importing it
+os.environ["KERAS_BACKEND"] = "tensorflow"
 
 from course_utils.quiet import without_startup_messages
 
@@ -110,11 +111,15 @@ for example in unfinished[:6]:
 
 # %%
 lengths = [2, 4, 3, 8, 3]
-print("mean length", sum(lengths) / 5, "  samples / mean length", 5 / (sum(lengths) / 5))
+print("mean length", sum(lengths) / 5,
+      "  samples / mean length", 5 / (sum(lengths) / 5))
 
 # %% nbgrader={"grade": false, "grade_id": "samples_per_length", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def samples_per_length(texts: list[str], threshold: float = 1_500) -> tuple[float, bool]:
-    """The rule of Chollet (Deep Learning with Python, section 11.4) for choosing a model.
+def samples_per_length(
+    texts: list[str], threshold: float = 1_500
+) -> tuple[float, bool]:
+    """The rule of Chollet (Deep Learning with Python, section 11.4) for choosing a
+    model.
 
     Args:
         texts: the samples; words are separated by single spaces.
@@ -145,7 +150,8 @@ check("text_classification.samples_per_length")
 for name, texts in {"which library": [plain_words(one.text) for one in documented],
                     "is or are": [one.text for one in unfinished]}.items():
     ratio, sequence_model = samples_per_length(texts)
-    print(f"{name:14} {len(texts)} samples, ratio {ratio:4.0f}:", "sequence model" if sequence_model else "bag of pairs")
+    print(f"{name:14} {len(texts)} samples, ratio {ratio:4.0f}:",
+          "sequence model" if sequence_model else "bag of pairs")
 
 # %% [markdown]
 # The rule says *bag of pairs* in both cases. You will test both predictions at the end of the lab.
@@ -155,7 +161,8 @@ for name, texts in {"which library": [plain_words(one.text) for one in documente
 # A module's docstrings are written by the same people about the same things, often in nearly the same words:
 
 # %% tags=["skip-grading"]
-for example in [one for one in documented if one.module == "networkx.algorithms.shortest_paths.weighted"][:6]:
+for example in [one for one in documented
+                if one.module == "networkx.algorithms.shortest_paths.weighted"][:6]:
     print(example.text)
 
 # %% [markdown]
@@ -175,7 +182,8 @@ def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndar
     Args:
         groups: the group of each sample.
         order: every group once, in the order in which they go into the test set.
-        share: the test set takes one more group as long as it has fewer than this share of all samples.
+        share: the test set takes one more group as long as it has fewer than this share
+            of all samples.
 
     Returns:
         (samples,) booleans: True = test.
@@ -217,21 +225,24 @@ check("text_classification.split_by_group")
 
 # %% tags=["skip-grading"]
 class Task(NamedTuple):
-    """Texts and labels of the three parts ("train", "validation", "test"), and the names of the classes."""
+    """Texts and labels of the three parts ("train", "validation", "test"), and the
+    names of the classes."""
 
     texts: dict[str, list[str]]
     labels: dict[str, np.ndarray]
     names: list[str]
 
 
-def parted(texts: list[str], labels: list[int], groups: list[str], names: list[str], seed: int = 0) -> Task:
+def parted(texts: list[str], labels: list[int], groups: list[str], names: list[str],
+           seed: int = 0) -> Task:
     """A fifth for the test, a tenth for validation; no group is in two parts."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(sorted(set(groups))).tolist()
     test = split_by_group(groups, order, 0.2)
     both = split_by_group(groups, order, 0.3)  # the same groups, and some more
     parts = {"train": ~both, "validation": both & ~test, "test": test}
-    rows = {part: rng.permutation(np.flatnonzero(inside)) for part, inside in parts.items()}
+    rows = {part: rng.permutation(np.flatnonzero(inside))
+            for part, inside in parts.items()}
     return Task(
         {part: [texts[row] for row in numbers] for part, numbers in rows.items()},
         {part: np.array(labels)[numbers] for part, numbers in rows.items()},
@@ -242,17 +253,20 @@ def parted(texts: list[str], labels: list[int], groups: list[str], names: list[s
 libraries = sorted({one.library for one in documented})
 sentences = [plain_words(one.text) for one in documented]
 of_library = [libraries.index(one.library) for one in documented]
-each_alone = [str(number) for number in range(len(sentences))]  # every sentence a group by itself: at random
+# every sentence a group by itself: at random
+each_alone = [str(number) for number in range(len(sentences))]
 
 library = parted(sentences, of_library, [one.module for one in documented], libraries)
 at_random = parted(sentences, of_library, each_alone, libraries)
-agreement = parted([one.text for one in unfinished], [int(one.plural) for one in unfinished],
-                   [str(number) for number in range(len(unfinished))], ["singular", "plural"])
+agreement = parted(
+    [one.text for one in unfinished], [int(one.plural) for one in unfinished],
+    [str(number) for number in range(len(unfinished))], ["singular", "plural"])
 TASKS = {"which library": library, "is or are": agreement}
 chance = {}
 for name, task in TASKS.items():
     chance[name] = np.bincount(task.labels["test"]).max() / len(task.labels["test"])
-    print(f"{name:14}", {part: len(texts) for part, texts in task.texts.items()}, f"most frequent class {chance[name]:.3f}")
+    print(f"{name:14}", {part: len(texts) for part, texts in task.texts.items()},
+          f"most frequent class {chance[name]:.3f}")
 
 # %% [markdown]
 # The last number is the score of a program that always gives the same answer. Every result below has to be read beside it.
@@ -274,7 +288,8 @@ def bag_of_ngrams(texts: list[str], index: dict[str, int], n: int) -> np.ndarray
 
     Args:
         texts: words in them are separated by single spaces.
-        index: n-gram -> its column; the words of an n-gram are separated by single spaces, too.
+        index: n-gram -> its column; the words of an n-gram are separated by single
+            spaces, too.
         n: groups of 1, 2, ... up to n words count. What is not in the index does not.
 
     Returns:
@@ -318,9 +333,11 @@ check("text_classification.bag_of_ngrams")
 def index_of(texts: list[str], n: int, most: int = 5_000) -> dict[str, int]:
     """The most frequent n-grams, up to n words; each at least twice."""
     lists = [text.split() for text in texts]
-    counts = Counter(" ".join(words[start : start + size]) for words in lists
-                     for size in range(1, n + 1) for start in range(len(words) - size + 1))
-    return {gram: column for column, (gram, count) in enumerate(counts.most_common(most)) if count > 1}
+    counts = Counter(" ".join(words[start : start + size])
+                     for words in lists for size in range(1, n + 1)
+                     for start in range(len(words) - size + 1))
+    return {gram: column for column, (gram, count)
+            in enumerate(counts.most_common(most)) if count > 1}
 
 
 def compiled(model: keras.Model, learning_rate: float) -> keras.Model:
@@ -330,13 +347,17 @@ def compiled(model: keras.Model, learning_rate: float) -> keras.Model:
 
 
 def bag_classifier(task: Task, n: int) -> tuple[keras.Model, dict]:
-    """A model, not trained yet, and what it reads: part -> (bags, labels) in batches."""
+    """A model, not trained yet, and what it reads: part -> (bags, labels) in
+    batches."""
     index = index_of(task.texts["train"], n)
     data = {}
     for part, texts in task.texts.items():
-        pairs = tf.data.Dataset.from_tensor_slices((bag_of_ngrams(texts, index, n), task.labels[part]))
-        data[part] = (pairs.shuffle(10_000, seed=0) if part == "train" else pairs).batch(32)
-    layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dropout(0.5), keras.layers.Dense(len(task.names))]
+        pairs = tf.data.Dataset.from_tensor_slices(
+            (bag_of_ngrams(texts, index, n), task.labels[part]))
+        data[part] = (
+            pairs.shuffle(10_000, seed=0) if part == "train" else pairs).batch(32)
+    layers = [keras.layers.Dense(32, activation="relu"), keras.layers.Dropout(0.5),
+              keras.layers.Dense(len(task.names))]
     return compiled(keras.Sequential(layers), 2e-3), data
 
 # %% tags=["skip-grading"]
@@ -344,38 +365,42 @@ from course_utils.models.shipped_classifiers import load_classifier
 
 RUN_TRAINING = True  # False: all but the bags get weights that come with the course
 
-
-def trained(model: keras.Model, data: dict, name: str, epochs: int, **options) -> tuple[dict, float | None]:
-    """What `fit` recorded; or that of the model whose weights come with the course, and how many seconds it took."""
-    if RUN_TRAINING or "bag" in name:
-        run = model.fit(data["train"], validation_data=data["validation"], epochs=epochs,
-                        shuffle=False, **options)  # the dataset does the shuffling
+def trained(model: keras.Model, data: dict, name: str, epochs: int,
+            **options) -> tuple[dict, float | None]:
+    """What `fit` recorded; or that of the model whose weights come with the course, and
+    how many seconds it took."""
+    if RUN_TRAINING or "bag" in name:  # the dataset does the shuffling
+        run = model.fit(data["train"], validation_data=data["validation"],
+                        epochs=epochs, shuffle=False, **options)
         return run.history, None
     model(next(iter(data["test"]))[0])  # now it has weights
     return load_classifier(name, model)
 
-
 results = {name: {} for name in (*TASKS, "split at random")}
 
-
-def measure(task_name: str, model_name: str, make, epochs: int) -> tuple[keras.Model, dict]:
+def measure(task_name: str, model_name: str, make,
+            epochs: int) -> tuple[keras.Model, dict]:
     """Makes, trains and tests a model; returns it with its data."""
     keras.utils.set_random_seed(0)
     began = time.monotonic()
     model, data = make()
-    stop = keras.callbacks.EarlyStopping(monitor="val_loss", patience=3, restore_best_weights=True)
-    history, elsewhere = trained(model, data, f"{task_name}, {model_name}", epochs, callbacks=[stop], verbose=0)
+    stop = keras.callbacks.EarlyStopping(monitor="val_loss", patience=3,
+                                         restore_best_weights=True)
+    history, elsewhere = trained(model, data, f"{task_name}, {model_name}", epochs,
+                                 callbacks=[stop], verbose=0)
     accuracy = model.evaluate(data["test"], verbose=0, return_dict=True)["accuracy"]
     seconds = elsewhere or time.monotonic() - began
     results[task_name][model_name] = accuracy, seconds
-    print(f"{task_name:16} {model_name:24} accuracy {accuracy:.3f}  {len(history['loss']):2} epochs {seconds:6.1f} seconds")
+    print(f"{task_name:16} {model_name:24} accuracy {accuracy:.3f}  "
+          f"{len(history['loss']):2} epochs {seconds:6.1f} seconds")
     return model, data
 
 # %% tags=["skip-grading"]
 from course_utils.display import show_table
 
 for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
-    measure("split at random", name, lambda n=n: bag_classifier(at_random, n), epochs=12)
+    measure("split at random", name, lambda n=n: bag_classifier(at_random, n),
+            epochs=12)
     measure("which library", name, lambda n=n: bag_classifier(library, n), epochs=12)
 splits = [results["split at random"], results["which library"]]
 rows = [[name, *(f"{split[name][0]:.3f}" for split in splits)] for name in splits[0]]
@@ -398,19 +423,24 @@ MAX_LEN = 40
 def vocabulary_of(texts: list[str], most: int = 6_000) -> dict[str, int]:
     """Word -> number, from 2 on, for words that occur at least twice."""
     counts = Counter(word for text in texts for word in text.split())
-    return {word: number + 2 for number, (word, count) in enumerate(counts.most_common(most)) if count > 1}
+    return {word: number + 2 for number, (word, count)
+            in enumerate(counts.most_common(most)) if count > 1}
 
 
 def numbered(texts: list[str], vocabulary: dict[str, int]) -> list[list[int]]:
-    return [[vocabulary.get(word, 1) for word in text.split()[:MAX_LEN]] for text in texts]
+    return [[vocabulary.get(word, 1) for word in text.split()[:MAX_LEN]]
+            for text in texts]
 
 
 words_of = {name: vocabulary_of(task.texts["train"]) for name, task in TASKS.items()}
 for name, task in TASKS.items():
     rows = numbered(task.texts["train"], words_of[name])
-    unknown = np.mean([number == 1 for row in numbered(task.texts["test"], words_of[name]) for number in row])
-    print(f"{name:14} {len(words_of[name]):5} words; unknown in the test {unknown:.1%}; lengths "
-          f"{min(map(len, rows))} to {max(map(len, rows))}, mean {np.mean([*map(len, rows)]):.1f}")
+    unknown = np.mean([
+        number == 1 for row in numbered(task.texts["test"], words_of[name])
+        for number in row])
+    print(f"{name:14} {len(words_of[name]):5} words; unknown in the test "
+          f"{unknown:.1%}; lengths {min(map(len, rows))} to {max(map(len, rows))}, "
+          f"mean {np.mean([*map(len, rows)]):.1f}")
 
 # %% [markdown]
 # ### Exercise 4: `bucketed_batches`
@@ -423,21 +453,26 @@ for name, task in TASKS.items():
 
 # %% nbgrader={"grade": false, "grade_id": "bucketed_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bucketed_batches(
-    sentences: list[list[int]], labels: list[int], batch_size: int, boundaries: list[int]
+    sentences: list[list[int]], labels: list[int], batch_size: int,
+    boundaries: list[int]
 ) -> tf.data.Dataset:
-    """Batches in which all sentences are of one bucket, each as wide as its longest sentence.
+    """Batches in which all sentences are of one bucket, each as wide as its longest
+    sentence.
 
-    Sentences go into their buckets in the given order. As soon as a bucket holds batch_size of them, they are a batch.
-    What is left at the end makes smaller batches, one for each bucket. The batches may come in any order.
+    Sentences go into their buckets in the given order. As soon as a bucket holds
+    batch_size of them, they are a batch. What is left at the end makes smaller batches,
+    one for each bucket. The batches may come in any order.
 
     Args:
         sentences: word numbers, 1 or more.
         labels: one for each sentence.
         batch_size: sentences in a full batch.
-        boundaries: rising; a sentence of as many words as a boundary belongs to the bucket above it.
+        boundaries: rising; a sentence of as many words as a boundary belongs to the
+            bucket above it.
 
     Returns:
-        a dataset of pairs (ids, labels): (batch, longest) and (batch,), both int32; ids are 0 at padding.
+        a dataset of pairs (ids, labels): (batch, longest) and (batch,), both int32; ids
+            are 0 at padding.
     """
     # 1. A dataset of single sentences, each with its label.
     ### BEGIN SOLUTION
@@ -488,16 +523,21 @@ def pipelines(task_name: str) -> dict:
     task, data = TASKS[task_name], {}
     for part, texts in task.texts.items():
         rows = numbered(texts, words_of[task_name])
-        batches = bucketed_batches(rows, task.labels[part].tolist(), 32, BOUNDARIES).cache()
-        count = sum(1 for _ in batches)  # fills the cache, and tells Keras how long an epoch is
+        batches = bucketed_batches(
+            rows, task.labels[part].tolist(), 32, BOUNDARIES).cache()
+        # fills the cache, and tells Keras how long an epoch is
+        count = sum(1 for _ in batches)
         batches = batches.apply(tf.data.experimental.assert_cardinality(count))
-        data[part] = (batches.shuffle(1_000, seed=0) if part == "train" else batches).prefetch(tf.data.AUTOTUNE)
+        data[part] = (batches.shuffle(1_000, seed=0) if part == "train" else batches
+                      ).prefetch(tf.data.AUTOTUNE)
     return data
 
 
-rows, labels = numbered(library.texts["train"], words_of["which library"]), library.labels["train"].tolist()
+rows, labels = (numbered(library.texts["train"], words_of["which library"]),
+                library.labels["train"].tolist())
 for name, boundaries in {"one bucket": [1_000], "buckets": BOUNDARIES}.items():
-    shares = [np.mean(ids == 0) for ids, _ in bucketed_batches(rows, labels, 32, boundaries).as_numpy_iterator()]
+    shares = [np.mean(ids == 0) for ids, _ in bucketed_batches(
+        rows, labels, 32, boundaries).as_numpy_iterator()]
     print(f"{name:11} {np.mean(shares):.0%} of the average batch is padding")
 
 # %% [markdown]
@@ -512,12 +552,14 @@ for name, boundaries in {"one bucket": [1_000], "buckets": BOUNDARIES}.items():
 # this off. Here it means exactly what Keras means.)
 
 # %%
-table = keras.layers.Embedding(10, 2, mask_zero=True)  # makes a mask: True where the number is not 0
+# makes a mask: True where the number is not 0
+table = keras.layers.Embedding(10, 2, mask_zero=True)
 ids = np.array([[7, 3, 5, 0, 0]])
 print("Embedding makes:      ", table.compute_mask(ids).numpy())
 for layer in (keras.layers.Dropout(0.1), keras.layers.LSTM(3)):
     mask = layer.compute_mask(table(ids), table.compute_mask(ids))
-    print(f"{type(layer).__name__:8} hands on:    ", None if mask is None else mask.numpy())
+    print(f"{type(layer).__name__:8} hands on:    ",
+          None if mask is None else mask.numpy())
 
 # %% [markdown]
 # An LSTM that returns one vector for the whole sentence uses the mask up: after it there are no steps left.
@@ -537,22 +579,26 @@ print("running count of ones:", ops.cumsum(ops.ones_like(ids), axis=1).numpy())
 class PositionalEmbedding(keras.layers.Layer):
     """Learned embeddings of words and places, added; makes the mask of padding.
 
-    Its parts: `token_embeddings`, a keras.layers.Embedding for vocabulary_size words, and `position_embeddings`, one for
-    max_len places, or None if use_positions is False. Both have the width embedding_dim.
+    Its parts: `token_embeddings`, a keras.layers.Embedding for vocabulary_size words,
+    and `position_embeddings`, one for max_len places, or None if use_positions is
+    False. Both have the width embedding_dim.
 
     Call:
         ids: (batch, len), whole numbers, 0 = padding; len <= max_len.
         Returns (batch, len, embedding_dim). What comes out at padding is never used.
     """
 
-    def __init__(self, vocabulary_size, max_len, embedding_dim, use_positions=True, **kwargs):
+    def __init__(self, vocabulary_size, max_len, embedding_dim, use_positions=True,
+                 **kwargs):
         super().__init__(**kwargs)
         self.config = {"vocabulary_size": vocabulary_size, "max_len": max_len,
                        "embedding_dim": embedding_dim, "use_positions": use_positions}
         # 1. The parts that the docstring names.
         ### BEGIN SOLUTION
         self.token_embeddings = keras.layers.Embedding(vocabulary_size, embedding_dim)
-        self.position_embeddings = keras.layers.Embedding(max_len, embedding_dim) if use_positions else None
+        self.position_embeddings = (
+            keras.layers.Embedding(max_len, embedding_dim) if use_positions else None
+        )
         ### END SOLUTION
 
     def build(self, input_shape):
@@ -615,7 +661,8 @@ check("text_classification.PositionalEmbedding")
 
 # %%
 mask = np.array([[True, True, False]])  # one sentence, its third place is padding
-for name, wide in {"mask[:, None, :]": mask[:, None, :], "mask[:, :, None]": mask[:, :, None]}.items():
+for name, wide in {"mask[:, None, :]": mask[:, None, :],
+                   "mask[:, :, None]": mask[:, :, None]}.items():
     print(f"{name}, for 3 queries (rows) and 3 keys (columns):")
     print(np.broadcast_to(wide, (1, 3, 3))[0].astype(int))
 
@@ -624,25 +671,32 @@ for name, wide in {"mask[:, None, :]": mask[:, None, :], "mask[:, :, None]": mas
 
 # %% nbgrader={"grade": false, "grade_id": "TransformerEncoder", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class TransformerEncoder(keras.layers.Layer):
-    """One layer of the encoder (Vaswani et al. 2017, section 3.1), post-norm, for texts with padding.
+    """One layer of the encoder (Vaswani et al. 2017, section 3.1), post-norm, for texts
+    with padding.
 
-    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with heads of size
-    embedding_dim // num_heads), `ffn` (a keras.Sequential of two Dense layers: to dense_dim with ReLU, and back to
-    embedding_dim), `layernorm1` and `layernorm2` (LayerNormalizations as Keras makes them). No dropout.
+    Its parts with weights, by name: `mha` (a keras.layers.MultiHeadAttention with heads
+    of size embedding_dim // num_heads), `ffn` (a keras.Sequential of two Dense layers:
+    to dense_dim with ReLU, and back to embedding_dim), `layernorm1` and `layernorm2`
+    (LayerNormalizations as Keras makes them). No dropout.
 
     Call:
         inputs: (batch, len, embedding_dim).
-        mask: (batch, len), True at real words; None: all are real. No word looks at padding.
-        Returns (batch, len, embedding_dim). What comes out at padding is never used. The mask is handed on.
+        mask: (batch, len), True at real words; None: all are real. No word looks at
+            padding.
+        Returns (batch, len, embedding_dim). What comes out at padding is never used.
+            The mask is handed on.
     """
 
     def __init__(self, embedding_dim, dense_dim, num_heads, **kwargs):
         super().__init__(**kwargs)
-        self.config = {"embedding_dim": embedding_dim, "dense_dim": dense_dim, "num_heads": num_heads}
+        self.config = {"embedding_dim": embedding_dim, "dense_dim": dense_dim,
+                       "num_heads": num_heads}
         # 1. The parts that the docstring names; and the mask is to be handed on.
         ### BEGIN SOLUTION
         self.supports_masking = True
-        self.mha = keras.layers.MultiHeadAttention(num_heads, key_dim=embedding_dim // num_heads)
+        self.mha = keras.layers.MultiHeadAttention(
+            num_heads, key_dim=embedding_dim // num_heads
+        )
         self.ffn = keras.Sequential([
             keras.layers.Dense(dense_dim, activation="relu"),
             keras.layers.Dense(embedding_dim),
@@ -703,8 +757,10 @@ check("text_classification.TransformerEncoder")
 # %%
 states = np.array([[2.0], [4.0]])  # two words with one feature each
 for padding in range(4):
-    padded = np.concatenate([states, np.full((padding, 1), -1.0)])  # what a network may give at padding
-    print(f"{padding} columns of padding: mean of everything {padded.mean():5.2f}, of real words {states.mean():.2f}")
+    # -1 is what a network may give at padding
+    padded = np.concatenate([states, np.full((padding, 1), -1.0)])
+    print(f"{padding} columns of padding: mean of everything {padded.mean():5.2f}, "
+          f"of real words {states.mean():.2f}")
 
 # %% [markdown]
 # The mean of everything depends on how long the *other* sentences of the batch are.
@@ -769,13 +825,15 @@ logits, label = np.array([[2.0, -1.0, 0.5]]), np.array([0])
 shares = np.exp(logits) / np.exp(logits).sum()
 print(f"by hand:            {-np.log(shares[0, 0]):.3f}")
 for from_logits in (True, False):
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits)(label, logits)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits)(
+        label, logits)
     print(f"from_logits={from_logits!s:7} {float(loss):.3f}")
 
 # %% nbgrader={"grade": false, "grade_id": "build_classifier", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def build_classifier(
-    vocabulary_size: int, max_len: int, num_classes: int, embedding_dim: int = 64, dense_dim: int = 128, num_heads: int = 4,
-    dropout_rate: float = 0.5, learning_rate: float = 1e-3, use_positions: bool = True,
+    vocabulary_size: int, max_len: int, num_classes: int, embedding_dim: int = 64,
+    dense_dim: int = 128, num_heads: int = 4, dropout_rate: float = 0.5,
+    learning_rate: float = 1e-3, use_positions: bool = True,
 ) -> keras.Model:
     """A text classifier with one encoder layer, compiled.
 
@@ -787,8 +845,9 @@ def build_classifier(
         learning_rate: for Adam.
 
     Returns:
-        a model from ids (batch, any length) to logits (batch, num_classes), compiled with Adam, the cross-entropy of
-        logits and whole-numbered labels, and the metric "accuracy".
+        a model from ids (batch, any length) to logits (batch, num_classes), compiled
+            with Adam, the cross-entropy of logits and whole-numbered labels, and the
+            metric "accuracy".
     """
     # 1. From ids to logits.
     ### BEGIN SOLUTION
@@ -831,7 +890,8 @@ check("text_classification.build_classifier")
 # %% tags=["skip-grading"]
 model = build_classifier(len(words_of["which library"]) + 2, MAX_LEN, len(libraries))
 model(np.ones((1, 2), "int32"))  # after a first call, every layer has its weights
-rows = [[f"`{type(layer).__name__}`", f"{layer.count_params():,}"] for layer in model.layers]
+rows = [[f"`{type(layer).__name__}`", f"{layer.count_params():,}"]
+        for layer in model.layers]
 show_table(["layer", "weights"], rows)
 
 # %% [markdown]
@@ -852,17 +912,21 @@ folder = Path(tempfile.mkdtemp())
 RATE = 3e-4  # for real text; with 1e-3 the best epoch is the first
 
 
-def encoder(task_name: str, use_positions: bool = True, **options) -> tuple[keras.Model, dict]:
+def encoder(task_name: str, use_positions: bool = True,
+            **options) -> tuple[keras.Model, dict]:
     """Your model for a task, not trained yet, and the batches that it reads."""
     vocabulary_size, classes = len(words_of[task_name]) + 2, len(TASKS[task_name].names)
-    model = build_classifier(vocabulary_size, MAX_LEN, classes, use_positions=use_positions, **options)
+    model = build_classifier(vocabulary_size, MAX_LEN, classes,
+                             use_positions=use_positions, **options)
     return model, pipelines(task_name)
 
 
 keras.utils.set_random_seed(0)
 model, data = encoder("which library", learning_rate=RATE)
-keep = keras.callbacks.ModelCheckpoint(folder / "best.keras", monitor="val_loss", save_best_only=True)
-history, _ = trained(model, data, "which library, after the last epoch", epochs=8, callbacks=[keep], verbose=2)
+keep = keras.callbacks.ModelCheckpoint(folder / "best.keras", monitor="val_loss",
+                                       save_best_only=True)
+history, _ = trained(model, data, "which library, after the last epoch", epochs=8,
+                     callbacks=[keep], verbose=2)
 if not RUN_TRAINING:  # the file that the callback would have written
     best_model, _ = encoder("which library", learning_rate=RATE)
     trained(best_model, data, "which library, encoder, positions", epochs=8)
@@ -886,10 +950,12 @@ def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
 
     Args:
         losses: the validation loss after each epoch, if nothing stopped the training.
-        patience: training stops after so many epochs in a row without a loss lower than all before.
+        patience: training stops after so many epochs in a row without a loss lower than
+            all before.
 
     Returns:
-        best: the epoch with the lowest loss among those that were trained; of equal ones the first.
+        best: the epoch with the lowest loss among those that were trained; of equal
+            ones the first.
         last: the last epoch that was trained. Both count from 1.
     """
     ### BEGIN SOLUTION
@@ -925,8 +991,9 @@ best, last = best_epoch(history["val_loss"], patience=3)
 print(f"best epoch {best}; with a patience of 3, the last would have been {last}")
 show_figure(
     epochs(history, best),
-    alt="Left: the training loss falls in every epoch, the validation loss falls and then rises again. Right: the training accuracy "
-    "approaches 1, the validation accuracy levels off far below.",
+    alt="Left: the training loss falls in every epoch, the validation loss falls and "
+    "then rises again. Right: the training accuracy approaches 1, the validation "
+    "accuracy levels off far below.",
 )
 
 # %% [markdown]
@@ -940,11 +1007,14 @@ import re
 try:
     keras.saving.load_model(keep.filepath)
 except TypeError as error:
-    print("without your classes:", re.search(r"Could not locate class '\w+'", str(error))[0])
-own = {"PositionalEmbedding": PositionalEmbedding, "TransformerEncoder": TransformerEncoder, "MaskedMean": MaskedMean}
+    print("without your classes:",
+          re.search(r"Could not locate class '\w+'", str(error))[0])
+own = {"PositionalEmbedding": PositionalEmbedding,
+       "TransformerEncoder": TransformerEncoder, "MaskedMean": MaskedMean}
 best_model = keras.saving.load_model(keep.filepath, custom_objects=own)
 rows = []
-for name, each in {"after the last epoch": model, "loaded from the file": best_model}.items():
+for name, each in {"after the last epoch": model,
+                   "loaded from the file": best_model}.items():
     scores = each.evaluate(data["test"], verbose=0, return_dict=True)
     rows.append([name, f"{scores['loss']:.2f}", f"{scores['accuracy']:.3f}"])
 show_table(["model", "loss on the test", "accuracy"], rows)
@@ -973,9 +1043,11 @@ def lstm(task_name: str, dropout_rate: float = 0.5) -> tuple[keras.Model, dict]:
 
 
 measure("which library", "bidirectional LSTM", lambda: lstm("which library"), epochs=8)
-measure("which library", "encoder, no positions", lambda: encoder("which library", False, learning_rate=RATE), epochs=8)
-kept, kept_data = measure("which library", "encoder, positions",
-                          lambda: encoder("which library", learning_rate=RATE), epochs=8)
+measure("which library", "encoder, no positions",
+        lambda: encoder("which library", False, learning_rate=RATE), epochs=8)
+kept, kept_data = measure(
+    "which library", "encoder, positions",
+    lambda: encoder("which library", learning_rate=RATE), epochs=8)
 
 # %% [markdown]
 # On real text the bags of section 3 win (0.55 and 0.54), in less time. Stopping at the lowest validation loss costs the encoder accuracy here, as you have just seen; but even after the last epoch of section 6 it is no better than the bags. Positions do not help: the encoder is better without them, and with other seeds about as good. Which library a sentence comes from depends on *what* it is about, and that is in its words; five thousand short sentences are not enough to learn
@@ -987,8 +1059,10 @@ kept, kept_data = measure("which library", "encoder, positions",
 for name, n in {"bag of words": 1, "bag of pairs": 2}.items():
     measure("is or are", name, lambda n=n: bag_classifier(agreement, n), epochs=6)
 measure("is or are", "bidirectional LSTM", lambda: lstm("is or are", 0.1), epochs=5)
-measure("is or are", "encoder, no positions", lambda: encoder("is or are", False, dropout_rate=0.1), epochs=5)
-judge, _ = measure("is or are", "encoder, positions", lambda: encoder("is or are", dropout_rate=0.1), epochs=5)
+measure("is or are", "encoder, no positions",
+        lambda: encoder("is or are", False, dropout_rate=0.1), epochs=5)
+judge, _ = measure("is or are", "encoder, positions",
+                   lambda: encoder("is or are", dropout_rate=0.1), epochs=5)
 
 # %% tags=["skip-grading"]
 from course_utils.plots.classification import accuracy_bars
@@ -1011,8 +1085,9 @@ accuracies = {
 }
 show_figure(
     accuracy_bars(accuracies, chance),
-    alt="Two panels of bars. Which library: all models are far above chance, and the bags are best. Is or are: "
-    "bags and the encoder without positions stay at chance; LSTM and encoder with positions are far above.",
+    alt="Two panels of bars. Which library: all models are far above chance, and the "
+    "bags are best. Is or are: bags and the encoder without positions stay at chance; "
+    "LSTM and encoder with positions are far above.",
 )
 
 # %% [markdown]
@@ -1046,8 +1121,10 @@ for place in range(len(words)):
     moved.append(abs(lead(changed) - lead(ids)))
 print(sentence, "...", "are" if lead(ids) > 0 else "is")
 show_figure(
-    word_bars(words, np.array(moved) / sum(moved), "How far the answer moves without this word", "share of all moves"),
-    alt="Bars for the words of one sentence: the first noun matters most, the attractors little.",
+    word_bars(words, np.array(moved) / sum(moved),
+              "How far the answer moves without this word", "share of all moves"),
+    alt="Bars for the words of one sentence: the first noun matters most, the "
+    "attractors little.",
 )
 
 # %% [markdown]
@@ -1072,8 +1149,9 @@ for row, name in enumerate(libraries):
 show_table(["library", "found", "most often taken for"], rows)
 show_figure(
     confusion_map(counts, libraries),
-    alt="A heat map of ten by ten libraries. The diagonal is brightest for NetworkX, SQLAlchemy and Transformers. The libraries of "
-    "numerical computing are often taken for others.",
+    alt="A heat map of ten by ten libraries. The diagonal is brightest for NetworkX, "
+    "SQLAlchemy and Transformers. The libraries of numerical computing are often taken "
+    "for others.",
 )
 
 # %% [markdown]
@@ -1090,21 +1168,29 @@ show_figure(
 
 # %%
 confidence, right = np.array([0.4, 0.6, 0.8, 1.0]), np.array([1, 0, 1, 1])
-low, high = abs(right[:1].mean() - confidence[:1].mean()), abs(right[1:].mean() - confidence[1:].mean())
+low, high = (abs(right[:1].mean() - confidence[:1].mean()),
+             abs(right[1:].mean() - confidence[1:].mean()))
 print(f"low bin: distance {low:.2f}, 1 text;  high bin: distance {high:.2f}, 3 texts")
-print(f"calibration error {0.25 * low + 0.75 * high:.3f}, overconfidence {confidence.mean() - right.mean():.3f}")
+print(f"calibration error {0.25 * low + 0.75 * high:.3f}, "
+      f"overconfidence {confidence.mean() - right.mean():.3f}")
 
 # %% nbgrader={"grade": false, "grade_id": "calibration_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = 10) -> tuple[float, float]:
-    """The expected calibration error (Guo et al. 2017, equation 3), and the overconfidence.
+def calibration_error(
+    probabilities: np.ndarray, labels: np.ndarray, bins: int = 10
+) -> tuple[float, float]:
+    """The expected calibration error (Guo et al. 2017, equation 3), and the
+    overconfidence.
 
     Args:
-        probabilities: (texts, classes); each row sums to 1. The class that is given is the most probable one.
+        probabilities: (texts, classes); each row sums to 1. The class that is given is
+            the most probable one.
         labels: (texts,) the true classes.
-        bins: how many, equally wide, between 0 and 1. A confidence of exactly 1 belongs to the last.
+        bins: how many, equally wide, between 0 and 1. A confidence of exactly 1 belongs
+            to the last.
 
     Returns:
-        error: the mean distance between accuracy and confidence in a bin, weighted by texts.
+        error: the mean distance between accuracy and confidence in a bin, weighted by
+            texts.
         overconfidence: the mean confidence minus the accuracy, over all texts.
     """
     # 1. How sure, right or wrong, and in which bin?
@@ -1119,7 +1205,9 @@ def calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int =
     for number in range(bins):
         inside = bin_of == number
         if inside.any():
-            error += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+            error += (
+                inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+            )
     ### END SOLUTION
     # 3. Both numbers.
     ### BEGIN SOLUTION
@@ -1159,7 +1247,8 @@ rows = [["of the best epoch", *report(kept)], ["after the last epoch", *report(m
 show_table(["model", "accuracy", "calibration error", "overconfidence"], rows)
 show_figure(
     reliability(probabilities.max(axis=1), said == true),
-    alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a model is exactly as sure as it is right.",
+    alt="Bars of accuracy for ten bins of confidence, beside the diagonal on which a "
+    "model is exactly as sure as it is right.",
 )
 
 # %% [markdown]

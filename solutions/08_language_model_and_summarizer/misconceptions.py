@@ -191,13 +191,15 @@ slip("GPT", "NotTied", "The logits come from a layer of its own.",
 
 slip("GPT", "SameBlock", "One and the same block is used again and again.",
      "A list with one module in it several times has the weights of one. Each block has to be made by a call of its own.",
-     ("nn.ModuleList(DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers))",
+     ("nn.ModuleList(\n            DecoderBlock(embedding_dim, num_heads, dropout_rate)\n"
+      "            for _ in range(num_layers)\n        )",
       "nn.ModuleList([DecoderBlock(embedding_dim, num_heads, dropout_rate)] * num_layers)"),
      ("for block in self.blocks:", "for block in [self.blocks[0]] * len(self.blocks):"))
 
 slip("GPT", "PlainList", "The blocks are in a plain list.",
      "PyTorch does not find modules in a plain list: an optimizer would never train them. There is a list of modules for that.",
-     ("nn.ModuleList(DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers))",
+     ("nn.ModuleList(\n            DecoderBlock(embedding_dim, num_heads, dropout_rate)\n"
+      "            for _ in range(num_layers)\n        )",
       "[DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers)]"))
 
 slip("GPT", "LastBlockMissing", "The last block is not used.",
