@@ -654,6 +654,12 @@ def _empty(rng: np.random.Generator) -> Inputs:
     return {"candidate": [], "reference": rng.choice(list("xyz"), int(rng.integers(2, 6))).tolist()}
 
 
+def _one_word(rng: np.random.Generator) -> Inputs:
+    """A candidate and a reference of one word, the same."""
+    word = str(rng.choice(list("xyz")))
+    return {"candidate": [word], "reference": [word]}
+
+
 def _swapped(rng: np.random.Generator) -> list[Inputs]:
     inputs = _texts((3, 10))(rng)
     return [inputs, {"candidate": inputs["reference"], "reference": inputs["candidate"]}]
@@ -680,8 +686,8 @@ rouge_l = Exercise(
             together(_texts((8, 13), True), _texts((8, 13), True)),
         ),
         Case(
-            "no word in common, an empty candidate, then an ordinary pair",
-            together(_nothing_common, _empty, _texts((3, 9))),
+            "no word in common, an empty candidate, one word each, then an ordinary pair",
+            together(_nothing_common, _empty, _one_word, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
     ),
