@@ -258,8 +258,7 @@ slip("Encoder", "dropout_of_the_embeddings_only",
      "Dropout is applied to the embeddings before the positions are added.",
      "The order is: scale, add the positions, then apply dropout. In your version the positions are never "
      "dropped.",
-     ("self.embedding(source_ids)", "self.embedding(source_ids))"),
-     ("source_ids.shape[1]])", "source_ids.shape[1]]"))
+     ("self.dropout(scale * self.embedding(source_ids)", "(self.dropout(scale * self.embedding(source_ids))"))
 
 slip("Encoder", "mask_not_handed_on", "The layers do not get the mask.",
      "Your encoder is right as long as no word is padding. The encoder was given a mask; each of its layers "
