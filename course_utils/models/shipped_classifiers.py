@@ -97,5 +97,8 @@ def load_classifier(name: str, model: keras.Model) -> tuple[dict[str, list[float
             f"The weights in {FILES[name]} do not fit your model. Check that its parts have the names and sizes that the lab asks "
             "for, or train it."
         ) from error
+    model.optimizer.build(
+        model.trainable_variables
+    )  # as after training: Keras saves it with the model, and warns if parts are missing
     run = json.loads(RUNS.read_text("utf-8"))[name]
     return run["history"], run["seconds"]
