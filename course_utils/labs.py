@@ -16,8 +16,8 @@ INFO_NAME = "lab.json"
 
 
 def core_part(core_minutes: int | None) -> str:
-    """What lists add to a lab's minutes if it has optional parts: " (core 65)"."""
-    return f" (core {core_minutes})" if core_minutes else ""
+    """What lists add to a lab's minutes if it has optional parts: " (core 65)", which no line breaks in two."""
+    return f" (core\N{NO-BREAK SPACE}{core_minutes})" if core_minutes else ""
 
 
 @dataclass(frozen=True)
