@@ -1429,7 +1429,7 @@ if real:
 # %% [markdown]
 # Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. (2022) call it an **induction head**. Your headlines need something like it, too.
 #
-# Move the sliders. In about two of three heads more than half of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
+# Move the sliders. In many heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
 #
 # ## 9. Every task is a text
 #
