@@ -1370,7 +1370,8 @@ def layer_cost(kind: str, n: int, d: int, kernel: int = 3) -> tuple[int, int, in
             (d, d) matrix, at each position. Convolutional and dilated: at each
             position, one (d, d) matrix for each place of the kernel (places before the
             first word count too).
-        sequential_steps: how many steps of one layer must wait for each other.
+        sequential_steps: how many steps of one layer must wait for each other; 1 if
+            none has to.
         path_length: steps from the first input to the last output. Self-attention and
             convolutions: the number of layers to be stacked until the last output
             depends on the first input, at least 1. For a dilated stack that is the

@@ -777,7 +777,8 @@ def causal_self_attention(
         token_mask: what `padding_mask` returns, (..., 1, seq_len), or None.
 
     Returns:
-        output (..., seq_len, d_v) and weights (..., seq_len, seq_len).
+        output (..., seq_len, d_v) and weights (..., seq_len, seq_len); both 0 for a
+        word that may attend to nothing.
     """
     # 1. The mask: causal, and padding if there is any.
     ### BEGIN SOLUTION
@@ -847,7 +848,7 @@ def cross_attention(
         memory: the words that answer, (..., k_len, d_model).
         w_query, w_key: (d_model, d_k).
         w_value: (d_model, d_v).
-        memory_mask: padding of memory, (..., 1, k_len), or None.
+        memory_mask: True = a real word of memory, (..., 1, k_len); or None.
 
     Returns:
         output (..., q_len, d_v) and weights (..., q_len, k_len); both 0 where all of

@@ -536,7 +536,7 @@ class DecoderLayer(nn.Module):
             x: (batch, tgt_len, embedding_dim).
             memory: (batch, src_len, embedding_dim).
             target_mask: (batch, 1, tgt_len, tgt_len), the past and no padding.
-                source_mask: (batch, 1, 1, src_len).
+            source_mask: (batch, 1, 1, src_len).
 
         Returns:
             output (batch, tgt_len, embedding_dim); the weights of the self-attention
@@ -999,8 +999,8 @@ def label_smoothed_loss(
         labels: (batch, tgt_len). Positions with the label pad_id do not count.
 
     Returns:
-        a tensor with one number: the sum of the losses of all real positions, divided
-            by their number.
+        a tensor of shape (): the sum of the losses of all real positions, divided by
+            their number.
     """
     # 1. What the model believes: log-probabilities, (batch, tgt_len, V).
     ### BEGIN SOLUTION
@@ -1183,7 +1183,7 @@ def greedy_decode(
     Args:
         model: `model(source_ids, target_ids)`, both tensors, gives (logits (batch,
             tgt_len, V), attention); the logits at position i are for the word that
-        follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
+            follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
         source_ids: (batch, src_len).
         max_len: the most words a sentence may have; one that has not ended by then is
             cut off.

@@ -318,7 +318,7 @@ class EncoderLayer(keras.layers.Layer):
         x: (batch, len, embedding_dim).
         training: whether dropout acts.
         mask: True = may attend; broadcasts to (batch, heads, len, len). None allows
-        everything.
+            everything.
         Returns (batch, len, embedding_dim).
     """
 
@@ -424,7 +424,7 @@ class Encoder(keras.layers.Layer):
     Call:
         x: ids of the source, (batch, src_len), src_len <= max_len.
         training: whether dropout acts (on the sum of embeddings and positions, and in
-        the layers).
+            the layers).
         mask: True = may attend, (batch, 1, 1, src_len); None allows everything.
         Returns (batch, src_len, embedding_dim). Results at padding are ignored.
     """
@@ -517,10 +517,10 @@ class DecoderLayer(keras.layers.Layer):
     Call:
         x: (batch, tgt_len, embedding_dim).
         enc_output: what the encoder made of the source, (batch, src_len,
-        embedding_dim).
+            embedding_dim).
         training: whether dropout acts.
         look_ahead_mask: for block 1, True = may attend, (batch, 1, tgt_len, tgt_len),
-        or None.
+            or None.
         padding_mask: for block 2, True = may attend, (batch, 1, 1, src_len), or None.
         Returns x (batch, tgt_len, embedding_dim), the attention weights of block 1
         (batch, heads, tgt_len, tgt_len), and those of block 2 (batch, heads, tgt_len,
@@ -743,7 +743,7 @@ class Transformer(keras.Model):
     Call:
         source_ids: (batch, src_len), padded with 0.
         target_ids: what the decoder reads, beginning with BOS, (batch, tgt_len), padded
-        with 0.
+            with 0.
         training: whether dropout acts.
         Returns logits (batch, tgt_len, target_vocab_size), and the decoder's dict of
         attention weights. Results at the target's padding are ignored.
@@ -855,7 +855,7 @@ def masked_loss(
         pad_id: the id of padding.
 
     Returns:
-        One number, a tensor.
+        A tensor of shape ().
     """
     # 1. The wanted distribution, (batch, len, V).
     ### BEGIN SOLUTION
@@ -922,12 +922,12 @@ def masked_accuracy(labels: tf.Tensor, logits: tf.Tensor, pad_id: int = 0) -> tf
     """The share of the real labels of the batch that have the largest logit, 0 to 1.
 
     Args:
-        labels: integers, (batch, len).
+        labels: (batch, len), int32 or int64.
         logits: (batch, len, V).
         pad_id: positions with this label do not count.
 
     Returns:
-        One number.
+        A tensor of shape ().
     """
     ### BEGIN SOLUTION
     right = ops.equal(
@@ -972,8 +972,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
     Call:
         step: how many updates were made before this one, 0 for the first: an integer
-        tensor, as in Keras's optimizers.
-        Returns the rate for this update, a float.
+            tensor, as in Keras's optimizers.
+        Returns the rate for this update, a float tensor.
 
     `get_config` returns the constructor's arguments by name, as a dict, so that an
     optimizer can be saved with its schedule.
@@ -1053,11 +1053,11 @@ def train_step(model, optimizer, source_ids, labels, smoothing=0.1, bos_id=1):
 
     Args:
         model: called as model(source_ids, target_ids, training=...); gives (logits,
-        attention_weights).
+            attention_weights).
         optimizer: one of Keras's.
         source_ids: (batch, src_len).
         labels: the translations' words, then EOS, then padding, (batch, tgt_len). Both
-        are int32 or int64.
+            are int32 or int64.
         smoothing: for masked_loss.
         bos_id: what the decoder's input begins with.
 
@@ -1251,7 +1251,7 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
 
     Args:
         model: called as model(source_ids, ids_so_far, training=False); gives (logits,
-        attention_weights).
+            attention_weights).
         source_ids: (batch, src_len).
         max_len: the most words to write.
         bos_id, eos_id, pad_id: begin, end, padding.
