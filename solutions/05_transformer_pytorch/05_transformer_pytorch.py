@@ -2015,7 +2015,7 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # Measured once on two CPU cores that did nothing else: the first call of a layer of the encoder cost 12 seconds, of which some start the
 # compiler, and that of the whole model 7 more. After that the model took 7.1 ms instead of 10.7 for a batch of 64 sentences. So it
 # has paid for itself after about two thousand batches: in a long training, not in a short one. Set `TRY_COMPILE = True` to measure it on
-# your machine, which takes a minute or two. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
+# your machine, which takes half a minute or more. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
 # call is faster.)
 
 # %% tags=["skip-grading"]
