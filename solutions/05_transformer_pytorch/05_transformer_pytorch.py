@@ -319,8 +319,10 @@ show_figure(
 # Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
 # off the residual path (**pre-norm**):
 #
-# $$\text{post-norm: } x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \qquad
-# \text{pre-norm: } x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$$
+# $$\begin{aligned}
+# \text{post-norm: } x &\leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \\
+# \text{pre-norm: } x &\leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))
+# \end{aligned}$$
 #
 # You write both, with a switch, and compare them in section 9.
 #
