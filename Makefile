@@ -51,7 +51,7 @@ bench-grading: environment browser ## compare grading times with nbgrader's own 
 	@.venv/bin/python benchmarks/grading.py $(ARGS)
 
 .PHONY: bench-class
-bench-class: environment browser ## show how collect, feedback, reports and exports grow with the class (about 10 minutes)
+bench-class: environment browser ## show how collect, feedback, reports and exports grow with the class (about two minutes)
 	@.venv/bin/python benchmarks/class_size.py $(ARGS)
 
 .PHONY: lint

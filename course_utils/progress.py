@@ -22,7 +22,8 @@ watchers: dict[str, Callable[[], object]] = {}
 """What is called after each attempt: whatever shows progress, such as a drawing that fills in. If one fails, the check goes on."""
 
 
-def _file() -> Path:
+def progress_file() -> Path:
+    """Where it is kept: in the home folder, unless ``TRANSFORMER_LABS_PROGRESS`` names another file."""
     return Path(os.environ.get(PROGRESS_VARIABLE) or Path.home() / ".transformer-labs" / "progress.json")
 
 
@@ -32,7 +33,7 @@ def load() -> dict[str, dict]:
     Empty if the file is missing or damaged.
     """
     try:
-        entries = json.loads(_file().read_text("utf-8"))
+        entries = json.loads(progress_file().read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     if not isinstance(entries, dict):
@@ -68,7 +69,7 @@ def record(key: str, score: float) -> dict:
     entry["last"] = now
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
-    target = _file()
+    target = progress_file()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = target.with_suffix(".new")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from course_utils import progress
 from course_utils.labs import LabInfo, core_part, labs_in
-from course_utils.progress import LabProgress
+from course_utils.progress import LabProgress, progress_file
 
 FILE_NAME = "START.md"
 
@@ -92,11 +92,15 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     lines += [
         "",
         "In each lab: read, run the cells with Shift+Enter, replace what says `YOUR CODE HERE`, and run the check below it, as often as you "
-        "like. What you have solved is kept in a small file in your home folder, and nowhere else. To see this page with your latest results, "
-        "close it and open it again.",
+        f"like. What you have solved is kept in a small file, `{_readable(progress_file())}`, and nowhere else. To see this page with your latest "
+        "results, close it and open it again.",
         "",
     ]
     return "\n".join(lines)
+
+
+def _readable(path: Path) -> str:
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def _link(lab: LabInfo) -> str:

@@ -329,7 +329,7 @@ class Lab:
         Raises:
             CourseError: a cell fails; the message names it.
         """
-        namespace: dict[str, Any] = {"__name__": f"reference_{self.slug}"}
+        namespace: dict[str, Any] = {"__name__": "__main__"}  # as in a notebook: dataclasses look their module up
         for cell in self.source().cells:
             if runs_in_grading(cell) and checked_exercise(cell) is None:
                 file_name = f"<{self.name}: {cell.id}>"

@@ -61,6 +61,11 @@ def set_parameters(module: nn.Module, weights: Mapping[str, np.ndarray]) -> None
         if tuple(found[name].shape) != array.shape:
             raise WrongParameters(f"`{name}` has shape {tuple(found[name].shape)}; expected {array.shape}.")
     if more := sorted(set(found) - set(weights)):
+        if twins := [name for name in weights if found[name] is found[more[0]]]:
+            raise WrongParameters(
+                f"`{more[0]}` is `{twins[0]}` under a second name, so saved weights would hold it twice and those that come "
+                "with the course could not be loaded. Keep each layer in one attribute."
+            )
         raise WrongParameters(
             f"there is a parameter too many: `{more[0]}`. The docstring names those that belong."
         )

@@ -27,7 +27,7 @@ def curves_over_depth(panels: Mapping[str, Mapping[str, np.ndarray]], log: Seque
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.9 * len(panels), 3.6), layout="constrained")
+    figure = Figure(figsize=(3.4 * len(panels), 3.2), layout="constrained")
     for axes, (title, curves), logarithmic in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), log, strict=True
     ):

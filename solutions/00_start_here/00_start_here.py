@@ -93,7 +93,7 @@ print("visits:", visits)
 # |---|---|---|
 # | your text and code, and the outputs | in the notebook's file, when you press Ctrl+S (Cmd+S on a Mac) and automatically every two minutes | yes |
 # | variables and functions | in the kernel's memory | no: run the cells again |
-# | which exercises you have solved | in a small file in your home folder | yes |
+# | which exercises you have solved | in a small file; the map of the course says where | yes |
 #
 # ### Cells that wait for you
 #

@@ -319,8 +319,10 @@ show_figure(
 # Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
 # off the residual path (**pre-norm**):
 #
-# $$\text{post-norm: } x \leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \qquad
-# \text{pre-norm: } x \leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$$
+# $$\begin{aligned}
+# \text{post-norm: } x &\leftarrow \mathrm{norm}(x + \mathrm{dropout}(\mathrm{sublayer}(x))) \\
+# \text{pre-norm: } x &\leftarrow x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))
+# \end{aligned}$$
 #
 # You write both, with a switch, and compare them in section 9.
 #
@@ -2012,10 +2014,10 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # model and these shapes, in C++ or for the GPU. That costs time at the first call, and again when shapes change (`dynamic=True` writes
 # code for any length), and it needs a C++ compiler on the machine.
 #
-# Measured once on two CPU cores that were also busy with other work: the first call of a layer of the encoder cost 20 seconds of
-# computing, that of the whole model 37. After that the model took 55 ms instead of 92 for a batch of 64 sentences, on one thread. So it
-# has paid for itself after about a thousand batches: in a long training, not in a short one. Set `TRY_COMPILE = True` to measure it on
-# your machine, which takes a minute or two. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
+# Measured once on two CPU cores that did nothing else: the first call of a layer of the encoder cost 12 seconds, of which some start the
+# compiler, and that of the whole model 7 more. After that the model took 7.1 ms instead of 10.7 for a batch of 64 sentences. So it
+# has paid for itself after about two thousand batches: in a long training, not in a short one. Set `TRY_COMPILE = True` to measure it on
+# your machine, which takes half a minute or more. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
 # call is faster.)
 
 # %% tags=["skip-grading"]

@@ -1516,7 +1516,7 @@ if real:
             for text in (answer, one.summary, one.text))
         table.append((rouge_l(said, wanted_words)[2],
                       rouge_l(all_words[: len(said)], wanted_words)[2]))
-        print(f"{one.name:14} {answer.strip()[:78]}\n{'':14} wanted: {one.summary}")
+        print(f"{one.name:14} {answer.strip()[:60]}\n{'':14} wanted: {one.summary}")
     model_score, lead_score = 100 * np.mean(table, axis=0)
     print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, "
           f"the beginning of equal length {lead_score:.1f}")

@@ -35,7 +35,7 @@ class DecoderBlock(nn.Module):
 
 
 def grouped_query_attention(query, key, value, mask=None):
-    batch, heads, q_len, size = query.shape
+    batch, _, q_len, size = query.shape
     grouped = query.reshape(batch, key.size(1), -1, q_len, size)
     scores = torch.einsum("bgrqd,bgkd->bgrqk", grouped, key) * size**-0.5
     if mask is not None:

@@ -7,17 +7,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from course_utils.models.shipped_tagger import FILE, load_tagger, save_tagger
 from grader.course import Course
 from grader.lab import Lab, checked_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
 
 NAME = Path(__file__).parent.name
 CHOSEN = (

@@ -1111,13 +1111,17 @@ for who, texts in {
 #
 # One choice first. Most windows of a long text do not contain the answer, and a reader that sees mostly such windows learns to say nothing. So
 # only one in ten of the empty windows of answerable questions is kept. (For the same reason Alberti et al. 2019 keep one in fifty on Natural
-# Questions, where texts are far longer.) The cell makes two passes: after one, this reader knows hardly more than when to keep silent. Try it.
+# Questions, where texts are far longer.) The cell makes three passes.
+#
+# Look at the loss: here, too, it stays on a plateau for a while. When this lab was written, two passes with three random orders ended in two good readers, F1
+# 53 and 56 on the test part, and in one that never left the plateau and was worse than silence: 19. With three passes, all three left it: 48, 54 and 56.
+# **One good run does not tell you that a recipe works**; repeat it with another seed before you trust it.
 
 # %% tags=["skip-grading"]
 import copy
 import random
 
-PASSES = 2
+PASSES = 3
 
 
 def prose_windows(examples, seed: int = 0) -> list[dict]:

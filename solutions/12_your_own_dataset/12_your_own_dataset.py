@@ -586,6 +586,8 @@ check("your_own_dataset.learning_curve")
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
+from course_utils.display import show_table
+
 pool, validation, test = by_group["pool"], by_group["validation"], by_group["test"]
 words = np.array(texts, dtype=object)
 
@@ -604,16 +606,16 @@ def frozen(some: np.ndarray, labels: np.ndarray):
 rng = np.random.default_rng(0)
 orders = np.array([balanced(y, rng.permutation(pool)) for _ in range(5)])
 sizes = [size for size in (24, 96, 198, 1000) if size <= len(pool)]
-measured = {}
+measured, lines = {}, []
 for name, fit, features in [("TF-IDF", tfidf, words),
                             ("frozen encoder", frozen, vectors)]:
     measured[name] = learning_curve(fit, features, y, features[test], y[test],
                                     sizes, orders)
-    points = zip(sizes, *measured[name], strict=True)
-    print(f"{name:15}", *(f"{size}: {mean:.3f} ±{around:.3f}  "
-                          for size, mean, around in points))
+    points = zip(*measured[name], strict=True)
+    lines.append([name, *(f"{mean:.3f} ±{around:.3f}" for mean, around in points)])
 majority = np.bincount(y[test]).max() / len(test)
-print(f"majority        {majority:.3f}")
+lines.append(["majority", *[f"{majority:.3f}"] * len(sizes)])
+show_table(["accuracy with", *(f"{size} labels" for size in sizes)], lines)
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
@@ -818,8 +820,8 @@ for name, lora in {"LoRA": True, "fine-tuned": False}.items():
 right = {"TF-IDF": tfidf(words[chosen], y[chosen])(words[test]) == y[test]}
 right |= {name: logits["test"].argmax(axis=1) == y[test]
           for name, logits in kept.items()}
-for name, each in right.items():
-    print(f"{name:11} with {LABELS} labels: accuracy {each.mean():.3f}")
+show_table(["", f"accuracy, {LABELS} labels"],
+           [[name, f"{each.mean():.3f}"] for name, each in right.items()])
 
 # %% [markdown]
 # ## 5. Better, or luck?
@@ -890,12 +892,12 @@ check("your_own_dataset.bootstrap_interval")
 from course_utils.plots.own_data import intervals
 
 draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))
-compared = {}
+compared, lines = {}, []
 for name in ("TF-IDF", "LoRA", "fine-tuned"):
     low, high = bootstrap_interval(right[name], right["frozen"], draws)
     compared[name] = (right[name].mean() - right["frozen"].mean(), low, high)
-    print(f"{name:11} minus frozen: {compared[name][0]:+.3f}, "
-          f"95 % interval {low:+.3f} to {high:+.3f}")
+    lines.append([name, f"{compared[name][0]:+.3f}", f"{low:+.3f} to {high:+.3f}"])
+show_table(["accuracy, minus the frozen encoder's", "difference", "95 % interval"], lines)
 show_figure(
     intervals(compared, "accuracy, compared with the frozen encoder"),
     alt="Three horizontal intervals around the difference to the frozen encoder. "
@@ -1031,17 +1033,18 @@ check("your_own_dataset.best_temperature")
 from course_utils.maths import softmax
 from course_utils.plots.own_data import before_and_after
 
-errors = {}
+errors, lines = {}, []
 for name, logits in kept.items():
     temperature = best_temperature(logits["validation"], y[validation],
                                    np.exp(np.linspace(-1.5, 2, 141)))
     shares, cooled = softmax(logits["test"]), softmax(logits["test"] / temperature)
     errors[name] = (calibration_error(shares, y[test]),
                     calibration_error(cooled, y[test]))
-    print(f"{name:11} confidence {shares.max(axis=1).mean():.2f}, "
-          f"accuracy {right[name].mean():.2f}, "
-          f"calibration error {errors[name][0]:.3f}; "
-          f"with temperature {temperature:.2f}: {errors[name][1]:.3f}")
+    lines.append([name, f"{shares.max(axis=1).mean():.2f}", f"{right[name].mean():.2f}",
+                  f"{errors[name][0]:.3f}", f"{temperature:.2f}",
+                  f"{errors[name][1]:.3f}"])
+show_table(["", "confidence", "accuracy", "calibration error", "best temperature",
+            "error with it"], lines)
 show_figure(
     before_and_after(errors),
     alt="Calibration errors of frozen encoder, LoRA and fine-tuned encoder, as trained "
@@ -1346,7 +1349,7 @@ check("your_own_dataset.predictions")
 said = kept["LoRA"]["test"].argmax(axis=1)
 for place in np.flatnonzero(said != y[test])[:8]:
     print(f"{names[y[test][place]]:13} taken for {names[said[place]]:13} "
-          f"{texts[test[place]][:80]}")
+          f"{texts[test[place]][:45]}")
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "report", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # *Write your report here.*

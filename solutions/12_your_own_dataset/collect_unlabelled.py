@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from collect_documentation import modules_of, sentences
+
 from course_utils.data.documentation import load_documentation
 from course_utils.data.own import LIBRARIES
 

@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from course_utils.data.own import LOGITS, load_unlabelled
 from course_utils.maths import softmax
 from grader.course import Course
 from grader.lab import Lab, checked_exercise
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SEEDS, LABELS = tuple(map(int, sys.argv[1:])) or (0, 1, 2), 96
 

@@ -344,6 +344,9 @@ def test_setting_parameters_says_what_is_missing_wrong_or_too_many():
         set_parameters(layer, {"weight": right["weight"]})
     with pytest.raises(WrongParameters, match="is a int"):
         set_parameters(3, right)
+    layer.again = layer.weight
+    with pytest.raises(WrongParameters, match="`again` is `weight` under a second name"):
+        set_parameters(layer, right)
 
 
 # ---------------------------------------------------------------------------------- the recurrent translator
