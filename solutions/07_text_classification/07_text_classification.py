@@ -460,11 +460,11 @@ def bucketed_batches(
     sentence.
 
     Sentences go into their buckets in the given order. As soon as a bucket holds
-    batch_size of them, they are a batch. What is left at the end makes smaller batches,
-    one for each bucket. The batches may come in any order.
+    batch_size of them, they are a batch. What is left in a bucket at the end makes one
+    smaller batch. The batches may come in any order.
 
     Args:
-        sentences: word numbers, 1 or more.
+        sentences: lists of word numbers; each number is at least 1.
         labels: one for each sentence.
         batch_size: sentences in a full batch.
         boundaries: rising; a sentence of as many words as a boundary belongs to the
@@ -1185,8 +1185,8 @@ def calibration_error(
         probabilities: (texts, classes); each row sums to 1. The class that is given is
             the most probable one.
         labels: (texts,) the true classes.
-        bins: how many, equally wide, between 0 and 1. A confidence of exactly 1 belongs
-            to the last.
+        bins: how many, equally wide, between 0 and 1. A confidence on the edge between
+            two bins belongs to the upper one, and a confidence of 1 to the last.
 
     Returns:
         error: the mean distance between accuracy and confidence in a bin, weighted by

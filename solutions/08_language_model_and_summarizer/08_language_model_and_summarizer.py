@@ -255,7 +255,7 @@ print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.
 # %% nbgrader={"grade": false, "grade_id": "DecoderBlock", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderBlock(nn.Module):
     """Causal self-attention and a small network, pre-norm (Radford et al. 2019, section
-    2.3)."""
+    2.3), with the exact GELU, not its approximation with tanh."""
 
     def __init__(
         self, embedding_dim: int, num_heads: int, dropout_rate: float = 0.0
@@ -314,7 +314,8 @@ check("language_model_and_summarizer.DecoderBlock")
 
 # %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class GPT(nn.Module):
-    """A decoder-only language model with tied weights (Radford et al. 2019)."""
+    """A decoder-only language model with tied weights (Radford et al. 2019). Its blocks
+    have the same dropout rate."""
 
     def __init__(
         self, vocabulary_size: int, max_len: int, embedding_dim: int, num_heads: int,

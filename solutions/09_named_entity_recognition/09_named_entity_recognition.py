@@ -712,7 +712,8 @@ def decode_entities(
             counts.
         offsets: (start, end) of each piece in the text.
         word_ids: the number of the word that each piece belongs to; None for special
-            tokens and padding.
+            tokens and padding, which stand before and after all words and belong to no
+            entity.
         labels: the tag of each number: "O", "B-..." or "I-..."; what comes after the
             first hyphen is the label.
 

@@ -201,9 +201,9 @@ def split_into_windows(length: int, size: int, overlap: int) -> list[tuple[int, 
         overlap: tokens that a window shares with the next one; 0 <= overlap < size.
 
     Returns:
-        (begin, end) of each window in order, end exclusive. The windows begin at 0,
-        size - overlap, 2 (size - overlap) and so on. All but the last have `size`
-        tokens; the last is the first one to reach `length`, and ends there.
+        A list with (begin, end) of each window in order, end exclusive. The windows
+        begin at 0, size - overlap, 2 (size - overlap) and so on. All but the last have
+        `size` tokens; the last is the first one to reach `length`, and ends there.
     """
     ### BEGIN SOLUTION
     windows = [(0, min(size, length))]

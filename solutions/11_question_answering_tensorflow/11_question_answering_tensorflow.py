@@ -125,7 +125,7 @@ def answer_token_spans(
             context, and the one after its last; (-1, -1) for tokens that are not in the
             context.
         starts, ends: (batch,) the answers' characters, end exclusive; 0 and 0 if there
-            is no answer.
+            is no answer. All three arguments are int32, or all are int64.
 
     Returns:
         first, last: (batch,) whole numbers, both included: the fewest tokens that cover
@@ -233,8 +233,8 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
 
     Returns:
         A dataset of dicts of tensors: input_ids, attention_mask, token_type_ids (batch,
-        width), whole numbers, 0 at the padding; allowed (batch, width), booleans, False
-        at the padding; start_positions, end_positions (batch,).
+        width), int32, 0 at the padding; allowed (batch, width), booleans, False at the
+        padding; start_positions, end_positions (batch,), int32.
     """
     # 1. One row for each window.
     ### BEGIN SOLUTION
@@ -313,7 +313,7 @@ class SpanHead(keras.layers.Layer):
         an answer may begin or end.
 
         Returns (start_logits, end_logits), each (batch, seq_len); where not allowed,
-        they are -10,000 or less.
+        they are -10,000 or less. In a graph, batch and seq_len may be unknown.
         """
         ### BEGIN SOLUTION
         # (batch, seq_len, 2)
@@ -447,8 +447,8 @@ def span_loss(
     Args:
         start_logits, end_logits: (batch, seq_len); any size, and -1e9 where no answer
             may be.
-        start_positions, end_positions: (batch,) the right tokens; 0 (no answer) is a
-            class like any other.
+        start_positions, end_positions: (batch,) the right tokens, int32 or int64; 0 (no
+            answer) is a class like any other.
 
     Returns:
         a tensor with one number, through which gradients flow.
@@ -598,7 +598,7 @@ def train_step(
             the whole batch as its inputs, and uses what it needs. Its
             `trainable_variables` are trained.
         optimizer: a Keras optimizer, with its learning rate set.
-        batch: as made by padded_batches.
+        batch: as made by padded_batches. In a graph, its sizes may be unknown.
         max_norm: the maximum norm of all gradients together; they are scaled down if it
             is higher.
 

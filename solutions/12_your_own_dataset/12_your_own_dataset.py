@@ -131,7 +131,8 @@ def validate_rows(rows: list[Row], task: str) -> list[tuple[int, str]]:
     """The place of every fault, in the order of the file and of COLUMNS[task].
 
     Args:
-        rows: dicts, column -> value; whatever a file may contain.
+        rows: dicts, column -> value; whatever a file may contain, but a list of spans
+            has only [start, end, label] in it.
         task: a key of COLUMNS, which gives each column's type.
 
     Returns:
