@@ -95,7 +95,7 @@ for word, number in zip(["Jane", "visits", "Africa", "in", "September"],
 #
 # ### Exercise 1: `rnn_forward`
 #
-# With vectors, the two numbers 1.0 and 0.6 become matrices, and there is a bias (Elman 1990):
+# With vectors, the two numbers 1.0 and 0.6 become matrices, and there is a bias ([Elman 1990](https://doi.org/10.1207/s15516709cog1402_1)):
 #
 # $$h_t = \tanh(x_t\,W_\mathrm{input} + h_{t-1}\,W_\mathrm{hidden} + b)$$
 #
@@ -181,8 +181,8 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # %% [markdown]
 # ### Gates: GRU and LSTM (optional)
 #
-# A plain recurrent network rewrites its whole state at each word. The **LSTM** (Hochreiter and Schmidhuber 1997; the forget
-# gate came with Gers et al. 2000) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
+# A plain recurrent network rewrites its whole state at each word. The **LSTM** ([Hochreiter and Schmidhuber 1997](https://doi.org/10.1162/neco.1997.9.8.1735); the forget
+# gate came with [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
 # between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept.
 #
 # The GRU has two of them, an *update gate* $z_t$ and a *reset gate* $r_t$ (we leave out the biases):
@@ -239,7 +239,7 @@ show_table(
 # $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
 #
 # with one factor for each word in between. The product of many factors below 1 is almost nothing: the gradient **vanishes**. The product of
-# many factors above 1 is huge: it **explodes** (Bengio, Simard and Frasconi 1994). If a word far back was important, no signal gets back to
+# many factors above 1 is huge: it **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back was important, no signal gets back to
 # say so.
 #
 # Now measure it in real layers, freshly initialised: how large is the gradient of the last output with respect to each of 100
@@ -332,7 +332,7 @@ measured("why_attention.fading")
 # %% [markdown]
 # ## 3. Second problem: one vector for everything
 #
-# For translation, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
+# For translation, two recurrent networks were put together ([Sutskever et al. 2014](https://arxiv.org/abs/1409.3215), Cho et al. 2014). The **encoder** reads the
 # source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. That vector has the same size for three words
 # as for thirty.
 
@@ -513,7 +513,7 @@ measured("why_attention.room")
 # What do *you* do with a long sentence? You look at the text again, at the right place. Two pictures help:
 #
 # - **Your eyes.** You see sharply only in a small spot, about as wide as your thumb at arm's length. Everything around it is blurred. So
-#   your eyes jump several times a second to wherever the next piece of information is (Rayner 1998). You do not store the
+#   your eyes jump several times a second to wherever the next piece of information is ([Rayner 1998](https://doi.org/10.1037/0033-2909.124.3.372)). You do not store the
 #   page; you know where to look.
 # - **A search.** You type a *query* into a library's catalogue. It compares your query with the *keys* of all books: titles,
 #   authors, subjects. It gives you the *value* that belongs to the best key: the book.
@@ -1008,7 +1008,7 @@ check("why_attention.reweight")
 # ### The word *station*
 #
 # *The train left the station on time.* A station can be many things. Here *train* tells you which. Can `reweight` tell? Take real word
-# vectors: the table of a pretrained encoder (MiniLM, Wang et al. 2020). It has one vector of 384 numbers for each
+# vectors: the table of a pretrained encoder (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957)). It has one vector of 384 numbers for each
 # word, the same in every sentence.
 
 # %% tags=["skip-grading"]
@@ -1260,8 +1260,8 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # A recurrent network cannot start on word 5 before it has finished word 4, however many cores you have. A **convolution**
 # can: it computes each position from the inputs around it, all positions at the same time. Take a kernel of width 3 that looks at a
-# position and the two before it. Then no position waits for another. ByteNet (Kalchbrenner et al. 2016) and
-# ConvS2S (Gehring et al. 2017) translated this way just before the Transformer appeared.
+# position and the two before it. Then no position waits for another. ByteNet ([Kalchbrenner et al. 2016](https://arxiv.org/abs/1610.10099)) and
+# ConvS2S ([Gehring et al. 2017](https://arxiv.org/abs/1705.03122)) translated this way just before the Transformer appeared.
 #
 # The catch is the range. One layer sees three words. Two layers see five, three see seven. It takes a tall stack to connect the first and
 # the last word of a long sentence. *Dilated* convolutions leave gaps, wider from layer to layer (1, 3, 9,

@@ -1051,7 +1051,7 @@ watch_it_learn(
 # ## 9. A word moves (optional)
 #
 # *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained
-# weights (MiniLM, Wang et al. 2020; you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
+# weights (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957); you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
 # trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it); they fix the plane. The arrow
 # is your sentence. Look at one thing for each word:
 #
