@@ -79,6 +79,7 @@ def jupyterlab(tmp_path_factory, labs):
     course = tmp_path_factory.mktemp("course")
     (course / ".venv").symlink_to(sys.prefix)  # the script looks for it beside itself
     shutil.copytree(ROOT / "scripts", course / "scripts")
+    (course / "course_utils").symlink_to(ROOT / "course_utils")
     command = [course / "scripts/open_jupyter.sh", "--no-browser", f"--ServerApp.port={port}",
                f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password="]  # fmt: skip
     with (root / ".log").open("w") as log:
@@ -193,6 +194,21 @@ def test_the_start_page_opens_with_its_first_lines(jupyterlab, page):
     open_notebook(page, jupyterlab, "00_start_here/start_here.ipynb")
     page.get_by_role("heading", name=re.compile("Lab 00")).wait_for()
     keep_picture(page, "start")
+
+
+def test_prose_keeps_its_width_in_a_wide_window_and_code_and_tables_do_not(jupyterlab, page):
+    page.set_viewport_size({"width": 1900, "height": 900})
+    open_notebook(page, jupyterlab, "02_self_attention/self_attention.ipynb")
+    prose = page.locator(".jp-MarkdownOutput p").first
+    page.wait_for_function(
+        "element => element.getBoundingClientRect().width < 700", arg=prose.element_handle()
+    )
+    left = prose.bounding_box()["x"]
+    assert abs(page.locator(".jp-MarkdownOutput table").first.bounding_box()["x"] - left) < 2
+    assert page.locator(".jp-CodeCell .jp-InputArea-editor").first.bounding_box()["width"] > 1000
+    keep_picture(page, "wide")
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function("element => element.getBoundingClientRect().right < 880", arg=prose.element_handle())
 
 
 def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab, page):
