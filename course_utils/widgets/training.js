@@ -47,9 +47,8 @@ function draw(place, model, roles) {
     slider.value = step;
     weights[step].forEach((row, r) => row.forEach((weight, c) => {
       const { tint, number } = cells[r][c];
-      tint.setAttribute("fill-opacity", 0.06 + 0.94 * weight);
+      tint.setAttribute("fill-opacity", 0.05 + 0.63 * weight);
       number.textContent = weight >= 0.1 ? weight.toFixed(2) : "";
-      number.style.fill = weight > 0.55 ? "#fff" : "";
       number.style.fontWeight = weight === Math.max(...row) ? 700 : 400;
     }));
     dot.setAttribute("cx", x(step));

@@ -903,7 +903,7 @@ _, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4),
 print("September, if septembre is padding:", shortened[1])
 
 # %% [markdown]
-# The bright cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
+# The strong cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
 # matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace

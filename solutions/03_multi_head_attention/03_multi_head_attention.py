@@ -1036,7 +1036,7 @@ show_figure(
     pattern_grid(shares),
     alt="Six panels of 6 layers by 12 heads. Previous token: one head of layer 1 has "
     "everything. Next token and same word: a few heads. Itself and [SEP]: faint "
-    "everywhere. [CLS]: bright from layer 2 on.",
+    "everywhere. [CLS]: strong from layer 2 on.",
 )
 
 # %% [markdown]
