@@ -208,7 +208,9 @@ def test_prose_keeps_its_width_in_a_wide_window_and_code_and_tables_do_not(jupyt
     assert page.locator(".jp-CodeCell .jp-InputArea-editor").first.bounding_box()["width"] > 1000
     keep_picture(page, "wide")
     page.set_viewport_size({"width": 900, "height": 900})
-    page.wait_for_function("element => element.getBoundingClientRect().right < 880", arg=prose.element_handle())
+    page.wait_for_function(
+        "element => element.getBoundingClientRect().right < 880", arg=prose.element_handle()
+    )
 
 
 def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab, page):

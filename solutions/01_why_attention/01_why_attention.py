@@ -202,11 +202,12 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # $g_t$ is the new information. Each gate has its own matrices, which you can count:
 
 # %% tags=["skip-grading"]
+rows = []
 for name in ("RNN", "GRU", "LSTM"):
     layer = getattr(torch.nn, name)(64, 64)
     total = sum(parameter.numel() for parameter in layer.parameters())
-    print(f"{name:5} of width 64: {total:6,} parameters, "
-          f"{total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
+    rows.append([name, f"{total:,}", f"{total // (2 * 64 * 64 + 2 * 64)}"])
+show_table(["of width 64", "parameters", "times an RNN's"], rows)
 
 # %% [markdown]
 # So they remember better. But they still read one word after the other.
@@ -553,13 +554,15 @@ asks = [1.0, -0.5]  # the query, times its matrix
 # the keys, times theirs
 answers = {"le": [-1.0, 0.2], "chat": [0.8, -0.4], "noir": [0.1, 0.9]}
 v = [1.5, -1.0]
-fits = []
+rows, fits = [], []
 for word, answer in answers.items():
     bent = [math.tanh(a + b) for a, b in zip(asks, answer, strict=True)]
     fits.append(sum(weight * entry for weight, entry in zip(v, bent, strict=True)))
-    print(f"{word:5} sum {np.add(asks, answer)}  tanh {np.array(bent)}  "
-          f"score {fits[-1]:6.3f}")
-print("weights:", np.exp(fits) / np.exp(fits).sum())
+    rows.append([word, str(np.add(asks, answer)), str(np.array(bent)),
+                 f"{fits[-1]:.3f}"])
+for row, share in zip(rows, np.exp(fits) / np.exp(fits).sum(), strict=True):
+    row.append(f"{share:.3f}")
+show_table(["word", "sum", "tanh", "score", "weight"], rows)
 
 # %% [markdown]
 # ### Exercise 2: `additive_scores` (optional)
@@ -693,10 +696,11 @@ check("why_attention.dot_product_scores")
 
 # %% tags=["skip-grading"]
 n, d = 1000, 512
-print(f"additive:    {n:,} x {n:,} x {d} = {n * n * d:13,} numbers before v, "
-      f"{4 * n * n * d / 1e9:.3f} GB")
-print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           "
-      f"{4 * n * n / 1e9:.3f} GB")
+show_table(["score", "shape", "numbers", "GB"], [
+    ["additive, before v", f"{n:,} x {n:,} x {d}", f"{n * n * d:,}",
+     f"{4 * n * n * d / 1e9:.3f}"],
+    ["dot product", f"{n:,} x {n:,}", f"{n * n:,}", f"{4 * n * n / 1e9:.3f}"],
+])
 
 # %% [markdown]
 # ### Exercise 4: `attend`
@@ -754,10 +758,12 @@ check("why_attention.attend")
 # %% tags=["skip-grading"]
 some_keys = np.array([[3.0, 0.0], [0.0, 3.0], [-3.0, 0.0]])
 some_values = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+rows = []
 for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8],
                     "nothing": [0.0, 0.0]}.items():
     context, weights = attend(np.array([asked]), some_keys, some_values)
-    print(f"{said:16} weights {weights[0]}  context {context[0]}")
+    rows.append([said, str(weights[0]), str(context[0])])
+show_table(["query", "weights", "context"], rows)
 
 # %% [markdown]
 # A query that asks for nothing in particular gets the plain average of everything. Keep that in mind for section 6.
@@ -955,6 +961,7 @@ predict("why_attention.shares")
 
 # %% tags=["skip-grading"]
 three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
+rows = []
 for one, vector in three.items():
     products = [sum(a * b for a, b in zip(vector, other, strict=True))
                 for other in three.values()]
@@ -964,8 +971,8 @@ for one, vector in three.items():
         sum(s * entry for s, entry in zip(shares, feature, strict=True))
         for feature in zip(*three.values(), strict=True)
     ]
-    print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  "
-          f"becomes {np.array(mixed)}")
+    rows.append([one, *(str(np.array(each)) for each in (products, shares, mixed))])
+show_table(["word", "products", "shares", "becomes"], rows)
 measured("why_attention.shares")
 
 # %% [markdown]
@@ -1086,10 +1093,12 @@ print("nearest sentence of each probe:",
 vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
 whole = np.array([piece.isalpha() and len(piece) > 2 for piece in vocabulary])
 nearness = directions @ stations.T  # (30522, 5)
+rows = []
 for column, text in enumerate(lines.values()):
     gain = nearness[:, column] - nearness.mean(axis=1)
     gain[~whole | np.isin(vocabulary, text.lower().split())] = -np.inf
-    print(f"{text:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
+    rows.append([text, ", ".join(vocabulary[np.argsort(-gain)[:6]])])
+show_table(["sentence", "where its station moves"], rows)
 
 # %% [markdown]
 # Look at the first line: *trained* and *training* are there as well. The table has only one vector for *train*, whatever it means, and

@@ -47,6 +47,7 @@
 import numpy as np
 
 from course_utils import inputs_of
+from course_utils.display import show_table
 # the course's own softmax; it gives what yours gave in lab 00
 from course_utils.maths import softmax
 
@@ -79,11 +80,13 @@ asked = np.array([0.5, 2.0])
 
 fits = [sum(a * b for a, b in zip(asked, key, strict=True)) for key in keys]
 shares = np.exp(fits) / np.exp(fits).sum()
-for key, value, fit, share in zip(keys, values, fits, shares, strict=True):
-    print(f"key {key}  value {value:4.0f}   fits {fit:5.2f}   share {share:.3f}")
-print(f"\nhard look-up: {values[np.argmax(fits)]:.0f}")
-print("soft look-up: "
-      f"{sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
+soft = sum(share * value for share, value in zip(shares, values, strict=True))
+show_table(["key", "fits", "share", "value"], [
+    [str(key), f"{fit:.2f}", f"{share:.3f}", f"{value:.0f}"]
+    for key, value, fit, share in zip(keys, values, fits, shares, strict=True)
+])
+print(f"hard look-up: {values[np.argmax(fits)]:.0f}")
+print(f"soft look-up: {soft:.2f}")
 
 # %% [markdown]
 # The soft answer lies close to the hard one, moved a little by the first key. This has two advantages. The answer changes smoothly when the
@@ -343,7 +346,6 @@ predict("self_attention.saturated")
 # Measure it. Here the gradient says how much a share changes when its own score, a number that enters the softmax, does:
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
 from course_utils.plots.attention import growth_with_d_k
 
 rng = np.random.default_rng(0)
@@ -586,9 +588,10 @@ one_by_one = np.array([attend_one_word(long_text, i, *projections)[0]
                        for i in range(512)])
 at_once, _ = scaled_dot_product_attention(*project_qkv(long_text, *projections))
 print("equal:", np.allclose(one_by_one, at_once))
-print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
-print(f"512 words, all at once:   {1000 * product:7.1f} ms   "
-      f"({loop / product:.0f} times faster)")
+show_table(["512 words", "ms", "times faster"], [
+    ["one at a time", f"{1000 * loop:.1f}", ""],
+    ["all at once", f"{1000 * product:.1f}", f"{loop / product:.0f}"],
+])
 
 # %% [markdown]
 # The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
