@@ -316,9 +316,10 @@ def sentence_explorer(
 
     import ipywidgets
 
-    wide = ipywidgets.Layout(width="32em")
+    narrow = {"max_width": "98%"}
+    wide = ipywidgets.Layout(width="32em", **narrow)
     sentence = ipywidgets.Text(examples[0][0], description="sentence", layout=wide, continuous_update=False)
-    word = ipywidgets.Text(examples[0][1], description="word", continuous_update=False)
+    word = ipywidgets.Text(examples[0][1], description="word", layout=narrow, continuous_update=False)
     picture = ipywidgets.HTML(html(*examples[0]))
 
     def redraw(_: object) -> None:
