@@ -338,6 +338,9 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     open_notebook(page, jupyterlab, "stepper.ipynb")  # what was saved is drawn, though nothing has run
     page.locator(".tl-widget").get_by_role("radio", name="all words at once").click()
     page.locator(".tl-widget").get_by_text("Step 1 of 5: Q and K").wait_for()
+    page.set_viewport_size({"width": 390, "height": 900})
+    shrunk = "element => element.getBoundingClientRect().width / element.viewBox.baseVal.width"
+    assert page.locator(".tl-widget svg[tabindex='0']").evaluate(shrunk) >= 0.65, "its text is too small"
     assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
     page.close()
 
