@@ -422,8 +422,9 @@ from course_utils.plots.positions import similarity_and_distance
 
 encoding = positional_encoding(100, 64)
 similarity = encoding @ encoding.T
-for p, q in ((10, 13), (40, 43), (96, 99), (43, 40)):
-    print(f"PE({p}) . PE({q}) = {similarity[p, q]:.6f}")
+pairs = (10, 13), (40, 43), (96, 99), (43, 40)
+show_table(["positions", "dot product"],
+           [[f"{p} and {q}", f"{similarity[p, q]:.6f}"] for p, q in pairs])
 same = all(np.allclose(np.diag(similarity, k), similarity[0, k]) for k in range(100))
 print("the same along every diagonal:", same)
 show_figure(
