@@ -2,10 +2,12 @@
 # Opens JupyterLab in the course's environment; arguments are passed to JupyterLab.
 # The log is kept quiet: it shows little more than the address to open (encrypted kernel connections are used because
 # others cause a warning). The PATH is for terminals inside JupyterLab: there, `grader` and `python` are the course's.
+# The style of the labs' prose comes from the course's own folder, so nobody's settings are touched.
 set -eu
-bin="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.venv/bin" && pwd -P)"
+root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
+bin="$(cd -- "$root/.venv/bin" && pwd -P)"
 if [ "$(id -u)" = 0 ]; then # usually a container; JupyterLab needs to know that this is intended
   set -- --allow-root "$@"
 fi
 PATH="$bin:$PATH" exec "$bin/jupyter" lab --log-level=ERROR --LabApp.log_level=ERROR \
-  --KernelManager.transport_encryption=auto "$@"
+  --KernelManager.transport_encryption=auto --LabApp.extra_labextensions_path="$root/course_utils/lab_style" "$@"

@@ -79,6 +79,7 @@ def jupyterlab(tmp_path_factory, labs):
     course = tmp_path_factory.mktemp("course")
     (course / ".venv").symlink_to(sys.prefix)  # the script looks for it beside itself
     shutil.copytree(ROOT / "scripts", course / "scripts")
+    (course / "course_utils").symlink_to(ROOT / "course_utils")
     command = [course / "scripts/open_jupyter.sh", "--no-browser", f"--ServerApp.port={port}",
                f"--ServerApp.root_dir={root}", "--IdentityProvider.token=", "--ServerApp.password="]  # fmt: skip
     with (root / ".log").open("w") as log:
@@ -193,6 +194,23 @@ def test_the_start_page_opens_with_its_first_lines(jupyterlab, page):
     open_notebook(page, jupyterlab, "00_start_here/start_here.ipynb")
     page.get_by_role("heading", name=re.compile("Lab 00")).wait_for()
     keep_picture(page, "start")
+
+
+def test_prose_keeps_its_width_in_a_wide_window_and_code_and_tables_do_not(jupyterlab, page):
+    page.set_viewport_size({"width": 1900, "height": 900})
+    open_notebook(page, jupyterlab, "02_self_attention/self_attention.ipynb")
+    prose = page.locator(".jp-MarkdownOutput p").first
+    page.wait_for_function(
+        "element => element.getBoundingClientRect().width < 700", arg=prose.element_handle()
+    )
+    left = prose.bounding_box()["x"]
+    assert abs(page.locator(".jp-MarkdownOutput table").first.bounding_box()["x"] - left) < 2
+    assert page.locator(".jp-CodeCell .jp-InputArea-editor").first.bounding_box()["width"] > 1000
+    keep_picture(page, "wide")
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.wait_for_function(
+        "element => element.getBoundingClientRect().right < 880", arg=prose.element_handle()
+    )
 
 
 def test_an_unsolved_check_says_kindly_that_there_is_a_part_to_write(jupyterlab, page):
@@ -320,6 +338,9 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     open_notebook(page, jupyterlab, "stepper.ipynb")  # what was saved is drawn, though nothing has run
     page.locator(".tl-widget").get_by_role("radio", name="all words at once").click()
     page.locator(".tl-widget").get_by_text("Step 1 of 5: Q and K").wait_for()
+    page.set_viewport_size({"width": 390, "height": 900})
+    shrunk = "element => element.getBoundingClientRect().width / element.viewBox.baseVal.width"
+    assert page.locator(".tl-widget svg[tabindex='0']").evaluate(shrunk) >= 0.65, "its text is too small"
     assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
     page.close()
 

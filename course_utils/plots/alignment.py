@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from course_utils.plots.roles import WEIGHT, tint
+from course_utils.plots.roles import WEIGHT, shades, tint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ def alignment_heads(alignment: Alignment, layer: int = -1) -> Figure:
     figure = Figure(figsize=(1.0 + columns * width, rows * height), layout="constrained")
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, (title, table) in zip(panels, tables.items(), strict=False):
-        image = axes.imshow(table, cmap="viridis", vmin=0, vmax=1, aspect="auto")
+        image = axes.imshow(table, cmap=shades(WEIGHT), vmin=0, vmax=1, aspect="auto")
         axes.set_title(title, fontsize=10)
         axes.set_xticks(range(len(alignment.source)), alignment.source, rotation=45, ha="right", fontsize=9)
         axes.set_yticks(range(len(alignment.target)), alignment.target, fontsize=9)

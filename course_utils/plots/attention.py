@@ -16,7 +16,7 @@ from course_utils.display import show_table
 from course_utils.maths import softmax
 from course_utils.plots import focus_ring, show_live
 from course_utils.plots.drawing import arrow, box, note, show_drawing
-from course_utils.plots.roles import KEY, OUTPUT, QUERY, VALUE, WEIGHT, Role, shape, tint
+from course_utils.plots.roles import KEY, OUTPUT, QUERY, VALUE, WEIGHT, Role, shades, shape, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,12 +60,13 @@ def heatmaps_side_by_side(
 
 
 def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
-    axes.imshow(table.astype(float), cmap="viridis", vmin=0, vmax=1)
+    mask = table.dtype == bool
+    axes.imshow(table.astype(float), cmap="viridis" if mask else shades(WEIGHT), vmin=0, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), rows)
     for (row, column), value in np.ndenumerate(table):
-        text = ("yes" if value else "-") if table.dtype == bool else f"{value:.2f}"
-        colour = "black" if value > 0.45 else "white"  # whichever stands out more on viridis
+        text = ("yes" if value else "-") if mask else f"{value:.2f}"
+        colour = "white" if mask and not value else "black"  # whichever stands out more
         axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
 
 

@@ -84,6 +84,11 @@ def as_svg(width: int, height: int, parts: list[str], alt: str) -> str:
     )
 
 
+def scrolling(svg: str, width: int) -> str:
+    """A drawing that scrolls sideways in a page where it would become too small to read."""
+    return f'<div style="overflow-x:auto"><div style="min-width:{round(0.66 * width)}px">{svg}</div></div>'
+
+
 _PAGE = """<style>
 :root {--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc}
 @media (prefers-color-scheme: dark) {
@@ -113,4 +118,4 @@ def show_drawing(width: int, height: int, parts: list[str], alt: str) -> None:
     Args:
         alt: what the drawing shows, in one or two sentences, for whoever cannot see it.
     """
-    publish({"text/html": as_svg(width, height, parts, alt), "text/plain": alt})
+    publish({"text/html": scrolling(as_svg(width, height, parts, alt), width), "text/plain": alt})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from course_utils.plots.drawing import as_svg, note
-from course_utils.plots.roles import WEIGHT
+from course_utils.plots.roles import WEIGHT, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +148,7 @@ def strongest(shares: np.ndarray) -> tuple[int, int]:
 
 
 def pattern_grid(shares: Mapping[str, np.ndarray]) -> Figure:
-    """A panel for each pattern: rows are layers, columns heads, brightness the share; the strongest has its number."""
+    """A panel for each pattern: rows are layers, columns heads, strength the share; the strongest has its number."""
     from matplotlib.figure import Figure
 
     columns = 3
@@ -159,11 +159,10 @@ def pattern_grid(shares: Mapping[str, np.ndarray]) -> Figure:
     for axes in panels.flat[len(shares) :]:
         axes.set_visible(False)
     for axes, (name, share) in zip(panels.flat, shares.items(), strict=False):
-        picture = axes.imshow(share, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+        picture = axes.imshow(share, cmap=shades(WEIGHT), vmin=0, vmax=1, aspect="auto")
         layer, head = strongest(share)
         largest = share[layer - 1, head - 1]
-        axes.text(head - 1, layer - 1, f"{largest:.2f}", ha="center", va="center", fontsize=7,
-                  color="black" if largest > 0.5 else "white")  # fmt: skip
+        axes.text(head - 1, layer - 1, f"{largest:.2f}", ha="center", va="center", fontsize=7)
         axes.set_title(name, fontsize=10)
         axes.set_xticks(range(heads), range(1, heads + 1), fontsize=7)
         axes.set_yticks(range(layers), range(1, layers + 1), fontsize=7)

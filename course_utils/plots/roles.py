@@ -8,9 +8,12 @@ shape and letter.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from course_utils.plots.drawing import INK
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
 
 
 class Role(NamedTuple):
@@ -53,6 +56,17 @@ def tint(role: Role, strength: float) -> str:
     """A role's colour for the ground of a table's cell: 0 is transparent, 1 the full colour."""
     red, green, blue = (int(role.colour[at : at + 2], 16) for at in (1, 3, 5))
     return f"rgba({red},{green},{blue},{strength:.2f})"
+
+
+def shades(role: Role) -> Colormap:
+    """A role's colour over the ground of a Matplotlib figure, whichever theme that has: faint for 0, strong for 1.
+
+    Text on it has the colour of all text ("black"), which the dark theme exchanges.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    rgb = to_rgb(role.colour)
+    return LinearSegmentedColormap.from_list(role.name, [(*rgb, 0.05), (*rgb, 0.68)])
 
 
 def legend(x: float, y: float, roles: tuple[Role, ...] = tuple(ROLES.values())) -> list[str]:

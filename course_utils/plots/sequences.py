@@ -15,6 +15,7 @@ import numpy as np
 from course_utils.display import inline
 from course_utils.plots import show_live
 from course_utils.plots.attention import _bars_html, _bars_text
+from course_utils.plots.roles import WEIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +178,7 @@ def weights_in_panels(words: Sequence[str], weights: Mapping[str, np.ndarray]) -
     panels = figure.subplots(1, len(weights), sharey=True, squeeze=False)[0]
     widest = max(float(np.max(shares)) for shares in weights.values())
     for axes, (name, shares) in zip(panels, weights.items(), strict=True):
-        bars = axes.barh(range(len(words)), shares, color="#31688e")
+        bars = axes.barh(range(len(words)), shares, color=WEIGHT.colour)
         axes.bar_label(bars, [f"{share:.2f}" for share in shares], padding=3, fontsize=8)
         axes.set_title(name, fontsize=10)
         axes.set_xlim(0, 1.3 * widest)
@@ -315,9 +316,10 @@ def sentence_explorer(
 
     import ipywidgets
 
-    wide = ipywidgets.Layout(width="32em")
+    narrow = {"max_width": "98%"}
+    wide = ipywidgets.Layout(width="32em", **narrow)
     sentence = ipywidgets.Text(examples[0][0], description="sentence", layout=wide, continuous_update=False)
-    word = ipywidgets.Text(examples[0][1], description="word", continuous_update=False)
+    word = ipywidgets.Text(examples[0][1], description="word", layout=narrow, continuous_update=False)
     picture = ipywidgets.HTML(html(*examples[0]))
 
     def redraw(_: object) -> None:

@@ -80,7 +80,8 @@ def _lightness(colour: Any) -> float:
 def dark(figure: Figure) -> Iterator[None]:
     """Within it, a figure that has been drawn once has the colours for the dark ground; afterwards its own again.
 
-    Colours that stand for numbers (images, and what has a colour map) stay, and so does text that lies on an image.
+    Colours that stand for numbers (images, and what has a colour map) stay, and so does text that lies on an image,
+    unless the ground shines through it.
     """
     colours = [
         (artist, name, colour, change)
@@ -133,4 +134,4 @@ def _colours(artist: Artist) -> Iterator[tuple[str, Any, Any]]:
 def _on_an_image(text: Any) -> bool:
     middle = np.mean(text.get_window_extent().get_points(), axis=0)
     images = text.axes.images if text.axes else ()
-    return any(image.get_window_extent().contains(*middle) for image in images)
+    return any(image.cmap(0.0)[3] == 1 and image.get_window_extent().contains(*middle) for image in images)

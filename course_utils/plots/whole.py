@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from course_utils import progress
 from course_utils.display import publish
-from course_utils.plots.drawing import arrow, as_svg, box, note
+from course_utils.plots.drawing import arrow, as_svg, box, note, scrolling
 
 
 class Part(NamedTuple):
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 _ATTENTION = ("self_attention.scaled_dot_product_attention", "multi_head_attention.MultiHeadAttention")
 _MASKED = ("self_attention.causal_mask", *_ATTENTION)
 _EMBEDDING, _PLACES = ("positional_encoding.embed_tokens",), ("positional_encoding.positional_encoding",)
-_LEFT, _RIGHT, _WIDTH = 60, 340, 190
+_LEFT, _RIGHT, _WIDTH, _WHOLE = 60, 340, 190, 620
 
 
 def _parts(framework: str) -> dict[str, Part]:
@@ -137,7 +137,7 @@ def drawing(lab: str, solved: Mapping[str, float]) -> tuple[str, str]:
         "Decoder: the same with masked self-attention, and with cross-attention to the encoder's output; then a linear layer with softmax "
         f"gives the next word. You build in this lab: {listed(now)}. Already yours: {listed(done)}."
     )
-    return as_svg(620, 600, [*frames, *arrows, *boxes, *words], alt), alt
+    return as_svg(_WHOLE, 600, [*frames, *arrows, *boxes, *words], alt), alt
 
 
 def show_transformer(lab: str) -> None:
@@ -149,7 +149,7 @@ def show_transformer(lab: str) -> None:
 
     def bundle() -> dict[str, str]:
         svg, alt = drawing(lab, progress.best_scores())
-        return {"text/html": svg, "text/plain": alt}
+        return {"text/html": scrolling(svg, _WHOLE), "text/plain": alt}
 
     try:
         from IPython.core.getipython import get_ipython

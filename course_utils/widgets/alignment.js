@@ -4,7 +4,7 @@ function draw(place, model, roles) {
   const examples = model.get("data").examples;
   let chosen = -1, shown = model.get("data").shown;
 
-  const field = html("input", { type: "text", value: shown.text, "aria-label": "French sentence", style: "flex:1;min-width:240px" });
+  const field = html("input", { type: "text", value: shown.text, "aria-label": "French sentence", style: "flex:1;min-width:160px" });
   const go = html("button", { type: "submit" }, "Translate");
   const form = html("form", { class: "row" }, field, go);
   form.onsubmit = (event) => { event.preventDefault(); translate(field.value); };
@@ -14,7 +14,7 @@ function draw(place, model, roles) {
   }
   const said = html("div", { class: "said", "aria-live": "polite" });
   const picture = svg("svg", {});
-  place.append(form, offered, picture, said);
+  place.append(form, offered, wide(picture), said);
 
   model.on("change:data", () => show(model.get("data").shown));
   model.on("change:error", () => { if (model.get("error")) said.textContent = model.get("error"); });
@@ -31,7 +31,7 @@ function draw(place, model, roles) {
     chosen = -1;
     const above = places(shown.source), below = places(shown.target);
     const width = Math.max(above.width, below.width, 420), top = 34, bottom = 176;
-    picture.setAttribute("viewBox", `0 0 ${width} ${bottom + 34}`);
+    sized(picture, width, bottom + 34);
     picture.style.maxWidth = `${Math.min(880, width)}px`;
     const lines = shown.weights.map((row, t) => row.map((weight, s) => svg("line", {
       class: "moves", x1: above.middles[s], y1: top + 14, x2: below.middles[t], y2: bottom - 15,

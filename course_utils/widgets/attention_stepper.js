@@ -29,7 +29,9 @@ function draw(place, model, roles) {
   const picture = svg("svg", { role: "img", tabindex: 0 });
   const help = html("div", { style: "opacity:.75;font-size:12.5px" },
     "Keys in the picture: ← → step, ↑ ↓ word, Home and End first and last step.");
-  place.append(views.element, wordButtons.element, html("div", { class: "row" }, back, next, count), said, picture, help);
+  const box = wide(picture);
+  let looked = 0; // where the current step happens, as a share of the picture's width
+  place.append(views.element, wordButtons.element, html("div", { class: "row" }, back, next, count), said, box, help);
   picture.onkeydown = (event) => {
     const steps = (state.all ? ALL : ONE).length;
     const to = {
@@ -58,6 +60,7 @@ function draw(place, model, roles) {
     said.textContent = subject + steps[state.step][1] + " " + details(data);
     picture.replaceChildren(...(state.all ? allWords(data) : oneWord(data)));
     picture.setAttribute("aria-label", said.textContent);
+    box.scrollLeft = looked * picture.clientWidth - box.clientWidth / 2;
   }
 
   /** The numbers of this step in words. */
@@ -80,7 +83,8 @@ function draw(place, model, roles) {
     const cell = 46, top = 104, gap = 38;
     const keyX = 118, scoreX = keyX + cell * data.key[0].length + 46, weightX = scoreX + 150, valueX = weightX + 150;
     const width = valueX + cell * data.value[0].length + 20, height = top + gap * rows + 62;
-    picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    sized(picture, width, height);
+    looked = [0, 0, scoreX, scoreX, weightX, valueX, valueX][step] / width;
     const shown = (from) => ({ class: step === from ? "appears" : "", visibility: step >= from ? "visible" : "hidden" });
     const parts = [
       shape(roles.query, 100, 30), text(88, 30, `${words[at]}: q`, { "text-anchor": "end", "font-weight": 700 }),
@@ -145,7 +149,8 @@ function draw(place, model, roles) {
       text(columns + place * small + small / 2, 48, word.length > 5 ? word.slice(0, 4) + "…" : word, { "text-anchor": "middle", style: "font-size:11px" }))));
     matrix("V", roles.value, data.value, step === 4, 4);
     matrix("output", roles.output, data.output, step === 4, 4);
-    picture.setAttribute("viewBox", `0 0 ${x} ${top + rowHeight * n}`);
+    sized(picture, x, top + rowHeight * n);
+    looked = [0, columns, columns, columns, x][step] / x;
     return parts;
   }
 

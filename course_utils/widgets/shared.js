@@ -32,6 +32,17 @@ function text(x, y, words, options = {}) {
   return svg("text", { x, y, ...options }, String(words));
 }
 
+/** Gives a picture its size: in a narrow page it shrinks, but never so far that its text is too small to read. */
+function sized(picture, width, height) {
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.style.minWidth = `${Math.round(0.66 * width)}px`;
+}
+
+/** A box that scrolls sideways where a picture no longer fits. */
+function wide(picture) {
+  return html("div", { class: "wide" }, picture);
+}
+
 /** A horizontal bar that starts at x; negative widths go to the left. */
 function bar(role, x, y, width, height = 14) {
   const left = width < 0 ? x + width : x;
@@ -49,7 +60,7 @@ function strip(role, x, y, entries, { cell = 44, height = 24, digits = 2, streng
         x: x + place * cell, y: y - height / 2, width: cell - 2, height, rx: 3, fill: role.colour,
         "fill-opacity": 0.06 + 0.34 * Math.min(1, tint), stroke: role.colour,
       }),
-      text(x + place * cell + cell / 2 - 1, y, entry.toFixed(digits), { "text-anchor": "middle" }),
+      text(x + place * cell + cell / 2 - 1, y, entry.toFixed(digits), { "text-anchor": "middle", style: cell < 40 ? "font-size:11px" : "" }),
     );
   });
   return group;

@@ -7,11 +7,12 @@ function draw(place, model, roles) {
   const right = left + cell * columns.length, bottom = top + height * rows.length;
   let at = 0, timer = 0;
 
-  const slider = html("input", { type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step of the training", style: "flex:1;min-width:200px" });
+  const slider = html("input", { type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "step of the training", style: "flex:1;min-width:80px" });
   const play = html("button", { type: "button", onclick: () => (timer ? stop() : start()) });
   const said = html("div", { "aria-live": "off" });
-  const picture = svg("svg", { role: "img", viewBox: `0 0 ${right + 20} ${bottom + 92}`, style: `max-width:${right + 20}px` });
-  place.append(html("div", { class: "row" }, play, html("span", {}, "first step"), slider, html("span", {}, "last step")), said, picture);
+  const picture = svg("svg", { role: "img", style: `max-width:${right + 20}px` });
+  sized(picture, right + 20, bottom + 92);
+  place.append(html("div", { class: "row" }, play, html("span", {}, "first step"), slider, html("span", {}, "last step")), said, wide(picture));
 
   columns.forEach((word, c) => picture.append(
     svg("text", { transform: `translate(${left + cell * (c + 0.5)} ${top - 10}) rotate(-40)` }, word)));
@@ -46,9 +47,8 @@ function draw(place, model, roles) {
     slider.value = step;
     weights[step].forEach((row, r) => row.forEach((weight, c) => {
       const { tint, number } = cells[r][c];
-      tint.setAttribute("fill-opacity", 0.06 + 0.94 * weight);
+      tint.setAttribute("fill-opacity", 0.05 + 0.63 * weight);
       number.textContent = weight >= 0.1 ? weight.toFixed(2) : "";
-      number.style.fill = weight > 0.55 ? "#fff" : "";
       number.style.fontWeight = weight === Math.max(...row) ? 700 : 400;
     }));
     dot.setAttribute("cx", x(step));

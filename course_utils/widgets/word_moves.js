@@ -14,7 +14,8 @@ function draw(place, model, roles) {
     html("label", { style: "display:flex;gap:6px;align-items:center;flex:1 1 26em" }, "Your sentence:", input),
     html("button", { type: "submit" }, "Move the word"));
   const said = html("div", { class: "said", "aria-live": "polite" });
-  const picture = svg("svg", { role: "img", viewBox: "0 0 720 400" });
+  const picture = svg("svg", { role: "img" });
+  let width = 720; // of the plane: narrower in a narrow page, so that its words stay as large
   place.append(wordButtons.element, examples, form, said, picture);
   model.on("change:data", () => { stop(); const moved = shown().moved; latest[word] = moved.length - 1; change(); });
   model.on("change:error", () => { stop(); if (model.get("error")) said.textContent = model.get("error"); });
@@ -51,9 +52,10 @@ function draw(place, model, roles) {
     picture.setAttribute("aria-label", said.textContent);
     const all = [bare, ...senses.flatMap((sense) => sense.points), ...moved.map((each) => each.at)];
     const [left, right, low, high] = [0, 1].flatMap((axis) => [Math.min(...all.map((p) => p[axis])), Math.max(...all.map((p) => p[axis]))]);
-    const x = (p) => 60 + (600 * (p[0] - left)) / (right - left || 1);
+    const x = (p) => 60 + ((width - 120) * (p[0] - left)) / (right - left || 1);
     const y = (p) => 370 - (330 * (p[1] - low)) / (high - low || 1);
     const parts = [];
+    picture.setAttribute("viewBox", `0 0 ${width} 400`);
     senses.forEach((sense, number) => {
       for (const point of sense.points)
         parts.push(svg("path", { d: MARKS[number], transform: `translate(${x(point)} ${y(point)}) scale(5)`, class: "line", "stroke-width": 0.35 },
@@ -77,4 +79,8 @@ function draw(place, model, roles) {
   }
 
   change();
+  new ResizeObserver(() => {
+    const now = Math.max(340, Math.min(720, picture.clientWidth || 720));
+    if (now !== width) { width = now; change(); }
+  }).observe(picture);
 }

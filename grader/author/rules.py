@@ -207,8 +207,8 @@ def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:
 
 
 def _words(lab: Lab, cells: Sequence[NotebookNode]) -> int:
-    """How many words a learner reads who opens no hint: texts, given code that is not folded, and the quiz. (The docstring of a stub
-    is read while the exercise is solved.)
+    """How many words a learner reads who opens no hint: texts without the addresses of links, given code that is not folded, and the quiz.
+    (The docstring of a stub is read while the exercise is solved.)
     """
     texts = [
         cell.source
@@ -220,7 +220,7 @@ def _words(lab: Lab, cells: Sequence[NotebookNode]) -> int:
     ]
     quiz = lab.folder / QUIZ
     texts += [quiz.read_text("utf-8")] if quiz.exists() else []
-    words = re.sub("<details>.*?</details>", "", "\n".join(texts), flags=re.DOTALL)
+    words = re.sub(r"<details>.*?</details>|(?<=\])\(https?:[^\s)]*\)", "", "\n".join(texts), flags=re.DOTALL)
     return len(re.findall(r"[^\W\d_]{2,}", words))
 
 

@@ -13,6 +13,7 @@ from grader.handout.learners import NBGRADER, settings_for_learners, write_cours
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
 from grader.lab import Lab
 
+_STYLE = "course_utils/lab_style"
 _FILES = ("LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")
 
 _MAKEFILE = """\
@@ -102,6 +103,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     for name in files_for_learners(lab):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, folder / name)
+    shutil.copytree(root / _STYLE, folder / _STYLE, ignore=clutter)  # open_jupyter.sh names it
     (folder / "requirements.txt").write_text(
         lock_for_learners((root / "requirements.txt").read_text("utf-8")), "utf-8"
     )

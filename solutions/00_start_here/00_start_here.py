@@ -124,11 +124,13 @@ check_environment()
 # number. A higher score means a better fit. Here are four words and made-up scores.
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 words = ["Africa", "Rome", "September", "yesterday"]
 scores = np.array([2.0, 1.0, 0.0, -1.0])
 
-for word, score in zip(words, scores, strict=True):
-    print(f"{word:>10}  {score:5.1f}")
+show_table(["word", "score"],
+           [[word, f"{score:.1f}"] for word, score in zip(words, scores, strict=True)])
 
 # %% [markdown]
 # Scores are easy to make and hard to use. Is a 2 a lot? How often should the model choose *Rome*? **Probabilities** answer
@@ -144,9 +146,12 @@ for word, score in zip(words, scores, strict=True):
 
 # %% tags=["skip-grading"]
 total = scores.sum()
-print("sum of the scores:", total)
-for word, score in zip(words, scores, strict=True):
-    print(f"{word:>10}  {score:4.1f} / {total} = {score / total:5.2f}")
+show_table(
+    ["word", "score", "divided by the sum"],
+    [*([word, f"{score:.1f}", f"{score / total:.2f}"]
+       for word, score in zip(words, scores, strict=True)),
+     ["sum", f"{total:.1f}", f"{(scores / total).sum():.2f}"]],
+)
 
 # %% [markdown]
 # They sum to 1, but *yesterday* has a probability of −0.50. And what if the scores sum to 0?
@@ -163,8 +168,9 @@ from course_utils.widgets.predict import measured, predict
 predict("start_here.plus")
 
 # %% tags=["skip-grading"]
-print("scores:          ", (scores / scores.sum()).round(3))
-print("scores plus 100: ", ((scores + 100) / (scores + 100).sum()).round(3))
+rows = [[name, *(f"{share:.3f}" for share in shifted / shifted.sum())]
+        for name, shifted in [("scores", scores), ("scores plus 100", scores + 100)]]
+show_table(["divided by their sum", *words], rows)
 measured("start_here.plus")
 
 # %% [markdown]
@@ -177,10 +183,13 @@ measured("start_here.plus")
 
 # %% tags=["skip-grading"]
 powers = np.exp(scores)
-print("      word  score   exp(score)   divided by the sum")
-for word, score, power in zip(words, scores, powers, strict=True):
-    print(f"{word:>10}  {score:5.1f} {power:12.3f} {power / powers.sum():14.3f}")
-print(f"       sum        {powers.sum():12.3f} {(powers / powers.sum()).sum():14.3f}")
+shares = powers / powers.sum()
+show_table(
+    ["word", "score", "exp(score)", "divided by the sum"],
+    [*([words[i], f"{scores[i]:.1f}", f"{powers[i]:.3f}", f"{shares[i]:.3f}"]
+       for i in range(4)),
+     ["sum", "", f"{powers.sum():.3f}", f"{shares.sum():.3f}"]],
+)
 
 # %% [markdown]
 # Now there are four probabilities: none negative, sum 1, in the order of the scores. Each word is 1 ahead of the next one, so each has
@@ -217,9 +226,11 @@ show_figure(
 # $$\frac{e^{s_i + c}}{\sum_j e^{s_j + c}} = \frac{e^c \, e^{s_i}}{e^c \sum_j e^{s_j}} = \operatorname{softmax}(s)_i$$
 
 # %% tags=["skip-grading"]
+rows = []
 for c in (0, 100, -3):
     powers = np.exp(scores + c)
-    print(f"c = {c:4}:  {(powers / powers.sum()).round(6)}")
+    rows.append([f"c = {c}", *(f"{share:.6f}" for share in powers / powers.sum())])
+show_table(["", *words], rows)
 
 # %% [markdown]
 # The probabilities are the same all three times. Compare that with plain division above.
@@ -233,12 +244,14 @@ for c in (0, 100, -3):
 predict("start_here.overflow")
 
 # %% tags=["skip-grading"]
-print("largest float:", np.finfo(float).max, "\n")
+print("largest float:", np.finfo(float).max)
+rows = []
 with np.errstate(over="ignore", invalid="ignore"):  # NumPy would print warnings here
     for size in (10.0, 700.0, 710.0, 1000.0):
         powers = np.exp(np.array([size, size - 1]))
-        print(f"scores {size:6.0f} and {size - 1:4.0f}:  exp {powers}  "
-              f"softmax {powers / powers.sum()}")
+        rows.append([f"{size:.0f} and {size - 1:.0f}", str(powers),
+                     str(powers / powers.sum())])
+show_table(["scores", "exp", "softmax"], rows)
 measured("start_here.overflow")
 
 # %% [markdown]

@@ -95,7 +95,7 @@ for word, number in zip(["Jane", "visits", "Africa", "in", "September"],
 #
 # ### Exercise 1: `rnn_forward`
 #
-# With vectors, the two numbers 1.0 and 0.6 become matrices, and there is a bias (Elman 1990):
+# With vectors, the two numbers 1.0 and 0.6 become matrices, and there is a bias ([Elman 1990](https://doi.org/10.1207/s15516709cog1402_1)):
 #
 # $$h_t = \tanh(x_t\,W_\mathrm{input} + h_{t-1}\,W_\mathrm{hidden} + b)$$
 #
@@ -181,8 +181,8 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # %% [markdown]
 # ### Gates: GRU and LSTM (optional)
 #
-# A plain recurrent network rewrites its whole state at each word. The **LSTM** (Hochreiter and Schmidhuber 1997; the forget
-# gate came with Gers et al. 2000) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
+# A plain recurrent network rewrites its whole state at each word. The **LSTM** ([Hochreiter and Schmidhuber 1997](https://doi.org/10.1162/neco.1997.9.8.1735); the forget
+# gate came with [Gers et al. 2000](https://doi.org/10.1162/089976600300015015)) and the **GRU** ([Cho et al. 2014](https://arxiv.org/abs/1406.1078)) have *gates*: numbers
 # between 0 and 1, one for each feature, computed from the word and the state. A gate says how much of a feature is kept.
 #
 # The GRU has two of them, an *update gate* $z_t$ and a *reset gate* $r_t$ (we leave out the biases):
@@ -202,11 +202,12 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # $g_t$ is the new information. Each gate has its own matrices, which you can count:
 
 # %% tags=["skip-grading"]
+rows = []
 for name in ("RNN", "GRU", "LSTM"):
     layer = getattr(torch.nn, name)(64, 64)
     total = sum(parameter.numel() for parameter in layer.parameters())
-    print(f"{name:5} of width 64: {total:6,} parameters, "
-          f"{total // (2 * 64 * 64 + 2 * 64)} times an RNN's")
+    rows.append([name, f"{total:,}", f"{total // (2 * 64 * 64 + 2 * 64)}"])
+show_table(["of width 64", "parameters", "times an RNN's"], rows)
 
 # %% [markdown]
 # So they remember better. But they still read one word after the other.
@@ -239,7 +240,7 @@ show_table(
 # $$\frac{\partial h_T}{\partial h_t} = \prod_{s=t+1}^{T} \frac{\partial h_s}{\partial h_{s-1}}$$
 #
 # with one factor for each word in between. The product of many factors below 1 is almost nothing: the gradient **vanishes**. The product of
-# many factors above 1 is huge: it **explodes** (Bengio, Simard and Frasconi 1994). If a word far back was important, no signal gets back to
+# many factors above 1 is huge: it **explodes** ([Bengio, Simard and Frasconi 1994](https://doi.org/10.1109/72.279181)). If a word far back was important, no signal gets back to
 # say so.
 #
 # Now measure it in real layers, freshly initialised: how large is the gradient of the last output with respect to each of 100
@@ -332,7 +333,7 @@ measured("why_attention.fading")
 # %% [markdown]
 # ## 3. Second problem: one vector for everything
 #
-# For translation, two recurrent networks were put together (Sutskever et al. 2014, Cho et al. 2014). The **encoder** reads the
+# For translation, two recurrent networks were put together ([Sutskever et al. 2014](https://arxiv.org/abs/1409.3215), Cho et al. 2014). The **encoder** reads the
 # source sentence. Its last state, one vector of fixed size, is all that the **decoder** gets. That vector has the same size for three words
 # as for thirty.
 
@@ -513,7 +514,7 @@ measured("why_attention.room")
 # What do *you* do with a long sentence? You look at the text again, at the right place. Two pictures help:
 #
 # - **Your eyes.** You see sharply only in a small spot, about as wide as your thumb at arm's length. Everything around it is blurred. So
-#   your eyes jump several times a second to wherever the next piece of information is (Rayner 1998). You do not store the
+#   your eyes jump several times a second to wherever the next piece of information is ([Rayner 1998](https://doi.org/10.1037/0033-2909.124.3.372)). You do not store the
 #   page; you know where to look.
 # - **A search.** You type a *query* into a library's catalogue. It compares your query with the *keys* of all books: titles,
 #   authors, subjects. It gives you the *value* that belongs to the best key: the book.
@@ -553,13 +554,15 @@ asks = [1.0, -0.5]  # the query, times its matrix
 # the keys, times theirs
 answers = {"le": [-1.0, 0.2], "chat": [0.8, -0.4], "noir": [0.1, 0.9]}
 v = [1.5, -1.0]
-fits = []
+rows, fits = [], []
 for word, answer in answers.items():
     bent = [math.tanh(a + b) for a, b in zip(asks, answer, strict=True)]
     fits.append(sum(weight * entry for weight, entry in zip(v, bent, strict=True)))
-    print(f"{word:5} sum {np.add(asks, answer)}  tanh {np.array(bent)}  "
-          f"score {fits[-1]:6.3f}")
-print("weights:", np.exp(fits) / np.exp(fits).sum())
+    rows.append([word, str(np.add(asks, answer)), str(np.array(bent)),
+                 f"{fits[-1]:.3f}"])
+for row, share in zip(rows, np.exp(fits) / np.exp(fits).sum(), strict=True):
+    row.append(f"{share:.3f}")
+show_table(["word", "sum", "tanh", "score", "weight"], rows)
 
 # %% [markdown]
 # ### Exercise 2: `additive_scores` (optional)
@@ -693,10 +696,11 @@ check("why_attention.dot_product_scores")
 
 # %% tags=["skip-grading"]
 n, d = 1000, 512
-print(f"additive:    {n:,} x {n:,} x {d} = {n * n * d:13,} numbers before v, "
-      f"{4 * n * n * d / 1e9:.3f} GB")
-print(f"dot product: {n:,} x {n:,}       = {n * n:13,} scores,           "
-      f"{4 * n * n / 1e9:.3f} GB")
+show_table(["score", "shape", "numbers", "GB"], [
+    ["additive, before v", f"{n:,} x {n:,} x {d}", f"{n * n * d:,}",
+     f"{4 * n * n * d / 1e9:.3f}"],
+    ["dot product", f"{n:,} x {n:,}", f"{n * n:,}", f"{4 * n * n / 1e9:.3f}"],
+])
 
 # %% [markdown]
 # ### Exercise 4: `attend`
@@ -754,10 +758,12 @@ check("why_attention.attend")
 # %% tags=["skip-grading"]
 some_keys = np.array([[3.0, 0.0], [0.0, 3.0], [-3.0, 0.0]])
 some_values = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+rows = []
 for said, asked in {"like key 0": [1.0, 0.0], "between 0 and 1": [0.8, 0.8],
                     "nothing": [0.0, 0.0]}.items():
     context, weights = attend(np.array([asked]), some_keys, some_values)
-    print(f"{said:16} weights {weights[0]}  context {context[0]}")
+    rows.append([said, str(weights[0]), str(context[0])])
+show_table(["query", "weights", "context"], rows)
 
 # %% [markdown]
 # A query that asks for nothing in particular gets the plain average of everything. Keep that in mind for section 6.
@@ -955,6 +961,7 @@ predict("why_attention.shares")
 
 # %% tags=["skip-grading"]
 three = {"train": [1.0, 0.5], "station": [1.2, 0.2], "the": [0.1, 0.0]}
+rows = []
 for one, vector in three.items():
     products = [sum(a * b for a, b in zip(vector, other, strict=True))
                 for other in three.values()]
@@ -964,8 +971,8 @@ for one, vector in three.items():
         sum(s * entry for s, entry in zip(shares, feature, strict=True))
         for feature in zip(*three.values(), strict=True)
     ]
-    print(f"{one:8} products {np.array(products)}  shares {np.array(shares)}  "
-          f"becomes {np.array(mixed)}")
+    rows.append([one, *(str(np.array(each)) for each in (products, shares, mixed))])
+show_table(["word", "products", "shares", "becomes"], rows)
 measured("why_attention.shares")
 
 # %% [markdown]
@@ -1008,7 +1015,7 @@ check("why_attention.reweight")
 # ### The word *station*
 #
 # *The train left the station on time.* A station can be many things. Here *train* tells you which. Can `reweight` tell? Take real word
-# vectors: the table of a pretrained encoder (MiniLM, Wang et al. 2020). It has one vector of 384 numbers for each
+# vectors: the table of a pretrained encoder (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957)). It has one vector of 384 numbers for each
 # word, the same in every sentence.
 
 # %% tags=["skip-grading"]
@@ -1086,10 +1093,12 @@ print("nearest sentence of each probe:",
 vocabulary = np.array(tokenizer.convert_ids_to_tokens(range(len(table))))
 whole = np.array([piece.isalpha() and len(piece) > 2 for piece in vocabulary])
 nearness = directions @ stations.T  # (30522, 5)
+rows = []
 for column, text in enumerate(lines.values()):
     gain = nearness[:, column] - nearness.mean(axis=1)
     gain[~whole | np.isin(vocabulary, text.lower().split())] = -np.inf
-    print(f"{text:42} {', '.join(vocabulary[np.argsort(-gain)[:6]])}")
+    rows.append([text, ", ".join(vocabulary[np.argsort(-gain)[:6]])])
+show_table(["sentence", "where its station moves"], rows)
 
 # %% [markdown]
 # Look at the first line: *trained* and *training* are there as well. The table has only one vector for *train*, whatever it means, and
@@ -1260,8 +1269,8 @@ print("feature 0, mean:                           ", x[:, 0].mean().round(3))
 #
 # A recurrent network cannot start on word 5 before it has finished word 4, however many cores you have. A **convolution**
 # can: it computes each position from the inputs around it, all positions at the same time. Take a kernel of width 3 that looks at a
-# position and the two before it. Then no position waits for another. ByteNet (Kalchbrenner et al. 2016) and
-# ConvS2S (Gehring et al. 2017) translated this way just before the Transformer appeared.
+# position and the two before it. Then no position waits for another. ByteNet ([Kalchbrenner et al. 2016](https://arxiv.org/abs/1610.10099)) and
+# ConvS2S ([Gehring et al. 2017](https://arxiv.org/abs/1705.03122)) translated this way just before the Transformer appeared.
 #
 # The catch is the range. One layer sees three words. Two layers see five, three see seven. It takes a tall stack to connect the first and
 # the last word of a long sentence. *Dilated* convolutions leave gaps, wider from layer to layer (1, 3, 9,

@@ -72,18 +72,22 @@ show_transformer("self_attention")
 # average of **all** values, in which the values with fitting keys weigh more. Here is the difference with numbers: three
 # keys in the plane, each with a value, and a query that points in nearly the same direction as the second key.
 
-# %%
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 keys = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
 values = np.array([10.0, 20.0, 30.0])
 asked = np.array([0.5, 2.0])
 
 fits = [sum(a * b for a, b in zip(asked, key, strict=True)) for key in keys]
 shares = np.exp(fits) / np.exp(fits).sum()
-for key, value, fit, share in zip(keys, values, fits, shares, strict=True):
-    print(f"key {key}  value {value:4.0f}   fits {fit:5.2f}   share {share:.3f}")
-print(f"\nhard look-up: {values[np.argmax(fits)]:.0f}")
-print("soft look-up: "
-      f"{sum(share * value for share, value in zip(shares, values, strict=True)):.2f}")
+soft = sum(share * value for share, value in zip(shares, values, strict=True))
+show_table(["key", "fits", "share", "value"], [
+    [str(key), f"{fit:.2f}", f"{share:.3f}", f"{value:.0f}"]
+    for key, value, fit, share in zip(keys, values, fits, shares, strict=True)
+])
+print(f"hard look-up: {values[np.argmax(fits)]:.0f}")
+print(f"soft look-up: {soft:.2f}")
 
 # %% [markdown]
 # The soft answer lies close to the hard one, moved a little by the first key. This has two advantages. The answer changes smoothly when the
@@ -343,7 +347,6 @@ predict("self_attention.saturated")
 # Measure it. Here the gradient says how much a share changes when its own score, a number that enters the softmax, does:
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
 from course_utils.plots.attention import growth_with_d_k
 
 rng = np.random.default_rng(0)
@@ -586,9 +589,10 @@ one_by_one = np.array([attend_one_word(long_text, i, *projections)[0]
                        for i in range(512)])
 at_once, _ = scaled_dot_product_attention(*project_qkv(long_text, *projections))
 print("equal:", np.allclose(one_by_one, at_once))
-print(f"512 words, one at a time: {1000 * loop:7.1f} ms")
-print(f"512 words, all at once:   {1000 * product:7.1f} ms   "
-      f"({loop / product:.0f} times faster)")
+show_table(["512 words", "ms", "times faster"], [
+    ["one at a time", f"{1000 * loop:.1f}", ""],
+    ["all at once", f"{1000 * product:.1f}", f"{loop / product:.0f}"],
+])
 
 # %% [markdown]
 # The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
@@ -904,7 +908,7 @@ _, shortened = cross_attention(asks, jane, same_kind, np.eye(4), np.eye(4),
 print("September, if septembre is padding:", shortened[1])
 
 # %% [markdown]
-# The bright cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
+# The strong cells are an **alignment**: which source word lies behind which target word. Lab 05 trains a real translator, and there no
 # matrix is written by hand.
 #
 # A word of caution about such pictures. They show where a layer *looked*, which is not the same as *why* the model decided. Jain and Wallace
@@ -1052,7 +1056,7 @@ watch_it_learn(
 # ## 9. A word moves (optional)
 #
 # *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained
-# weights (MiniLM, Wang et al. 2020; you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
+# weights (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957); you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
 # trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it); they fix the plane. The arrow
 # is your sentence. Look at one thing for each word:
 #

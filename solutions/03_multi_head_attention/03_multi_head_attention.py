@@ -923,7 +923,7 @@ show_figure(
 #
 # ## 8. Your module inside a real encoder *(optional)*
 #
-# MiniLM (Wang et al. 2020) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
+# MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
 # disk. Take the attention weights of one of its layers and put them into **your** module.
 
 # %% tags=["skip-grading"]
@@ -1036,7 +1036,7 @@ show_figure(
     pattern_grid(shares),
     alt="Six panels of 6 layers by 12 heads. Previous token: one head of layer 1 has "
     "everything. Next token and same word: a few heads. Itself and [SEP]: faint "
-    "everywhere. [CLS]: bright from layer 2 on.",
+    "everywhere. [CLS]: strong from layer 2 on.",
 )
 
 # %% [markdown]
@@ -1265,7 +1265,7 @@ measured("multi_head_attention.broken")
 #
 # Two results are mild. Without $\sqrt{d_k}$ the weights are sharper than in training, and that costs a little. In lab 02 you saw what
 # the division is really for: it keeps the softmax from saturating while the network **learns**. This one has learned already. And one head of 72 is hardly missed,
-# even one with a clear job. Michel et al. (2019) measured the same in a translator and in BERT: taken away one at a time, most
+# even one with a clear job. Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) measured the same in a translator and in BERT: taken away one at a time, most
 # heads change next to nothing.
 #
 # A share of 40 moves by a few words from chance alone: do not read much into a difference of three. The margin is the steadier number.
@@ -1278,7 +1278,7 @@ measured("multi_head_attention.broken")
 #
 # A head that looks at the previous token seems a humble thing. What is it good for? Here is a task that needs it. Some letters come up in random order, 6 to 12 of
 # them, and then again and again in the same order: *q f a k z m q f a k z m q f ...* Which letter is next? You look for the last time that you saw the current
-# letter, and say what came **after** it. Elhage et al. (2021) and Olsson et al. (2022, [*In-context learning and induction
+# letter, and say what came **after** it. Elhage et al. ([2021](https://transformer-circuits.pub/2021/framework/index.html)) and Olsson et al. (2022, [*In-context learning and induction
 # heads*](https://arxiv.org/abs/2209.11895)) call a head that does this an **induction head**, and found it in every language model that they opened.
 #
 # The network is as small as can be: letters and places, then layers of nothing but **your** attention, with a causal mask. (Lab 04 is about the places.)

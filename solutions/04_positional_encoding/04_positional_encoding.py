@@ -174,7 +174,7 @@ for pos in range(9):
 #
 # Digits have one flaw: they jump. From 7 to 8, four digits change at once; from 8 to 9, one. Neighbours should be alike. So replace each
 # digit with something that goes round *smoothly* at its own pace: a wave. That is the encoding of Vaswani et
-# al. (2017, section 3.5):
+# al. ([2017](https://arxiv.org/abs/1706.03762), section 3.5):
 #
 # $$PE_{(pos,\,2i)} = \sin\!\left(\frac{pos}{10000^{2i/d_{model}}}\right) \qquad
 # PE_{(pos,\,2i+1)} = \cos\!\left(\frac{pos}{10000^{2i/d_{model}}}\right)$$
@@ -422,8 +422,9 @@ from course_utils.plots.positions import similarity_and_distance
 
 encoding = positional_encoding(100, 64)
 similarity = encoding @ encoding.T
-for p, q in ((10, 13), (40, 43), (96, 99), (43, 40)):
-    print(f"PE({p}) . PE({q}) = {similarity[p, q]:.6f}")
+pairs = (10, 13), (40, 43), (96, 99), (43, 40)
+show_table(["positions", "dot product"],
+           [[f"{p} and {q}", f"{similarity[p, q]:.6f}"] for p, q in pairs])
 same = all(np.allclose(np.diag(similarity, k), similarity[0, k]) for k in range(100))
 print("the same along every diagonal:", same)
 show_figure(
@@ -551,7 +552,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Trained models really do have such heads (Voita et al. 2019 call them *positional heads*). Note the direction, too: forwards and backwards
+# Trained models really do have such heads ([Voita et al. 2019](https://arxiv.org/abs/1905.09418) call them *positional heads*). Note the direction, too: forwards and backwards
 # are now different, which the dot product alone could not do.
 
 # %% [markdown]
@@ -884,7 +885,7 @@ measured("positional_encoding.wrong_rows")
 # $$(q + p_m) \cdot (k + p_n) = q \cdot k + q \cdot p_n + p_m \cdot k + p_m \cdot p_n .$$
 #
 # Only the last term is a function of the distance. The two in the middle depend on where in the text the words are. Su et al. (2021,
-# *RoFormer*) do it differently. Leave the words alone, and in **every attention layer**, after the projections, *turn* the query by its
+# [*RoFormer*](https://arxiv.org/abs/2104.09864)) do it differently. Leave the words alone, and in **every attention layer**, after the projections, *turn* the query by its
 # position and the key by its own. With $R_m$ for the turn at position $m$:
 #
 # $$(R_m\,q) \cdot (R_n\,k) = q \cdot R_m^\top R_n\,k = q \cdot R_{n-m}\,k .$$
@@ -1175,8 +1176,8 @@ show_table(
 #
 # And the last row? It has no positions either, and yet it sees the order. With a causal mask the first letter sees one letter,
 # the second two, and so on: *how many* it sees tells a letter where it is. So "a Transformer cannot see order without positions" is true of
-# encoders, but not of causal language models, some of which are trained without any (Haviv et al. 2022;
-# Kazemnejad et al. 2023).
+# encoders, but not of causal language models, some of which are trained without any ([Haviv et al. 2022](https://arxiv.org/abs/2203.16634);
+# [Kazemnejad et al. 2023](https://arxiv.org/abs/2305.19466)).
 #
 # ### Longer than in training
 #
@@ -1245,7 +1246,7 @@ show_table(["right answers", *groups, "48 letters: says yes"], rows)
 #
 # The exact numbers depend on the seed (change it and see: on long sentences they move by ten points or more) and on the task. The general
 # lesson is that positions that *can* be computed for any length do not make a network that works at any length. Models that read
-# long texts are trained on long texts, and rotary angles are often rescaled before that (Chen et al. 2023, *position
+# long texts are trained on long texts, and rotary angles are often rescaled before that ([Chen et al. 2023](https://arxiv.org/abs/2306.15595), *position
 # interpolation*).
 #
 # ## Common mistakes, by their symptom
@@ -1276,8 +1277,8 @@ quiz("positional_encoding")
 # %% [markdown]
 # ## Going further
 #
-# - **Nothing but the distance.** Shaw et al. (2018) and T5 (Raffel et al. 2020) add a learned number for each distance to the
-#   scores; ALiBi (Press et al. 2022) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
+# - **Nothing but the distance.** Shaw et al. ([2018](https://arxiv.org/abs/1803.02155)) and T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) add a learned number for each distance to the
+#   scores; ALiBi ([Press et al. 2022](https://arxiv.org/abs/2108.12409)) subtracts a fixed multiple of the distance. Try ALiBi on the order classifier: it needs one line, and
 #   makes no difference between left and right. What does that do to "a before b"?
 # - **Which wave does what?** Set half of the columns of `self.sinusoids` to zero, the fast or the slow ones, and train again.
 #   Which half does this task need?

@@ -128,7 +128,7 @@ print("ids:", jane, " tokens:", french.tokens(jane))
 #
 # ### LayerNorm
 #
-# Layers add things up, and sums grow. **Layer normalisation** (Ba et al. 2016) brings every word's vector back to a known size: subtract
+# Layers add things up, and sums grow. **Layer normalisation** ([Ba et al. 2016](https://arxiv.org/abs/1607.06450)) brings every word's vector back to a known size: subtract
 # its mean, divide by its standard deviation, then scale and shift each feature by two learned vectors, γ and β:
 #
 # $$\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
@@ -254,7 +254,7 @@ check("transformer_pytorch.FeedForward")
 # ### Add & norm
 #
 # Attention and the feed-forward network are the two **sub-layers** of an encoder layer. Neither is used alone. Its output is *added* to
-# what went in (a **residual connection**, He et al. 2016), and the sum is normalised:
+# what went in (a **residual connection**, [He et al. 2016](https://arxiv.org/abs/1512.03385)), and the sum is normalised:
 #
 # $$x \leftarrow \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{Sublayer}(x))\big)$$
 #
@@ -308,7 +308,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Without the sum, attention averages the words until they are all the same, after a layer or two (Dong et al. 2021 prove it): ten words
+# Without the sum, attention averages the words until they are all the same, after a layer or two ([Dong et al. 2021](https://arxiv.org/abs/2103.03404) prove it): ten words
 # that say one thing. With the sum, each word keeps its identity. LayerNorm keeps the size steady, whatever the sub-layers do, and with it
 # the gradient. Remove both, and practically no gradient reaches the lower layers.
 #
@@ -953,7 +953,7 @@ check("transformer_pytorch.shift_right")
 # $$\mathrm{loss} = -\sum_c q_c \log p_c$$
 #
 # Plain cross-entropy wants the right word to have probability 1. That can never be reached: the logits would have to be infinite,
-# so the model is pushed to be more and more certain. **Label smoothing** (Szegedy et al. 2016, section 7; section 5.4 of the paper uses it
+# so the model is pushed to be more and more certain. **Label smoothing** ([Szegedy et al. 2016](https://arxiv.org/abs/1512.00567), section 7; section 5.4 of the paper uses it
 # with $\epsilon = 0.1$) wants a little doubt. Szegedy et al. spread $\epsilon$ over *all* $V$ classes, the right one included: it gets
 # $1 - \epsilon + \epsilon / V$. Translators usually choose otherwise, and so do you: $1 - \epsilon$ for the right word, and $\epsilon$ shared
 # equally by all others. All others but one: **padding is not a word**, and gets nothing.
@@ -1307,7 +1307,7 @@ print("after: ", translate_all(model, [splits.test[0].source])[0])
 # %% [markdown]
 # *Jane visits Africa in September*, from a model that has never seen this sentence.
 #
-# Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** (Papineni et al. 2002)
+# Now the test, on sentences that were never used for anything. **Exact match** is strict and easy to read. **BLEU** ([Papineni et al. 2002](https://doi.org/10.3115/1073083.1073135))
 # is what machine translation usually reports: it counts how many groups of one to four words a translation has in common with the
 # reference, from 0 to 100.
 
@@ -1358,7 +1358,7 @@ for name, pairs in sets.items():
 #
 # What do they compete on? The probability of the whole sentence: the product of its words' probabilities, or the sum of their logarithms. But
 # each extra word adds a negative number, so a long sentence easily loses against a short one, even if each of its words is nearly certain. So
-# the sum is divided by a power of the length (Wu et al. 2016 use a similar form):
+# the sum is divided by a power of the length ([Wu et al. 2016](https://arxiv.org/abs/1609.08144) use a similar form):
 #
 # $$\mathrm{score}(y) = \frac{1}{|y|^{\alpha}} \sum_t \log p(y_t \mid y_{<t}, x)$$
 #
@@ -1491,7 +1491,7 @@ for name, group in groups.items():
 # ### Against an LSTM of the same size
 #
 # The rival is a good version of the model in lab 01: an LSTM that reads in both directions, an LSTM that writes, and attention between them
-# (Luong et al. 2015). It has about as many parameters as your Transformer, and learns with your `train_step` from the same batches, with
+# ([Luong et al. 2015](https://arxiv.org/abs/1508.04025)). It has about as many parameters as your Transformer, and learns with your `train_step` from the same batches, with
 # the same learning rates, for the same number of seconds.
 
 # %% tags=["skip-grading"]
@@ -1587,8 +1587,8 @@ if RUN_TRAINING:
 # With the long warm-up both learn equally well. With the short one, pre-norm is slowed down, and post-norm does not get off the ground.
 # Xiong et al. (2020) show why: in post-norm, the gradients near the output are large when training begins, and large steps then lead in the
 # wrong direction; in pre-norm they are small from the start. So the paper's model *needs* its warm-up. Most deep models since then are
-# pre-norm: they are more forgiving. (They are not better in the end: where post-norm can be trained, it is often a little ahead; Liu et al.
-# 2020.)
+# pre-norm: they are more forgiving. (They are not better in the end: where post-norm can be trained, it is often a little ahead; [Liu et al.
+# 2020](https://arxiv.org/abs/2004.08249).)
 #
 # ## 10. The payoff: what did it look at?
 #
@@ -1886,8 +1886,8 @@ show_table(
 # ### AdamW and a scheduler
 #
 # Your `train_step` sets the learning rate itself. In projects a **scheduler** does it, with one `step()` after each of the optimizer's.
-# `LambdaLR` multiplies the optimizer's rate by a function of the step, and counts from 0. The optimizer is usually AdamW (Loshchilov & Hutter
-# 2019): Adam, with a weight decay that pulls the weights themselves towards 0, usually the matrices only, not biases and LayerNorm. The
+# `LambdaLR` multiplies the optimizer's rate by a function of the step, and counts from 0. The optimizer is usually AdamW ([Loshchilov & Hutter
+# 2019](https://arxiv.org/abs/1711.05101)): Adam, with a weight decay that pulls the weights themselves towards 0, usually the matrices only, not biases and LayerNorm. The
 # rates have to be those of your schedule:
 
 # %% tags=["skip-grading"]
@@ -1912,8 +1912,8 @@ print("rates of the steps 1, 200 and 500:", *chosen)
 # %% [markdown]
 # ### Attention in one call
 #
-# `F.scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$ without ever writing down the whole table of weights (Dao et
-# al. 2022). Here it takes the place of the attention in every layer of your model: the same weights, another `forward`. The logits
+# `F.scaled_dot_product_attention` computes $\mathrm{softmax}(QK^\top/\sqrt{d})\,V$ without ever writing down the whole table of weights ([Dao et
+# al. 2022](https://arxiv.org/abs/2205.14135)). Here it takes the place of the attention in every layer of your model: the same weights, another `forward`. The logits
 # must be the same, and the cell insists on it. What you lose is the weights: there is nothing left to look at.
 
 # %% tags=["skip-grading"]
@@ -2059,7 +2059,7 @@ if rows:
 # - **Gradient accumulation.** If a batch of 256 does not fit into memory, compute four batches of 64, call `backward` on each, and let the
 #   optimizer take one step at the end: gradients add up (that is why you clear them). Divide by the number of words in *all four*, or short
 #   batches count too much.
-# - **Checkpointing** (Chen et al. 2016). The backward pass needs what each layer computed. Keep only each layer's input, and compute the rest
+# - **Checkpointing** ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)). The backward pass needs what each layer computed. Keep only each layer's input, and compute the rest
 #   again when it is needed (`torch.utils.checkpoint`): about a third more time, and far less memory in deep models.
 #
 # ## 13. From 2017 to today (optional)
@@ -2070,9 +2070,9 @@ if rows:
 # | change | what | why |
 # |---|---|---|
 # | pre-norm | your own switch | deep models train more easily (Xiong et al. 2020) |
-# | RMSNorm | divide by the root of the mean square; no mean, no β | as good as LayerNorm, and cheaper (Zhang & Sennrich 2019) |
-# | SwiGLU | two projections, one opens or shuts the other | better at the same size (Shazeer 2020) |
-# | rotary positions | turn queries and keys by their position (lab 04) | relative positions, nothing to add (Su et al. 2021) |
+# | RMSNorm | divide by the root of the mean square; no mean, no β | as good as LayerNorm, and cheaper ([Zhang & Sennrich 2019](https://arxiv.org/abs/1910.07467)) |
+# | SwiGLU | two projections, one opens or shuts the other | better at the same size ([Shazeer 2020](https://arxiv.org/abs/2002.05202)) |
+# | rotary positions | turn queries and keys by their position (lab 04) | relative positions, nothing to add ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) |
 #
 # SwiGLU has three matrices instead of two, so its inner width is two thirds as large. Rotary positions live in the self-attentions, and the sums
 # at the bottom go. Each run adds one change to those before. Set `TRY_TODAY = True`; five short trainings take a few minutes.

@@ -149,7 +149,7 @@ except ValueError as error:
 # ### `build`: a layer with variables of its own
 #
 # Your layers below are made of Keras's layers, so they create no variables themselves. If a layer does, the place is `build`: Keras calls it once,
-# before the first `call`, with the shape of the input. Here is RMSNorm (Zhang and Sennrich 2019), which many models now use instead of
+# before the first `call`, with the shape of the input. Here is RMSNorm ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)), which many models now use instead of
 # LayerNormalization. It only divides by the root of the mean square, and learns a scale:
 
 # %%
@@ -812,7 +812,7 @@ check("transformer_tensorflow.Transformer")
 # \text{loss} = -\frac{1}{n} \sum_{i:\, \text{label}_i \ne \text{pad}} \; \sum_k q_{ik} \log p_{ik}$$
 #
 # where $n$ is the number of positions with a real label, in the whole batch. Keras has `label_smoothing`, too, but it means something else by it (as
-# PyTorch does, after Szegedy et al. 2016): it spreads $\varepsilon$ over *all* classes. Here are both, with five classes, padding 0, label 3 and
+# PyTorch does, after [Szegedy et al. 2016](https://arxiv.org/abs/1512.00567)): it spreads $\varepsilon$ over *all* classes. Here are both, with five classes, padding 0, label 3 and
 # $\varepsilon = 0.1$:
 
 # %% tags=["skip-grading"]

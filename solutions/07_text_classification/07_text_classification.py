@@ -543,7 +543,7 @@ for name, boundaries in {"one bucket": [1_000], "buckets": BOUNDARIES}.items():
 # %% [markdown]
 # ## 5. The encoder
 #
-# The parts of the encoder are those of Vaswani et al. (2017). What is new is what they are for: the output is not translated into anything. It is a *representation* of the text, and a small head reads the class from it.
+# The parts of the encoder are those of Vaswani et al. ([2017](https://arxiv.org/abs/1706.03762)). What is new is what they are for: the output is not translated into anything. It is a *representation* of the text, and a small head reads the class from it.
 #
 # ids → `PositionalEmbedding` → `TransformerEncoder` → `masked_mean` → dropout → dense layer
 #
@@ -1160,7 +1160,7 @@ show_figure(
 # ### Exercise 10: `calibration_error`
 #
 # A classifier also says how sure it is: the probability of the class it gives, its **confidence**. Is it right in 80 % of the cases in which it says 0.8? To find out, sort the texts into bins by confidence, and compare in each bin the mean confidence with the share that is right. The **expected calibration
-# error** (Guo et al. 2017) is the mean of the distances, each bin weighted by its share of the texts:
+# error** ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)) is the mean of the distances, each bin weighted by its share of the texts:
 #
 # $$\mathrm{ECE} = \sum_b \frac{n_b}{n}\,\bigl|\,\mathrm{accuracy}_b - \mathrm{confidence}_b\,\bigr|$$
 #
@@ -1285,6 +1285,6 @@ quiz("text_classification")
 # - **Right or wrong?** Add the verb, right or wrong, and let the models judge whole sentences. Now two things must be compared, and it gets much harder to learn. How many sentences does it take?
 # - **A pretrained encoder.** Lab 09 fine-tunes one. On the first task it knows from the start that *eigenvalue* and *matrix* are related. How much is that worth?
 # - **Temperature.** Divide the logits by one number, chosen on validation, and measure the calibration error again ([Guo et al. 2017](https://arxiv.org/abs/1706.04599)).
-# - Linzen et al. (2016), [*Assessing the ability of LSTMs to learn syntax-sensitive dependencies*](https://arxiv.org/abs/1611.01368); Chollet, *Deep Learning with Python*, chapter 11.
+# - Linzen et al. (2016), [*Assessing the ability of LSTMs to learn syntax-sensitive dependencies*](https://arxiv.org/abs/1611.01368); Chollet, [*Deep Learning with Python*](https://www.manning.com/books/deep-learning-with-python-second-edition), chapter 11.
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

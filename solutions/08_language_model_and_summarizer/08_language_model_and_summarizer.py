@@ -71,7 +71,7 @@ torch.set_printoptions(precision=3, sci_mode=False)
 # ## 1. A decoder alone
 #
 # Lab 05's decoder had two sources: the words that it had written, and the memory of a French sentence. Remove the French sentence. What is left predicts
-# each word from the words before it, and needs no translations to learn from: any text will do. Radford et al. (2018) trained such a **decoder-only** model
+# each word from the words before it, and needs no translations to learn from: any text will do. Radford et al. ([2018](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf)) trained such a **decoder-only** model
 # on books and called it GPT.
 #
 # Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, Radford et al. 2019), on the right the one that runs a real
@@ -84,7 +84,7 @@ show_decoders()
 
 # %% [markdown]
 # The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters, and in front of it stands one more
-# token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 (Raffel et al. 2020) does the same with
+# token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with
 # prefixes such as *translate English to German:*.
 
 # %% tags=["skip-grading"]
@@ -245,7 +245,7 @@ print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.
 # ### Exercise 3: `DecoderBlock`
 #
 # One block is lab 05's decoder layer without cross-attention, in the pre-norm form: normalise a copy, let a sub-layer work on it, add the result to `x`. The
-# small network widens each vector fourfold and uses **GELU**, a smooth relative of ReLU (Hendrycks and Gimpel 2016).
+# small network widens each vector fourfold and uses **GELU**, a smooth relative of ReLU ([Hendrycks and Gimpel 2016](https://arxiv.org/abs/1606.08415)).
 #
 # $$\begin{aligned} x &\leftarrow x + \mathrm{dropout}\big(\mathrm{attention}(\mathrm{norm}_1(x))\big) \\
 # x &\leftarrow x + \mathrm{dropout}\big(\mathrm{contract}(\mathrm{GELU}(\mathrm{expand}(\mathrm{norm}_2(x))))\big) \end{aligned}$$
@@ -309,7 +309,7 @@ check("language_model_and_summarizer.DecoderBlock")
 # ### Exercise 4: `GPT`
 #
 # Around the blocks: an embedding for each token, and a learned one for each position (lab 04), added; at the end one more LayerNorm, and then the logits. A token's logit is the dot
-# product of the output with the token's *embedding*: one table of vectors serves for reading and for writing. The weights are **tied** (Press and Wolf 2017). It saves parameters, and what the
+# product of the output with the token's *embedding*: one table of vectors serves for reading and for writing. The weights are **tied** ([Press and Wolf 2017](https://arxiv.org/abs/1608.05859)). It saves parameters, and what the
 # model learns about a token when it reads helps it to write.
 
 # %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -517,7 +517,7 @@ if history:
 #
 # $$p(w \mid c_1 c_2 \dots c_k) = \frac{\mathrm{count}(c_1 \dots c_k\, w) + s\; p(w \mid c_2 \dots c_k)}{\mathrm{count}(c_1 \dots c_k\, \cdot) + s}$$
 #
-# (MacKay and Peto 1995). The empty context goes back to equal shares, $1/V$. A context that never occurred adds nothing, and leaves the shorter one's answer as it is. For *a b a b a c*:
+# ([MacKay and Peto 1995](https://doi.org/10.1017/S1351324900000218)). The empty context goes back to equal shares, $1/V$. A context that never occurred adds nothing, and leaves the shorter one's answer as it is. For *a b a b a c*:
 
 # %%
 text, strength = "ababac", 1.0
@@ -639,7 +639,7 @@ show_figure(
 # pick one of the many that are each very unlikely, and after that the text makes no sense. There are three remedies, which can be combined:
 #
 # - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
-# - **Top-k** (Fan et al. 2018): keep the k likeliest tokens only.
+# - **Top-k** ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)): keep the k likeliest tokens only.
 # - **Nucleus**, or top-p (Holtzman et al. 2020): keep the smallest set of likeliest tokens whose probabilities sum to *at least* p. Where the model is sure, these are one or two; where it is not, many.
 #
 # What is kept is divided by its sum, so that it sums to 1 again. Five tokens by hand, with p = 0.7:
@@ -797,7 +797,7 @@ print(f"of {len(some)} new names: right {np.mean(np.array(ranks) == 0):.2f}, "
 # ## 6. A summary is a continuation (optional)
 #
 # A summariser of 2017 was an encoder-decoder: it read the article on one side and wrote on the other. A language model can do without the second half. Write the article, then a separator, then the summary, and let the model
-# learn to go on after the separator (Liu et al. 2018; Radford et al. 2019 just wrote *TL;DR:*). There is one rule: **the loss counts only on the summary**. The model should not spend its effort on predicting articles.
+# learn to go on after the separator ([Liu et al. 2018](https://arxiv.org/abs/1801.10198); Radford et al. 2019 just wrote *TL;DR:*). There is one rule: **the loss counts only on the summary**. The model should not spend its effort on predicting articles.
 #
 # The news here is made up. Every name consists of syllables, and each syllable is a token, as a subword tokenizer would have it. In the test all names are new, so the model has to *copy* them.
 
@@ -925,7 +925,7 @@ print(f"headlines of articles whose names were never seen ({len(written)}): "
 # %% [markdown]
 # ### Exercise 9: `rouge_l`
 #
-# An exact match asks too much of a summary: many are good. **ROUGE-L** (Lin 2004) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of the **longest common subsequence**. Divided by the length of the candidate it is a precision,
+# An exact match asks too much of a summary: many are good. **ROUGE-L** ([Lin 2004](https://aclanthology.org/W04-1013/)) asks how much of one text occurs in the other *in the same order*, gaps allowed: the length of the **longest common subsequence**. Divided by the length of the candidate it is a precision,
 # by the length of the reference a recall; F1 is their harmonic mean.
 #
 # The longest common subsequence of *the mayor opened the new bridge* and *mayor opens bridge in the town* is *mayor bridge*, two words:
@@ -1015,7 +1015,7 @@ show_table(["headline", "ROUGE-L"], rows)
 #
 # ### Exercise 10: `rms_norm`
 #
-# LayerNorm subtracts the mean and divides by the standard deviation. **RMSNorm** (Zhang and Sennrich 2019) leaves the mean alone and divides by the **root of the mean square**. It has no offset, either:
+# LayerNorm subtracts the mean and divides by the standard deviation. **RMSNorm** ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)) leaves the mean alone and divides by the **root of the mean square**. It has no offset, either:
 #
 # $$\mathrm{RMSNorm}(x) = \gamma \odot \frac{x}{\sqrt{\frac{1}{d} \sum_i x_i^2 + \epsilon}}$$
 
@@ -1055,7 +1055,7 @@ check("language_model_and_summarizer.rms_norm")
 # %% [markdown]
 # ### Exercise 11: `swiglu`
 #
-# The small network gets a second way in (Shazeer 2020, equation 6). One product decides *how much* comes through, entry by entry: the **gate**. The other one says *what*:
+# The small network gets a second way in ([Shazeer 2020](https://arxiv.org/abs/2002.05202), equation 6). One product decides *how much* comes through, entry by entry: the **gate**. The other one says *what*:
 #
 # $$\mathrm{SwiGLU}(x) = \big(\mathrm{SiLU}(x W_\mathrm{gate}^\top) \odot x W_\mathrm{up}^\top\big)\, W_\mathrm{down}^\top \qquad \mathrm{SiLU}(z) = z\,\sigma(z)$$
 #
@@ -1093,7 +1093,7 @@ check("language_model_and_summarizer.swiglu")
 # %% [markdown]
 # ### Exercise 12: `grouped_query_attention`
 #
-# While a model writes, the keys and values of all earlier tokens have to be at hand, for every layer and every head. That is the memory that long texts need. **Grouped-query attention** (Ainslie et al. 2023) saves most of it: several query heads share one head of
+# While a model writes, the keys and values of all earlier tokens have to be at hand, for every layer and every head. That is the memory that long texts need. **Grouped-query attention** ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) saves most of it: several query heads share one head of
 # keys and values. SmolLM2 has 9 query heads and 3 key heads, so query heads 0, 1, 2 use key head 0, heads 3, 4, 5 use key head 1, and 6, 7, 8 use key head 2:
 
 # %%
@@ -1428,13 +1428,13 @@ if real:
         layer=18, head=6)
 
 # %% [markdown]
-# Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. (2022) call it an **induction head**. Your headlines need something like it, too.
+# Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**. Your headlines need something like it, too.
 #
-# Move the sliders. In many heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** (Xiao et al. 2024).
+# Move the sliders. In many heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** ([Xiao et al. 2024](https://arxiv.org/abs/2309.17453)).
 #
 # ## 9. Every task is a text
 #
-# GPT-3 (Brown et al. 2020) made this famous: describe a task in words, and let the model go on. Without examples that is called **zero-shot**, with some **few-shot**. To classify, compare how likely the names of the classes are as the next token.
+# GPT-3 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) made this famous: describe a task in words, and let the model go on. Without examples that is called **zero-shot**, with some **few-shot**. To classify, compare how likely the names of the classes are as the next token.
 
 # %% tags=["skip-grading"]
 REVIEWS = {  # text -> whether the writer liked it
@@ -1623,21 +1623,21 @@ else:
 # has learned a **form**: what comes first, how short a sentence is. It has not become a keeper. It does not know what it wrote the day before, and the times mean nothing.
 #
 # The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8, and the answer about France's capital, right before, was wrong afterwards: the same weights had other work to do. This is called **catastrophic forgetting**
-# (McCloskey and Cohen 1989). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 12).
+# ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 12).
 #
 # ### From 2017 to today
 #
 # | year | model | what it is | how it is used |
 # |---|---|---|---|
-# | 2017 | Transformer (Vaswani et al.) | encoder and decoder | trained for one task |
-# | 2018 | ELMo (Peters et al.) | two LSTM language models | its states become features for another model |
+# | 2017 | Transformer ([Vaswani et al.](https://arxiv.org/abs/1706.03762)) | encoder and decoder | trained for one task |
+# | 2018 | ELMo ([Peters et al.](https://arxiv.org/abs/1802.05365)) | two LSTM language models | its states become features for another model |
 # | 2018 | GPT (Radford et al.) | decoder | pretrained on books, fine-tuned for a task |
-# | 2018 | BERT (Devlin et al.) | encoder | pretrained on gaps, fine-tuned with a new head (labs 09 and 10) |
+# | 2018 | BERT ([Devlin et al.](https://arxiv.org/abs/1810.04805)) | encoder | pretrained on gaps, fine-tuned with a new head (labs 09 and 10) |
 # | 2019 | GPT-2 (Radford et al.) | decoder, 1.5 billion parameters | tasks as continuations, without training |
 # | 2019 | T5 (Raffel et al.) | encoder and decoder | every task is text to text, with a prefix |
 # | 2020 | GPT-3 (Brown et al.) | decoder, 175 billion | a few examples in the prompt |
-# | 2022 | InstructGPT (Ouyang et al.) | decoder | fine-tuned to follow instructions, with human feedback |
-# | 2023 | Llama (Touvron et al.) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
+# | 2022 | InstructGPT ([Ouyang et al.](https://arxiv.org/abs/2203.02155)) | decoder | fine-tuned to follow instructions, with human feedback |
+# | 2023 | Llama ([Touvron et al.](https://arxiv.org/abs/2302.13971)) | decoder with RMSNorm, SwiGLU, rotary positions | open weights, run anywhere |
 # | 2025 | SmolLM2 (Allal et al.) | the same at 135 million | on your computer, in your code |
 #
 # A summariser of 2017 and one of today share more than it seems: causal attention over what has been written, shifted targets, a softmax over the vocabulary, a loss on the summary alone. What has changed is where the article stands, and how much the model has read before.
@@ -1673,6 +1673,6 @@ quiz("language_model_and_summarizer")
 # - **Speculate.** Let an n-gram model guess the next four tokens, and check all four with *one* call of the cache ([Leviathan et al. 2023](https://arxiv.org/abs/2211.17192)). How often is it right?
 # - **4 bits.** Leave the weights in 4 bits and decode them layer by layer, when they are needed. How much memory do you save, and what does it cost?
 # - **A beam.** Lab 05's beam search finds likelier texts than drawing does. Are they better? [Holtzman et al. (2020)](https://arxiv.org/abs/1904.09751) have an answer.
-# - Radford et al. (2019), *Language models are unsupervised multitask learners*; Zhao et al. (2021), [*Calibrate before use*](https://arxiv.org/abs/2102.09690); Allal et al. (2025), [*SmolLM2: when Smol goes big*](https://arxiv.org/abs/2502.02737).
+# - Radford et al. (2019), [*Language models are unsupervised multitask learners*](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf); Zhao et al. (2021), [*Calibrate before use*](https://arxiv.org/abs/2102.09690); Allal et al. (2025), [*SmolLM2: when Smol goes big*](https://arxiv.org/abs/2502.02737).
 #
 # Save the notebook. If your course uses nbgrader, press **Validate**, then submit it.

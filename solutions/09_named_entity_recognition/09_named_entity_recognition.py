@@ -989,7 +989,7 @@ def rules(text: str) -> list[Entity]:
 #
 # If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
 # come with the course: 2 MB and not the 43 MB that were trained, because for each matrix only its *difference* from the pretrained one is stored, as
-# a product of two thin matrices (LoRA's idea, Hu et al. 2021; lab 12).
+# a product of two thin matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12).
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: use the weights that come with the course
@@ -1582,8 +1582,8 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ## 15. With a network: news, and a model of full size
 #
-# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT (Sanh et
-# al. 2019; 65 million parameters, 260 MB) and CoNLL-2003, the news texts that most papers report (Tjong Kim Sang and De Meulder 2003), and trains with
+# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et
+# al. 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB) and CoNLL-2003, the news texts that most papers report (Tjong Kim Sang and De Meulder 2003), and trains with
 # **your** functions. DistilBERT has no `token_type_ids`; yours never asked for them. It takes about ten minutes on two cores.
 
 # %% tags=["skip-grading"]
@@ -1685,7 +1685,7 @@ quiz("named_entity_recognition")
 #   contribute, and what did fine-tuning?
 # - **Data.** Halve the number of résumés, then the number of *layouts* (`resume_splits(held_out=...)`). Which of the two hurts more?
 # - **Layouts.** Take the ¶ out of `encode`, or set `SWAPPED` to 0, and train again. Look at *which* errors come back.
-# - **Impossible tags.** I-Name can never follow B-College. Lample et al. (2016) put a conditional random field on top, which learns such rules. A
+# - **Impossible tags.** I-Name can never follow B-College. Lample et al. ([2016](https://arxiv.org/abs/1603.01360)) put a conditional random field on top, which learns such rules. A
 #   cheap alternative: forbid impossible steps when you decode (Viterbi).
 # - [Tjong Kim Sang and De Meulder (2003)](https://arxiv.org/abs/cs/0306050) describe the CoNLL-2003 task, whose metric you wrote. [Devlin et al. (2019)](https://arxiv.org/abs/1810.04805) fine-tune
 #   BERT on it. [Ribeiro et al. (2020)](https://arxiv.org/abs/2005.04118) test language models with changes that should not change the answer: replace all the names in the test

@@ -698,7 +698,7 @@ check("question_answering_pytorch.f1")
 # ### Exercise 9: `train_step`
 #
 # This is as in lab 05, with one addition. Fine-tuning can take a wild step now and then, and what the encoder learned in weeks is gone. So the gradient is
-# **clipped** (Pascanu et al. 2013): if the norm of all gradients together is above `max_norm`, all are scaled down so that it is `max_norm`.
+# **clipped** ([Pascanu et al. 2013](https://arxiv.org/abs/1211.5063)): if the norm of all gradients together is above `max_norm`, all are scaled down so that it is `max_norm`.
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(
@@ -861,7 +861,7 @@ check("question_answering_pytorch.answer")
 # %% [markdown]
 # ## 6. The payoff: stories
 #
-# The encoder is MiniLM (Wang et al. 2020): 6 layers, 12 heads, 384 features, pretrained on a great deal of text and tuned to tell which sentences belong together. On
+# The encoder is MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)): 6 layers, 12 heads, 384 features, pretrained on a great deal of text and tuned to tell which sentences belong together. On
 # top of it is your head, with random weights. **Has it seen questions before?** Yes: its model card lists a billion pairs of sentences, and among them are questions
 # with their answers, from PAQ, Natural Questions, TriviaQA and SQuAD 2.0. So it knows that *where* goes with places. What it never learned is to *point* at a
 # place in a text: it only ever compared one vector a sentence. These stories are made up here, so it has not seen them; but a test on SQuAD would not be clean.
@@ -948,7 +948,7 @@ def train(
 # curve. With `RUN_TRAINING = False` nothing is trained in this lab at all: choose that if many people share the computer.
 #
 # What comes with the course is 2 MB and not the 43 MB that were trained: for each matrix only its *difference* from the pretrained one,
-# as a product of two thin matrices. That is LoRA's idea (Hu et al. 2021; lab 12), after the fact.
+# as a product of two thin matrices. That is LoRA's idea ([Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12), after the fact.
 
 # %% tags=["skip-grading"]
 from course_utils.models.shipped_readers import load_reader
@@ -1110,7 +1110,7 @@ for who, texts in {
 # again: the pointing is there.
 #
 # One choice first. Most windows of a long text do not contain the answer, and a reader that sees mostly such windows learns to say nothing. So
-# only one in ten of the empty windows of answerable questions is kept. (For the same reason Alberti et al. 2019 keep one in fifty on Natural
+# only one in ten of the empty windows of answerable questions is kept. (For the same reason [Alberti et al. 2019](https://arxiv.org/abs/1901.08634) keep one in fifty on Natural
 # Questions, where texts are far longer.) The cell makes three passes.
 #
 # Look at the loss: here, too, it stays on a plateau for a while. When this lab was written, two passes with three random orders ended in two good readers, F1
@@ -1293,15 +1293,15 @@ question_box(
 # ### Where extractive question answering stands today
 #
 # - **On its own test it is solved.** On SQuAD 1.1, people reach an F1 of 91.2; BERT passed that in 2018 with 93.2 (an ensemble; Devlin et al.
-#   2019, table 2). On SQuAD 2.0, with questions that have no answer, people reach 89.5, and DeBERTa reached 90.7 on the development set (He et al. 2021).
+#   2019, table 2). On SQuAD 2.0, with questions that have no answer, people reach 89.5, and DeBERTa reached 90.7 on the development set ([He et al. 2021](https://arxiv.org/abs/2006.03654)).
 # - **Reading is not solved by that.** One added sentence that only looks like an answer took sixteen readers from 75 % to 36 % F1 on average (Jia and Liang 2017).
-#   Part of such tests can be answered without the question, or without the text (Kaushik and Lipton 2018).
+#   Part of such tests can be answered without the question, or without the text ([Kaushik and Lipton 2018](https://arxiv.org/abs/1808.04926)).
 # - **Language models answer in their own words**, and need no training on questions. That is more flexible, and not automatically better: GPT-3 with
-#   a few examples in its prompt had an F1 of 69.8 on SQuAD 2.0 (Brown et al. 2020), far below small fine-tuned readers of that time.
-# - **Somebody must find the text first.** In open-domain question answering a retriever finds passages, and a reader points (Chen et al. 2017)
-#   or writes (Lewis et al. 2020).
+#   a few examples in its prompt had an F1 of 69.8 on SQuAD 2.0 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)), far below small fine-tuned readers of that time.
+# - **Somebody must find the text first.** In open-domain question answering a retriever finds passages, and a reader points ([Chen et al. 2017](https://arxiv.org/abs/1704.00051))
+#   or writes ([Lewis et al. 2020](https://arxiv.org/abs/2005.11401)).
 # - **What remains is the place.** A span can be looked up. Of the sentences that generative search engines wrote in 2023, only about half were fully
-#   supported by the sources they cited (Liu et al. 2023). Where an answer must be traceable, fast, and run on a small computer, readers such as yours
+#   supported by the sources they cited ([Liu et al. 2023](https://arxiv.org/abs/2304.09848)). Where an answer must be traceable, fast, and run on a small computer, readers such as yours
 #   are still built, and their head is the one that you wrote.
 #
 # ## 8. The same with the library
@@ -1508,7 +1508,7 @@ print("your answer:", repr(context[again[0] : again[1]]))
 # %% [markdown]
 # ## 9. With a network: a reader of full size
 #
-# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT (Sanh et al. 2019), fine-tuned on
+# Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et al. 2019](https://arxiv.org/abs/1910.01108)), fine-tuned on
 # SQuAD (260 MB), and SQuAD's validation questions (Rajpurkar et al. 2016), and scores it with **your** functions: your windows, your best span, your
 # exact match. On the whole set its card reports an F1 of 87.1. DistilBERT has no `token_type_ids`, so they are
 # passed on only if a model takes them.

@@ -832,7 +832,7 @@ show_table(["", f"accuracy, {LABELS} labels"],
 #
 # ### Exercise 7: `bootstrap_interval`
 #
-# The **bootstrap** (Efron 1979) imitates other samples: draw 300 texts from the 300 *with replacement*, compute the result again, and do so two thousand times. The middle 95 % of the results make
+# The **bootstrap** ([Efron 1979](https://doi.org/10.1214/aos/1176344552)) imitates other samples: draw 300 texts from the 300 *with replacement*, compute the result again, and do so two thousand times. The middle 95 % of the results make
 # the interval. To compare two models, compute the **difference** of their accuracies on the *same* drawn texts. Both models find the same texts hard; in pairs, that cancels out.
 
 # %%
@@ -924,7 +924,7 @@ show_figure(
 # ### Exercise 8: `calibration_error`
 #
 # In lab 07 you sorted texts into bins of equal *width*, and compared confidence and accuracy in each. With 300 texts and a sure model, some of those bins
-# hold three texts, and their accuracy is noise. So let every bin have equally many **texts** (as Nguyen and O'Connor 2015 do): sort by confidence, and cut
+# hold three texts, and their accuracy is noise. So let every bin have equally many **texts** (as [Nguyen and O'Connor 2015](https://arxiv.org/abs/1508.05154) do): sort by confidence, and cut
 # into pieces that differ by one text at most. The error is again the mean distance, each bin weighted by its texts.
 
 # %%
@@ -1382,7 +1382,7 @@ quiz("your_own_dataset")
 # ## Going further
 #
 # - **Entities or questions.** Validate and split your file here, then fine-tune with lab 09 or 10. What would the rungs of the ladder be for these tasks, and what is the majority?
-# - **Which labels?** Instead of the next rows, label those about which the model is least sure (Lewis and Gale 1994). Draw both learning curves.
+# - **Which labels?** Instead of the next rows, label those about which the model is least sure ([Lewis and Gale 1994](https://arxiv.org/abs/cmp-lg/9407020)). Draw both learning curves.
 # - **Rank.** Try LoRA with r = 1, 2, 4 and 32. How few numbers are enough?
 # - **Noise.** Give a tenth of the training rows a wrong label. Which rung suffers most?
 # - **Three seeds.** Fine-tune again with other seeds. Is the spread between seeds larger than the difference between rungs?

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import io
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.colors import to_hex, to_rgba
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 
-from course_utils.plots.attention import attention_heatmap, growth_with_d_k, word_bars
+from course_utils.plots.attention import attention_heatmap, growth_with_d_k, heatmaps_side_by_side, word_bars
 from course_utils.plots.meanings import judged_side_by_side
-from course_utils.plots.roles import ROLES
+from course_utils.plots.roles import ROLES, WEIGHT
 from course_utils.plots.softmax import bars_at_temperatures, exponential_curve
 from course_utils.plots.themes import DARK, PAPER, contrast, dark, for_the_dark
 
@@ -87,8 +88,8 @@ def test_text_lines_and_shapes_of_a_figure_can_be_seen_in_the_dark_and_it_is_unc
     assert drawn(figure) == before
 
 
-def test_numbers_on_a_heat_map_and_its_colours_stay():
-    figure = attention_heatmap(np.eye(3) * 0.9, ["a", "b", "c"], ["x", "y", "z"])
+def test_words_on_a_mask_and_its_colours_stay():
+    figure = heatmaps_side_by_side({"a mask": np.eye(3, dtype=bool)}, ["a", "b", "c"], ["x", "y", "z"])
     drawn(figure)
     (axes,) = figure.axes
     before = [text.get_color() for text in axes.texts]
@@ -96,6 +97,19 @@ def test_numbers_on_a_heat_map_and_its_colours_stay():
         assert [text.get_color() for text in axes.texts] == before
         assert contrast(axes.title.get_color(), DARK) >= 4.5
         assert axes.images[0].get_cmap().name == "viridis"
+
+
+@pytest.mark.parametrize("ground", [PAPER, DARK])
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.6, 1.0])
+def test_a_weight_is_a_shade_of_its_role_and_its_number_can_be_read_on_either_ground(weight, ground):
+    figure = attention_heatmap(np.full((2, 2), weight), ["a", "b"], ["x", "y"])
+    drawn(figure)
+    (axes,) = figure.axes
+    *rgb, alpha = axes.images[0].cmap(weight)
+    np.testing.assert_allclose(rgb, to_rgb(WEIGHT.colour))
+    behind = alpha * np.array(rgb) + (1 - alpha) * np.array(to_rgb(ground))
+    with dark(figure) if ground == DARK else nullcontext():
+        assert all(contrast(text.get_color(), behind) >= 4.5 for text in axes.texts)
 
 
 def test_the_ground_behind_a_text_and_a_colour_map_are_known():
