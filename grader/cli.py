@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime, timedelta
@@ -55,7 +56,7 @@ from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
 from grader.receive.regrade import MAX_WORDS, legible
 from grader.receive.regrade import add as add_requests
-from grader.roster import Person, changes, read_roster
+from grader.roster import Person, changes, completed, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
@@ -263,6 +264,11 @@ def collect(
     loaded = Lab.load(Course.find(), lab)
     rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
     console.print(_table_of_collected(lab, rows))
+    counts = Counter(row.outcome for row in rows)
+    told = sum(bool(row.why) for row in rows)
+    typer.echo(
+        f"{', '.join(f'{count} {outcome}' for outcome, count in counts.most_common())}; with notes: {told}."
+    )
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
 
 
@@ -329,7 +335,9 @@ def roster_import(
     """Put a class list on the roster: ids, names, e-mail addresses, sections. Nobody is ever removed."""
     people = read_roster(file)
     with Gradebook.open(Course.find()) as gradebook:
-        found = changes(gradebook.roster(), people)
+        before = gradebook.roster()
+        people = completed(before, people)
+        found = changes(before, people)
         gradebook.enter_people(people)
     typer.echo(f"{len(people)} in {file.name}: {len(found.new)} new, {len(found.changed)} changed.")
     if found.absent:

@@ -207,6 +207,28 @@ def _contradictions(people: Sequence[Person]) -> list[str]:
     return faults
 
 
+def completed(before: Mapping[str, Person], people: Iterable[Person]) -> list[Person]:
+    """The people of a list, with what the roster knows of them where the list says nothing: one from Moodle has no numbers of
+    Canvas's, and one from Canvas no e-mail addresses.
+
+    Args:
+        before: id -> who is on the roster.
+    """
+    return [_with(before[each.student], each) if each.student in before else each for each in people]
+
+
+def _with(before: Person, now: Person) -> Person:
+    named = now if now.name else before  # both parts of a name belong together
+    return Person(
+        now.student,
+        named.first_name,
+        named.last_name,
+        now.email or before.email,
+        now.section or before.section,
+        now.canvas or before.canvas,
+    )
+
+
 def changes(before: Mapping[str, Person], people: Sequence[Person]) -> Change:
     """What importing these people would do.
 
@@ -256,13 +278,7 @@ class Roster:
         self._canvas = {person.canvas: person for person in self.people.values() if person.canvas}
         self._called: dict[str, list[Person]] = {}
         for person in self.people.values():
-            ways = {
-                person.name,
-                f"{person.last_name} {person.first_name}",
-                person.email,
-                person.email.partition("@")[0],
-            }
-            for way in {_called(way) for way in ways} - {""}:
+            for way in _ways(person):
                 self._called.setdefault(way, []).append(person)
 
     def by_id(self, student: str) -> Person | None:
@@ -291,6 +307,17 @@ class Roster:
         if len(found) > 1:
             raise NotSure(found)
         return found[0] if found else None
+
+
+def is_called(person: Person, name: str) -> bool:
+    """Whether a name says no more than the roster does: it is the person's id, name (in either order) or e-mail address."""
+    return folded(name) == folded(person.student) or _called(name) in _ways(person)
+
+
+def _ways(person: Person) -> set[str]:
+    """What somebody on the roster may be called, as far as it counts."""
+    names = (person.name, f"{person.last_name} {person.first_name}")
+    return {_called(way) for way in (*names, person.email, person.email.partition("@")[0])} - {""}
 
 
 def _called(name: str) -> str:

@@ -16,7 +16,7 @@ from grader.cli import app
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
-from grader.receive.collect import NEW, REFUSED, UNCHANGED, collect
+from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
 from grader.receive.students import folded
 from grader.roster import NotSure, Person, Roster, changes, read_roster
 
@@ -134,6 +134,16 @@ def test_an_import_tells_who_is_new_changed_and_absent_and_removes_nobody(lab, t
     assert "0 new, 0 changed" in again.output
 
 
+def test_what_a_list_does_not_say_stays_as_another_list_said_it(lab, tmp_path, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    by_hand = "id,name,section\njdoe,,Friday\n"
+    for text in (CANVAS, MOODLE, by_hand, CANVAS.replace("Monday", "")):
+        told = CliRunner().invoke(app, ["roster", "import", str(class_list(tmp_path, text))])
+        assert told.exit_code == 0, told.output
+    assert on_roster(lab)["jdoe"] == Person("jdoe", "Jane", "Doe", "jane@example.org", "Friday", "12345")
+    assert "0 new, 0 changed" in told.output
+
+
 # ---------------------------------------------------------------------------------- whose work it is
 
 
@@ -142,7 +152,7 @@ def test_a_moodle_name_is_the_same_student_in_every_lab(lab):
     other = Lab.load(lab.course, OTHER)
     for each, number in ((lab, 71), (other, 903)):
         name = f"Zoë van Dyk_{number}_assignsubmission_file/{each.notebook_name}"
-        assert collected(each, {name: notebook()}) == {"zoe": (NEW, "Handed in as 'Zoë van Dyk'.")}
+        assert collected(each, {name: notebook()}) == {"zoe": (NEW, "")}
     assert sorted(path.name for path in lab.course.submitted.iterdir()) == ["zoe"]
 
 
@@ -179,7 +189,10 @@ def test_canvas_s_number_counts_before_the_name_and_is_learned_from_it(lab):
     assert {student: outcome for student, (outcome, _) in found.items()} == {"jdoe": NEW, "zoe": NEW}
     assert on_roster(lab)["zoe"].canvas == "6"
     renamed = {f"zoevandykmeyer_6_950_{FILE}": notebook("c"), f"doejane_5_951_{FILE}": notebook("a")}
-    assert set(collected(lab, renamed)) == {"jdoe", "zoe"}
+    assert collected(lab, renamed) == {
+        "jdoe": (UNCHANGED, ""),
+        "zoe": (REPLACED, "Handed in as 'zoevandykmeyer'."),  # only the number says who it is
+    }
 
 
 def test_a_name_does_not_get_the_place_of_somebody_whose_number_is_known(lab):
@@ -200,7 +213,7 @@ def test_two_who_are_taken_for_one_are_refused(lab):
 def test_a_folder_may_be_called_by_id_name_or_address(lab, called):
     enrol(lab, ZOE, JANE)
     rows = collect(lab, folder_of(lab, {f"{called}/{FILE}": notebook()}))
-    assert [(row.student, row.outcome) for row in rows] == [("zoe", NEW)]
+    assert [(row.student, row.outcome, row.why) for row in rows] == [("zoe", NEW, "")]
 
 
 def test_without_a_roster_everything_is_as_it_was(lab):
