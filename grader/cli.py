@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -274,13 +273,15 @@ def collect(
 
 def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
     """Asks in the terminal which of several people is meant."""
-    typer.echo(f"Whose work is {what}?")
+    typer.echo(f"Who is {what}?")
     for number, person in enumerate(people, 1):
         typer.echo(
             f"  {number}  {person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
         )
-    chosen = typer.prompt("  Number (0: I cannot say)", type=click.IntRange(0, len(people)), default=0)
-    return people[chosen - 1] if chosen else None
+    while True:
+        chosen = typer.prompt("  Number (0: I cannot say)", type=int, default=0)
+        if 0 <= chosen <= len(people):
+            return people[chosen - 1] if chosen else None
 
 
 def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
@@ -718,7 +719,7 @@ def log(
 class _ListUnlessNamed(_Commands):
     """Commands of which ``list`` need not be named: what follows is then its."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in {*self.commands, "--help"}:
             args = ["list", *args]
         return super().parse_args(ctx, args)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from classroom import with_gradebook
-from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, zip_of
+from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, taken, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -174,6 +177,23 @@ def test_two_of_one_name_are_asked_about_and_never_guessed(lab):
     assert collected(lab, files, ask)["jdoe2"][0] == NEW
     assert asked[0][1] == ["jdoe", "jdoe2"] and asked[0][0].startswith("Jane Doe (Jane Doe_71")
     assert collected(lab, files)["jdoe2"][0] == UNCHANGED  # Moodle's number is known from now on
+
+
+def test_the_terminal_asks_until_the_answer_is_one_of_the_numbers(lab):
+    enrol(lab, JANE, OTHER_JANE)
+    files = {f"Jane Doe_{number}_assignsubmission_file/{FILE}": notebook(str(number)) for number in (71, 72)}
+    command = ["-m", "grader.cli", "collect", LAB, str(zip_of(lab, files))]
+    terminal = pexpect.spawn(sys.executable, command, cwd=lab.course.root, encoding="utf-8", timeout=60)
+    for answer in ("2", "3", "two", "1"):
+        terminal.expect("0: I cannot say")
+        terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0, terminal.before
+    assert {student: json.loads(data)["cells"][0]["source"] for student, data in taken(lab).items()} == {
+        "jdoe": "72",
+        "jdoe2": "71",
+    }
 
 
 def test_who_cannot_say_whose_it_is_gets_it_refused(lab):
