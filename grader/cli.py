@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import astuple
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 from rich.console import Console
@@ -182,12 +185,12 @@ def release(
 ) -> None:
     """Check that a lab's notebook matches its source, and enter the lab in the gradebook."""
     course = Course.find()
-    deadline = _time(due) if due and due != "none" else None
+    deadline = None if due in (None, "none") else _time(due)
     build_labs(course, [lab], check=True)
     loaded = Lab.load(course, lab)
     with Gradebook.open(course) as gradebook:
         gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
-        if due:
+        if due is not None:
             gradebook.set_deadline(loaded, deadline)
         deadline = gradebook.deadline(loaded)
     typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
@@ -207,8 +210,22 @@ def publish(
 
 
 def _time(text: str) -> datetime:
-    if time := time_of(text):
-        return time
+    """A time that somebody has typed. Unlike in what programs write, a day and a month that could be taken for each other, or a zone
+    that nobody knows, are not guessed about: a deadline that is wrong by hours is seen too late.
+
+    Raises:
+        GraderError: it is none.
+    """
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(\S*)", text.strip())
+    with suppress(ValueError, KeyError, OSError, OverflowError):  # that is what dates and zones raise
+        if found:
+            date, clock, zone = found.groups()
+            if zone and zone[0] not in "+-Z":
+                when = datetime.fromisoformat(f"{date} {clock}").replace(tzinfo=ZoneInfo(zone))
+            else:
+                when = datetime.fromisoformat(f"{date} {clock}{zone or 'Z'}")
+            if time := time_of(f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"):
+                return time
     raise GraderError(
         f"{text!r} is not a time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
     )
@@ -492,7 +509,7 @@ def autograde(
     with Gradebook.open(loaded.course) as gradebook:
         other = [
             result.student
-            for result in gradebook.results(loaded, among)
+            for result in gradebook.results(loaded, {student} if student else among)
             if result.marker and round(result.score - result.marker.score, 2)
         ]
     if other:
