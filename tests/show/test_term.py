@@ -86,6 +86,9 @@ def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
     ] * 4
     assert in_words(found.students[0]) == "100 %, 100 %, not graded yet, not graded yet"
     assert "2 submissions are collected, not graded yet" in " ".join(summary(found))
+    found = term(labs, {"a": [None] * 4, "b": [1.0] * 4}, waiting={name: ["a"] for name in FOUR})
+    assert reasons(found) == {} and found.students[0].mean is None  # nothing is known: neither 0 % nor 100 %
+    assert 'data-of="mean">–</td>' in as_html(found) and as_rows(found)[1][9] == ""
 
 
 def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
@@ -164,7 +167,11 @@ def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(labs):
 def test_counts_and_means_hold_for_any_term(shares, data):
     waiting = tuple(share is None and data.draw(st.booleans()) for share in shares)
     facts = StudentFacts("a", tuple(shares), waiting, ())
-    assert 0 <= facts.mean <= 1 and 0 <= facts.handed_in <= len(shares)
+    assert (
+        (facts.mean is None) == all(waiting)
+        and 0 <= (facts.mean or 0) <= 1
+        and 0 <= facts.handed_in <= len(shares)
+    )
     assert len(in_words(facts).split(", ")) == len(shares)
     assert (facts.change is None) == (len(facts.earned) < 3)
 
