@@ -51,7 +51,7 @@ from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
 from grader.handout.site import build_site
 from grader.lab import Lab
-from grader.receive.collect import Collected
+from grader.receive.collect import OUTCOMES, Collected
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
 from grader.receive.files import printable, time_of
@@ -281,10 +281,8 @@ def collect(
     rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
     console.print(_table_of_collected(lab, rows))
     counts = Counter(row.outcome for row in rows)
-    told = sum(bool(row.why) for row in rows)
-    typer.echo(
-        f"{', '.join(f'{count} {outcome}' for outcome, count in counts.most_common())}; with notes: {told}."
-    )
+    told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
+    typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
 
 

@@ -38,7 +38,7 @@ from grader.receive.sources import Offer, in_folder, in_zip, leads_out
 from grader.receive.students import MOODLE_NUMBER, folded, stored_moodle_number
 from grader.roster import NotSure, Person, Roster, is_called
 
-NEW, REPLACED, UNCHANGED, REFUSED, ASKED = "new", "replaced", "unchanged", "refused", "request"
+OUTCOMES = NEW, REPLACED, UNCHANGED, REFUSED, ASKED = "new", "replaced", "unchanged", "refused", "request"
 
 
 @dataclass(frozen=True)
