@@ -898,6 +898,10 @@ def queue(
         )
     if agree:
         found = pairs(works)
+        if not found:
+            raise GraderError(
+                f"No answer of {lab} has been read by two people yet: `grader queue {lab}` shows who has what, and --second 10% has some read twice."
+            )
         _show_table(f"Answers read twice: {len(found)}", *agreement_table(agreement(found, questions)))
         title, (header, rows) = "Differences", difference_table(found, questions)
     elif reader is not None:
