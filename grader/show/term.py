@@ -211,7 +211,10 @@ def analyse(
             f"Lab {lab.name[:2]}: {lab.settings['title']}",
             len(found),
             sum(each.waiting[place] for each in students),
-            sum(each.shares[place] is None and not each.waiting[place] for each in students),
+            sum(
+                each.student in expected and each.shares[place] is None and not each.waiting[place]
+                for each in students
+            ),
             statistics.fmean(share_of(one, lab.points_of_cells) for one in found),
         )
         for place, (lab, found) in enumerate(results)

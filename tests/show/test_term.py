@@ -33,7 +33,13 @@ def result(lab: Lab, student: str, share: float, *titles: str) -> Result:
 
 
 def term(
-    labs: dict[str, Lab], shares: dict[str, list[float | None]], *, held=None, waiting=None, people=None
+    labs: dict[str, Lab],
+    shares: dict[str, list[float | None]],
+    *,
+    held=None,
+    waiting=None,
+    people=None,
+    expected=None,
 ) -> Term:
     """
     Args:
@@ -52,7 +58,7 @@ def term(
         for place, name in enumerate(FOUR)
     ]
     collected = {name: set((waiting or {}).get(name, ())) for name in FOUR}
-    return analyse(results, collected, list(shares), people or {})
+    return analyse(results, collected, expected or list(shares), people or {})
 
 
 def reasons(found: Term) -> dict[str, str]:
@@ -76,6 +82,12 @@ def test_who_needs_help_why_and_in_which_order(labs):
     assert "40 %" in reasons(found)["weak"] and "57 points of 100 below" in reasons(found)["falls"]
     assert [lab.missing for lab in found.labs] == [1, 2, 3, 1]
     assert found.labs[1].title == f"Lab 01: {labs[FOUR[1]].settings['title']}"
+
+
+def test_a_stranger_is_shown_and_is_not_missing_in_other_labs(labs):
+    found = term(labs, {"a": [1.0] * 4, "stranger": [1.0, None, None, None]}, expected=["a", "b"])
+    assert [each.student for each in found.students] == ["a", "b", "stranger"]
+    assert [lab.missing for lab in found.labs] == [1] * 4
 
 
 def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
