@@ -640,6 +640,9 @@ def _show_table(
         rows: several texts in one cell begin a line each; rows of such cells are ruled off.
     """
     rows = [[[cell] if isinstance(cell, str) else cell for cell in row] for row in rows]
+    if not rows:  # a heading with nothing below it looks as if something were missing
+        typer.echo(title)
+        return
     ruled = any(len(cell) > 1 for row in rows for cell in row)
     table = Table(title=title or None, title_justify="left", show_lines=ruled)
     for column in header:
@@ -676,7 +679,7 @@ def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool
         )
         for each in found
     ]
-    _show_table(f"{len(rows)} grades differ", header, rows)
+    _show_table("1 grade differs" if len(rows) == 1 else f"{len(rows)} grades differ", header, rows)
     for note in notes:
         typer.echo(f"Note: {note}")
     _write_table(out, header, rows, " Nothing was sent.")
