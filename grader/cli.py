@@ -241,6 +241,8 @@ def extend(
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one counts."""
     loaded = Lab.load(Course.find(), lab)
+    if not student.strip():
+        raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     with Gradebook.open(loaded.course) as gradebook:
         gradebook.register(loaded)
         gradebook.extend(loaded, student, timedelta(days=days))

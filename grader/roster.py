@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.receive.files import printable
 from grader.receive.students import folded, student_id
 
 _MAX_BYTES = 20 * 2**20
@@ -68,6 +69,7 @@ _LAST = ("last name", "lastname", "surname", "family name")
 _NAME = ("name", "full name", "student name")
 _EMAIL = ("email", "email address", "e-mail", "mail")
 _SECTION = ("section", "sections", "group", "groups", "class")
+_KEYS = "“id”, “username”, “id number” or “email”"
 _CANVAS = ("canvas", "canvas id", "canvas number", "lms user id")
 
 
@@ -84,6 +86,10 @@ def read_roster(file: Path) -> list[Person]:
     _, headings = rows[0]
     columns = {_heading(text): place for place, text in reversed(list(enumerate(headings)))}
     reader = _from_canvas if "sis login id" in columns else _from_any
+    if reader is _from_any and not columns.keys() & {*_ID, *_EMAIL}:
+        raise GraderError(
+            f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {printable(', '.join(headings), 200)}."
+        )
     people: list[Person] = []
     faults: list[str] = []
     for line, row in rows[1:]:
@@ -173,8 +179,7 @@ def _from_any(columns: Mapping[str, int], row: Sequence[str]) -> Person:
     email = _cell(columns, row, _EMAIL)
     identity = _cell(columns, row, _ID) or email
     if not identity:
-        known = ", ".join(f"“{name}”" for name in ("id", "username", "id number", "email"))
-        raise ValueError(f"it has no id. One of the columns {known} is needed.")
+        raise ValueError(f"it has no id. One of the columns {_KEYS} is needed.")
     canvas = _cell(columns, row, _CANVAS)
     return Person(student_id(identity), first, last, email, _cell(columns, row, _SECTION), canvas)
 

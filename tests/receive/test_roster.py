@@ -94,7 +94,8 @@ def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headi
     [
         ("", "is empty"),
         ("id,name\n", "no student"),
-        ("name\nJane Doe\n", "line 2: it has no id"),
+        ("name\nJane Doe\n", "needs a heading “id”, “username”, “id number” or “email”. It has: name."),
+        ("id,name\n,Jane Doe\n", "line 2: it has no id"),
         ("id,name\na,Ann\nA,Anna\n", "have the id 'a'"),
         ("id,email\na,x@y.z\nb,X@y.z\n", "have the e-mail address"),
         (CANVAS.replace("12346", "12345"), "have Canvas's number '12345'"),
