@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import astuple
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
-import click
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -48,14 +51,14 @@ from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
 from grader.handout.site import build_site
 from grader.lab import Lab
-from grader.receive.collect import Collected
+from grader.receive.collect import OUTCOMES, Collected
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
 from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
 from grader.receive.regrade import MAX_WORDS, legible
 from grader.receive.regrade import add as add_requests
-from grader.roster import Person, changes, read_roster
+from grader.roster import Person, changes, completed, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
@@ -182,12 +185,12 @@ def release(
 ) -> None:
     """Check that a lab's notebook matches its source, and enter the lab in the gradebook."""
     course = Course.find()
-    deadline = _time(due) if due and due != "none" else None
+    deadline = None if due in (None, "none") else _time(due)
     build_labs(course, [lab], check=True)
     loaded = Lab.load(course, lab)
     with Gradebook.open(course) as gradebook:
         gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
-        if due:
+        if due is not None:
             gradebook.set_deadline(loaded, deadline)
         deadline = gradebook.deadline(loaded)
     typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
@@ -207,8 +210,22 @@ def publish(
 
 
 def _time(text: str) -> datetime:
-    if time := time_of(text):
-        return time
+    """A time that somebody has typed. Unlike in what programs write, a day and a month that could be taken for each other, or a zone
+    that nobody knows, are not guessed about: a deadline that is wrong by hours is seen too late.
+
+    Raises:
+        GraderError: it is none.
+    """
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(\S*)", text.strip())
+    with suppress(ValueError, KeyError, OSError, OverflowError):  # that is what dates and zones raise
+        if found:
+            date, clock, zone = found.groups()
+            if zone and zone[0] not in "+-Z":
+                when = datetime.fromisoformat(f"{date} {clock}").replace(tzinfo=ZoneInfo(zone))
+            else:
+                when = datetime.fromisoformat(f"{date} {clock}{zone or 'Z'}")
+            if time := time_of(f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"):
+                return time
     raise GraderError(
         f"{text!r} is not a time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
     )
@@ -224,6 +241,8 @@ def extend(
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one counts."""
     loaded = Lab.load(Course.find(), lab)
+    if not student.strip():
+        raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     with Gradebook.open(loaded.course) as gradebook:
         gradebook.register(loaded)
         gradebook.extend(loaded, student, timedelta(days=days))
@@ -263,18 +282,23 @@ def collect(
     loaded = Lab.load(Course.find(), lab)
     rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
     console.print(_table_of_collected(lab, rows))
+    counts = Counter(row.outcome for row in rows)
+    told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
+    typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
 
 
 def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
     """Asks in the terminal which of several people is meant."""
-    typer.echo(f"Whose work is {what}?")
+    typer.echo(f"Who is {what}?")
     for number, person in enumerate(people, 1):
         typer.echo(
             f"  {number}  {person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
         )
-    chosen = typer.prompt("  Number (0: I cannot say)", type=click.IntRange(0, len(people)), default=0)
-    return people[chosen - 1] if chosen else None
+    while True:
+        chosen = typer.prompt("  Number (0: I cannot say)", type=int, default=0)
+        if 0 <= chosen <= len(people):
+            return people[chosen - 1] if chosen else None
 
 
 def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
@@ -329,7 +353,9 @@ def roster_import(
     """Put a class list on the roster: ids, names, e-mail addresses, sections. Nobody is ever removed."""
     people = read_roster(file)
     with Gradebook.open(Course.find()) as gradebook:
-        found = changes(gradebook.roster(), people)
+        before = gradebook.roster()
+        people = completed(before, people)
+        found = changes(before, people)
         gradebook.enter_people(people)
     typer.echo(f"{len(people)} in {file.name}: {len(found.new)} new, {len(found.changed)} changed.")
     if found.absent:
@@ -483,7 +509,7 @@ def autograde(
     with Gradebook.open(loaded.course) as gradebook:
         other = [
             result.student
-            for result in gradebook.results(loaded, among)
+            for result in gradebook.results(loaded, {student} if student else among)
             if result.marker and round(result.score - result.marker.score, 2)
         ]
     if other:
@@ -616,6 +642,9 @@ def _show_table(
         rows: several texts in one cell begin a line each; rows of such cells are ruled off.
     """
     rows = [[[cell] if isinstance(cell, str) else cell for cell in row] for row in rows]
+    if not rows:  # a heading with nothing below it looks as if something were missing
+        typer.echo(title)
+        return
     ruled = any(len(cell) > 1 for row in rows for cell in row)
     table = Table(title=title or None, title_justify="left", show_lines=ruled)
     for column in header:
@@ -652,7 +681,7 @@ def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool
         )
         for each in found
     ]
-    _show_table(f"{len(rows)} grades differ", header, rows)
+    _show_table("1 grade differs" if len(rows) == 1 else f"{len(rows)} grades differ", header, rows)
     for note in notes:
         typer.echo(f"Note: {note}")
     _write_table(out, header, rows, " Nothing was sent.")
@@ -710,7 +739,7 @@ def log(
 class _ListUnlessNamed(_Commands):
     """Commands of which ``list`` need not be named: what follows is then its."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in {*self.commands, "--help"}:
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -874,6 +903,10 @@ def queue(
         )
     if agree:
         found = pairs(works)
+        if not found:
+            raise GraderError(
+                f"No answer of {lab} has been read by two people yet: `grader queue {lab}` shows who has what, and --second 10% has some read twice."
+            )
         _show_table(f"Answers read twice: {len(found)}", *agreement_table(agreement(found, questions)))
         title, (header, rows) = "Differences", difference_table(found, questions)
     elif reader is not None:

@@ -107,6 +107,11 @@ def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
 
 
 def unusable(course: Course, reason: str) -> CourseError:
+    if "malformed" in reason or "not a database" in reason:
+        return CourseError(
+            f"The gradebook {course.gradebook} cannot be used: it is damaged ({reason}). Put a backup of it in its place, then run "
+            "`grader autograde` for each lab: that grades what the backup does not have. Points and comments given by hand since the backup are lost."
+        )
     causes = {
         "locked": "Another program holds it: close that program (formgrader, another grader, a database viewer)",
         "readonly": f"Make the file and the folder {course.grading} writable",

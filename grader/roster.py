@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import GraderError
+from grader.receive.files import printable
 from grader.receive.students import folded, student_id
 
 _MAX_BYTES = 20 * 2**20
@@ -68,6 +69,7 @@ _LAST = ("last name", "lastname", "surname", "family name")
 _NAME = ("name", "full name", "student name")
 _EMAIL = ("email", "email address", "e-mail", "mail")
 _SECTION = ("section", "sections", "group", "groups", "class")
+_KEYS = "“id”, “username”, “id number” or “email”"
 _CANVAS = ("canvas", "canvas id", "canvas number", "lms user id")
 
 
@@ -84,6 +86,10 @@ def read_roster(file: Path) -> list[Person]:
     _, headings = rows[0]
     columns = {_heading(text): place for place, text in reversed(list(enumerate(headings)))}
     reader = _from_canvas if "sis login id" in columns else _from_any
+    if reader is _from_any and not columns.keys() & {*_ID, *_EMAIL}:
+        raise GraderError(
+            f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {printable(', '.join(headings), 200)}."
+        )
     people: list[Person] = []
     faults: list[str] = []
     for line, row in rows[1:]:
@@ -173,8 +179,7 @@ def _from_any(columns: Mapping[str, int], row: Sequence[str]) -> Person:
     email = _cell(columns, row, _EMAIL)
     identity = _cell(columns, row, _ID) or email
     if not identity:
-        known = ", ".join(f"“{name}”" for name in ("id", "username", "id number", "email"))
-        raise ValueError(f"it has no id. One of the columns {known} is needed.")
+        raise ValueError(f"it has no id. One of the columns {_KEYS} is needed.")
     canvas = _cell(columns, row, _CANVAS)
     return Person(student_id(identity), first, last, email, _cell(columns, row, _SECTION), canvas)
 
@@ -205,6 +210,28 @@ def _contradictions(people: Sequence[Person]) -> list[str]:
                     f"{other.name or other.student!r} and {person.name or person.student!r} have {what} {value!r}."
                 )
     return faults
+
+
+def completed(before: Mapping[str, Person], people: Iterable[Person]) -> list[Person]:
+    """The people of a list, with what the roster knows of them where the list says nothing: one from Moodle has no numbers of
+    Canvas's, and one from Canvas no e-mail addresses.
+
+    Args:
+        before: id -> who is on the roster.
+    """
+    return [_with(before[each.student], each) if each.student in before else each for each in people]
+
+
+def _with(before: Person, now: Person) -> Person:
+    named = now if now.name else before  # both parts of a name belong together
+    return Person(
+        now.student,
+        named.first_name,
+        named.last_name,
+        now.email or before.email,
+        now.section or before.section,
+        now.canvas or before.canvas,
+    )
 
 
 def changes(before: Mapping[str, Person], people: Sequence[Person]) -> Change:
@@ -256,13 +283,7 @@ class Roster:
         self._canvas = {person.canvas: person for person in self.people.values() if person.canvas}
         self._called: dict[str, list[Person]] = {}
         for person in self.people.values():
-            ways = {
-                person.name,
-                f"{person.last_name} {person.first_name}",
-                person.email,
-                person.email.partition("@")[0],
-            }
-            for way in {_called(way) for way in ways} - {""}:
+            for way in _ways(person):
                 self._called.setdefault(way, []).append(person)
 
     def by_id(self, student: str) -> Person | None:
@@ -291,6 +312,17 @@ class Roster:
         if len(found) > 1:
             raise NotSure(found)
         return found[0] if found else None
+
+
+def is_called(person: Person, name: str) -> bool:
+    """Whether a name says no more than the roster does: it is the person's id, name (in either order) or e-mail address."""
+    return folded(name) == folded(person.student) or _called(name) in _ways(person)
+
+
+def _ways(person: Person) -> set[str]:
+    """What somebody on the roster may be called, as far as it counts."""
+    names = (person.name, f"{person.last_name} {person.first_name}")
+    return {_called(way) for way in (*names, person.email, person.email.partition("@")[0])} - {""}
 
 
 def _called(name: str) -> str:

@@ -498,8 +498,9 @@ def _indented(text: str, indent: str) -> str:
 
 
 def _census(lab: Lab) -> str:
-    counts = [
-        len(lab.exercises),
-        *(sum(map(len, found.values())) for found in (lab.misconceptions, lab.variants)),
-    ]
-    return "{} exercises, {} misconceptions, {} correct variants".format(*counts)
+    counts = {
+        "exercise": len(lab.exercises),
+        "misconception": sum(map(len, lab.misconceptions.values())),
+        "correct variant": sum(map(len, lab.variants.values())),
+    }
+    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())

@@ -47,6 +47,10 @@ class Pair:
             return []
         return sorted({*self.first.items} ^ {*self.second.items})
 
+    def giver(self, item: int) -> str:
+        """Who gives a line that only one of the two gives."""
+        return (self.first if item in self.first.items else self.second).reader
+
 
 @dataclass(frozen=True)
 class Agreement:

@@ -76,7 +76,9 @@ def readers_of(text: str) -> tuple[str, ...]:
             raise GraderError(
                 f"{name!r} cannot be a reader's name: use letters of the alphabet, digits and . _ @ + - only, as in login names."
             )
-        if names.count(name) > 1:
+        if (
+            sum(other.casefold() == name.casefold() for other in names) > 1
+        ):  # "Ana,ana" is a slip of the shift key
             raise GraderError(f"--readers names {name} twice.")
     return tuple(names)
 
@@ -181,7 +183,8 @@ def difference_table(
     for pair in pairs:
         if pair.differ:
             items = questions[pair.cell].items if pair.cell in questions else ()
-            only = [items[number].text for number in pair.other_items if number < len(items)]
+            given = [number for number in pair.other_items if number < len(items)]
+            only = [f"{pair.giver(number)}: {items[number].text}" for number in given]
             decision = f"{pair.decision.points:g} ({pair.decision.reader})" if pair.decision else ""
             first, second = f"{pair.first.points:g}", f"{pair.second.points:g}"
             row = (short(pair.page), pair.cell, pair.first.reader, first, pair.second.reader, second)

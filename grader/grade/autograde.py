@@ -145,7 +145,7 @@ def autograde(
     Raises:
         GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.
     """
-    if jobs and not cluster:
+    if jobs and cluster is None:
         pool.prepare(_PRELOADED)  # they are imported while we go on
     with alone(lab.course), Gradebook.open(lab.course) as gradebook:
         gradebook.register(lab)
@@ -204,7 +204,7 @@ class _ThisProcess(AbstractContextManager):
 
 
 def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractContextManager[_Workforce]:
-    if cluster:
+    if cluster is not None:
         from grader.grade.cluster import Cluster  # Dask takes a second, and few have a cluster
 
         return Cluster(cluster, grading)

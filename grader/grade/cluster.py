@@ -27,6 +27,7 @@ from typing import Any
 
 import nbformat
 from distributed import Client, Future, KilledWorker, get_worker, wait
+from distributed.comm.addressing import resolve_address
 
 from course_utils.checking.expected import FILE_NAME
 from grader.errors import GraderError
@@ -61,6 +62,17 @@ class Cluster:
             GraderError: there is no scheduler; the message says how to start one.
         """
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report what matters in our own words
+        try:
+            resolve_address(
+                self.address
+            )  # because Client, given what is no address, takes half a minute to clean up and fails at it
+        except OSError:
+            pass  # it may be a name that only now cannot be found: Client tries for a while
+        except ValueError as error:
+            raise GraderError(
+                f"There is no Dask scheduler at {self.address!r}: {error}. Give the address that `dask scheduler` shows when it "
+                "starts, such as tcp://host:8786."
+            ) from None
         try:
             self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:

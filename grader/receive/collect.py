@@ -36,9 +36,9 @@ from grader.receive.names import PLAIN, File, file_of, layout, name_reader
 from grader.receive.regrade import Desk, is_request
 from grader.receive.sources import Offer, in_folder, in_zip, leads_out
 from grader.receive.students import MOODLE_NUMBER, folded, stored_moodle_number
-from grader.roster import NotSure, Person, Roster
+from grader.roster import NotSure, Person, Roster, is_called
 
-NEW, REPLACED, UNCHANGED, REFUSED, ASKED = "new", "replaced", "unchanged", "refused", "request"
+OUTCOMES = NEW, REPLACED, UNCHANGED, REFUSED, ASKED = "new", "replaced", "unchanged", "refused", "request"
 
 
 @dataclass(frozen=True)
@@ -199,9 +199,11 @@ class _Reception:
             return replace(file, note=" ".join(filter(None, (file.note, "Not on the roster."))))
         if file.number and not file.moodle_number and not person.canvas:
             self.learned[person.student] = replace(person, canvas=file.number)
-        same = folded(person.student) == folded(file.student)
+        told = not file.called or is_called(
+            person, file.called
+        )  # else it was found by number: is it the same person?
         return replace(
-            file, student=person.student, note="" if same else f"Handed in as {printable(file.called)!r}."
+            file, student=person.student, note="" if told else f"Handed in as {printable(file.called)!r}."
         )
 
     def _person(self, file: File) -> Person | None:

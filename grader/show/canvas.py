@@ -201,8 +201,9 @@ def differences(
     assignment = canvas.assignment()
     name, possible, kind = (assignment.get(key) for key in ("name", "points_possible", "grading_type"))
     if possible != lab.points:
+        there = f"{possible:g}" if isinstance(possible, int | float) else "no"
         raise GraderError(
-            f"In Canvas, {str(name)[:100]!r} has {possible} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
+            f"In Canvas, {str(name)[:100]!r} has {there} points, but {lab.name} has {lab.points:g}. Is it the right assignment? If so, set its points in Canvas to {lab.points:g}."
         )
     if kind in ("pass_fail", "not_graded"):
         raise GraderError(

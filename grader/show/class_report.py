@@ -96,7 +96,7 @@ class Analysis:
 
     Attributes:
         ungraded: students whose submissions were collected and are not graded yet.
-        missing: students in the gradebook of whom nothing was collected.
+        missing: students on the roster (in the gradebook, if there is none) of whom nothing was collected.
         names: student -> first and last name, where the gradebook knows them.
         requests: open ones.
     """
@@ -137,7 +137,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     with Gradebook.open(lab.course) as gradebook:
         results, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
         requests = gradebook.requests(lab.name, among)
-        students = [each for each in gradebook.students() if among is None or each in among]
+        enrolled = gradebook.roster() or gradebook.students()
+        students = [each for each in enrolled if among is None or each in among]
         names = {student: person.name for student, person in gradebook.people().items() if person.name}
     collected = [folder.parent.name for folder in sorted(lab.course.submitted.glob(f"*/{lab.name}"))]
     collected = [student for student in collected if among is None or student in among]

@@ -96,8 +96,8 @@ def _canvas(
     write_csv(file, [header, ["    Points Possible", "", "", "", "", *possible], *rows])
     without = sum(not row[1] for row in rows)
     return [
-        f"{without} of {len(rows)} students have no Canvas number in their id, because their work was not in "
-        "a zip from Canvas: Canvas looks for them by login ID, then by name."
+        f"Of {without} of {len(rows)} students, Canvas's number is not known: Canvas looks for them by login ID, then by name. "
+        "To have their numbers, import Canvas's gradebook export with `grader roster import FILE`."
     ] * bool(without)
 
 

@@ -58,6 +58,9 @@ class FeedbackPage(Exporter):
         return as_html(notebook, resources["nbgrader"]), resources
 
 
+_UNREAD = "unreadable"  # the state, as grader.grade.work calls it; with its imports, pages would depend on how work is graded
+
+
 def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
     """The page.
 
@@ -67,6 +70,9 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
             ``notebook`` and ``assignment``, its names.
     """
     rows = [row for cell in notebook.cells if (row := _row(cell))]
+    if notebook.metadata.get("transformer_labs", {}).get("state") == _UNREAD:
+        for row in rows:
+            row["summary"] = row["summary"] and "not checked, because the file could not be read."
     title = _title(notebook) or facts["notebook"]
     return _template().render(
         comment=Markdown(trusted=False),

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import jinja2
 import nbformat
 
+from course_utils.checking.given import all_earlier
 from grader.course import make_private
 from grader.errors import GraderError
 from grader.grade.autograde import submissions
@@ -208,9 +209,16 @@ class Reader:
         return Work(student, texts, prints, wrong or {}, graded)
 
     def _wrong(self, student: str, result: Result) -> dict[str, tuple[str, ...]]:
-        """Exercise -> what its report says about wrong values, if no misconception is recognised in it or explains it."""
+        """Exercise -> what its report says about wrong values, if no misconception is recognised in it or explains it.
+
+        A misconception in an earlier exercise that it calls explains it, too, at least in part: two who both have it, and another
+        common one here, get the same wrong values without knowing each other.
+        """
         file = self.lab.course.autograded / student / self.lab.name / self.lab.notebook_name
-        explained = {text.partition(": ")[0] for text in (*result.marker.recognised, *result.marker.given)}
+        recognised = {text.partition(": ")[0] for text in result.marker.recognised}
+        explained = recognised | {text.partition(": ")[0] for text in result.marker.given}
+        by_name = {exercise.name: exercise for exercise in self.lab.exercises.values()}
+        explained |= {name for name, each in by_name.items() if recognised & {*all_earlier(each, by_name)}}
         try:
             cells = nbformat.read(file, as_version=4).cells
         except (OSError, ValueError):  # the latter: no notebook

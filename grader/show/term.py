@@ -75,10 +75,10 @@ class StudentFacts:
         return len(self.earned) + sum(self.waiting)
 
     @property
-    def mean(self) -> float:
-        """Mean share over the labs, where what was not handed in counts as 0 and what waits does not count."""
+    def mean(self) -> float | None:
+        """Mean share over the labs, where what was not handed in counts as 0 and what waits does not count. None if everything waits."""
         count = len(self.shares) - sum(self.waiting)
-        return sum(self.earned) / count if count else 1.0
+        return sum(self.earned) / count if count else None
 
     @property
     def change(self) -> float | None:
@@ -139,7 +139,8 @@ class Term:
     def needs_help(self) -> list[StudentFacts]:
         """Those who stand out, the one who stands worst first."""
         return sorted(
-            (each for each in self.students if each.reasons), key=lambda each: (each.mean, each.student)
+            (each for each in self.students if each.reasons),
+            key=lambda each: (each.mean or 0.0, each.student),
         )
 
 
@@ -210,7 +211,10 @@ def analyse(
             f"Lab {lab.name[:2]}: {lab.settings['title']}",
             len(found),
             sum(each.waiting[place] for each in students),
-            sum(each.shares[place] is None and not each.waiting[place] for each in students),
+            sum(
+                each.student in expected and each.shares[place] is None and not each.waiting[place]
+                for each in students
+            ),
             statistics.fmean(share_of(one, lab.points_of_cells) for one in found),
         )
         for place, (lab, found) in enumerate(results)
@@ -339,6 +343,7 @@ def as_rows(found: Term) -> list[list[str]]:
         scores = ("" if share is None else f"{100 * share:.1f}" for share in each.shares)
         change = "" if each.change is None else f"{100 * each.change:.1f}"
         who = [each.student, person.name, person.section]
-        counts = [str(each.handed_in), str(len(each.shares)), f"{100 * each.mean:.1f}", change]
+        mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
+        counts = [str(each.handed_in), str(len(each.shares)), mean, change]
         rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons)])
     return rows

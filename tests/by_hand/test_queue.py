@@ -221,7 +221,7 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
     differs, items = (rows[page[:8]] for page in pages)
     assert (differs["First points"], differs["Second points"], differs["Decision"]) == ("0", "3", "open")
     assert items["Decision"] == ""  # the same points
-    assert items["Only one gives"].startswith("It says why the numbers are positive")
+    assert items["Only one gives"].startswith(f"{second['s01']}: It says why the numbers are positive")
     assert not any(student in said for student in first)
 
     assert "no longer anonymous: 11\n" in queue("--release")
@@ -422,6 +422,8 @@ def test_a_merge_of_two_ids_keeps_what_was_read(lab):
     ("options", "words"),
     [
         (("--readers", "ana,ana"), "names ana twice"),
+        (("--readers", "ana,Ana"), "names ana twice"),
+        (("--agreement",), "has been read by two people yet"),
         (("--readers", "a/b"), "'a/b' cannot be a reader's name"),
         (("--readers", "differences"), "cannot be a reader's name"),
         (("--readers", ""), "Name at least one reader"),

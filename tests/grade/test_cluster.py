@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,8 +160,17 @@ def test_what_kills_every_worker_has_crashed_and_costs_no_other(lab, dask):
 def test_without_a_scheduler_it_is_said_how_to_start_one(lab):
     with pytest.raises(GraderError, match="no Dask scheduler at tcp://127.0.0.1:9 .*dask scheduler"):
         graded(lab, KernelFree(lab.course.root / "runs"), "tcp://127.0.0.1:9")
-    with pytest.raises(GraderError, match="no Dask scheduler at nowhere"):
-        graded(lab, KernelFree(lab.course.root / "runs"), "nowhere")
+
+
+@pytest.mark.parametrize("address", ["nowhere", "foo://host:1", ""])
+def test_what_is_no_address_is_told_at_once_and_in_one_sentence(lab, address, monkeypatch):
+    unraisable: list = []
+    monkeypatch.setattr("sys.unraisablehook", unraisable.append)
+    began = time.monotonic()
+    with pytest.raises(GraderError, match=f"no Dask scheduler at '{address}': .* such as tcp://host:8786"):
+        graded(lab, KernelFree(lab.course.root / "runs"), address)
+    gc.collect()
+    assert not unraisable and time.monotonic() - began < 10
 
 
 def test_without_workers_it_is_said_how_to_start_some(lab, dask, monkeypatch):

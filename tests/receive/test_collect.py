@@ -699,5 +699,6 @@ def test_the_command_lists_what_happened_to_whom(lab, monkeypatch):
     assert result.exit_code == 0, result.output
     assert "good_9" in result.output and NEW in result.output
     assert "_bold_x_1" in result.output and REFUSED in result.output and "symbolic link" in result.output
+    assert f"{NEW}: 1, {REFUSED}: 1; with a note: 1" in result.output
     result = CliRunner().invoke(app, ["collect", LAB, "nowhere.zip"])
     assert result.exit_code == 1 and "does not exist" in result.output

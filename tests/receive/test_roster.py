@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from classroom import with_gradebook
-from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, zip_of
+from collecting import FILE, LAB, OTHER, course_with_two_labs, folder_of, notebook, taken, zip_of
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -16,7 +19,7 @@ from grader.cli import app
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
-from grader.receive.collect import NEW, REFUSED, UNCHANGED, collect
+from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
 from grader.receive.students import folded
 from grader.roster import NotSure, Person, Roster, changes, read_roster
 
@@ -91,7 +94,8 @@ def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headi
     [
         ("", "is empty"),
         ("id,name\n", "no student"),
-        ("name\nJane Doe\n", "line 2: it has no id"),
+        ("name\nJane Doe\n", "needs a heading “id”, “username”, “id number” or “email”. It has: name."),
+        ("id,name\n,Jane Doe\n", "line 2: it has no id"),
         ("id,name\na,Ann\nA,Anna\n", "have the id 'a'"),
         ("id,email\na,x@y.z\nb,X@y.z\n", "have the e-mail address"),
         (CANVAS.replace("12346", "12345"), "have Canvas's number '12345'"),
@@ -134,6 +138,16 @@ def test_an_import_tells_who_is_new_changed_and_absent_and_removes_nobody(lab, t
     assert "0 new, 0 changed" in again.output
 
 
+def test_what_a_list_does_not_say_stays_as_another_list_said_it(lab, tmp_path, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    by_hand = "id,name,section\njdoe,,Friday\n"
+    for text in (CANVAS, MOODLE, by_hand, CANVAS.replace("Monday", "")):
+        told = CliRunner().invoke(app, ["roster", "import", str(class_list(tmp_path, text))])
+        assert told.exit_code == 0, told.output
+    assert on_roster(lab)["jdoe"] == Person("jdoe", "Jane", "Doe", "jane@example.org", "Friday", "12345")
+    assert "0 new, 0 changed" in told.output
+
+
 # ---------------------------------------------------------------------------------- whose work it is
 
 
@@ -142,7 +156,7 @@ def test_a_moodle_name_is_the_same_student_in_every_lab(lab):
     other = Lab.load(lab.course, OTHER)
     for each, number in ((lab, 71), (other, 903)):
         name = f"Zoë van Dyk_{number}_assignsubmission_file/{each.notebook_name}"
-        assert collected(each, {name: notebook()}) == {"zoe": (NEW, "Handed in as 'Zoë van Dyk'.")}
+        assert collected(each, {name: notebook()}) == {"zoe": (NEW, "")}
     assert sorted(path.name for path in lab.course.submitted.iterdir()) == ["zoe"]
 
 
@@ -166,6 +180,23 @@ def test_two_of_one_name_are_asked_about_and_never_guessed(lab):
     assert collected(lab, files)["jdoe2"][0] == UNCHANGED  # Moodle's number is known from now on
 
 
+def test_the_terminal_asks_until_the_answer_is_one_of_the_numbers(lab):
+    enrol(lab, JANE, OTHER_JANE)
+    files = {f"Jane Doe_{number}_assignsubmission_file/{FILE}": notebook(str(number)) for number in (71, 72)}
+    command = ["-m", "grader.cli", "collect", LAB, str(zip_of(lab, files))]
+    terminal = pexpect.spawn(sys.executable, command, cwd=lab.course.root, encoding="utf-8", timeout=60)
+    for answer in ("2", "3", "two", "1"):
+        terminal.expect("0: I cannot say")
+        terminal.sendline(answer)
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 0, terminal.before
+    assert {student: json.loads(data)["cells"][0]["source"] for student, data in taken(lab).items()} == {
+        "jdoe": "72",
+        "jdoe2": "71",
+    }
+
+
 def test_who_cannot_say_whose_it_is_gets_it_refused(lab):
     enrol(lab, JANE, OTHER_JANE)
     files = {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook()}
@@ -179,7 +210,10 @@ def test_canvas_s_number_counts_before_the_name_and_is_learned_from_it(lab):
     assert {student: outcome for student, (outcome, _) in found.items()} == {"jdoe": NEW, "zoe": NEW}
     assert on_roster(lab)["zoe"].canvas == "6"
     renamed = {f"zoevandykmeyer_6_950_{FILE}": notebook("c"), f"doejane_5_951_{FILE}": notebook("a")}
-    assert set(collected(lab, renamed)) == {"jdoe", "zoe"}
+    assert collected(lab, renamed) == {
+        "jdoe": (UNCHANGED, ""),
+        "zoe": (REPLACED, "Handed in as 'zoevandykmeyer'."),  # only the number says who it is
+    }
 
 
 def test_a_name_does_not_get_the_place_of_somebody_whose_number_is_known(lab):
@@ -200,7 +234,7 @@ def test_two_who_are_taken_for_one_are_refused(lab):
 def test_a_folder_may_be_called_by_id_name_or_address(lab, called):
     enrol(lab, ZOE, JANE)
     rows = collect(lab, folder_of(lab, {f"{called}/{FILE}": notebook()}))
-    assert [(row.student, row.outcome) for row in rows] == [("zoe", NEW)]
+    assert [(row.student, row.outcome, row.why) for row in rows] == [("zoe", NEW, "")]
 
 
 def test_without_a_roster_everything_is_as_it_was(lab):

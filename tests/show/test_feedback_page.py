@@ -11,6 +11,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from grader.course import Course
 from grader.grade.results import FACTS
+from grader.grade.work import UNREADABLE
 from grader.show.feedback_page import MAX_FORMULA, FeedbackPage, as_html, typeset
 
 CODE = "0123456789abcdef" * 2
@@ -40,6 +41,12 @@ def test_it_begins_with_the_score_and_what_came_out_of_each_exercise():
     assert '<a href="#check_double">double</a>' in text and 'id="check_double"' in text
     assert "<td>1 of 2 checks passed. <b>Common misconception:</b> Two is <em>added</em>." in text
     assert "1 / 2" in text and "the report" in text and "by hand" not in text
+
+
+def test_of_a_file_that_could_not_be_read_no_cell_is_said_to_have_run():
+    state = {"transformer_labs": {"state": UNREADABLE}}
+    text = as_html(new_notebook(cells=[check(0.0, 0.0)], metadata=state), SCORES)
+    assert "<td>not checked, because the file could not be read." in text
 
 
 def test_points_that_a_human_gave_are_said_to_be_so():

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.cli import app
+from grader.cli import _time, app
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, Result
@@ -367,6 +367,10 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     assert "s03" in late and lateness_of(graded)["s03"][1] == 2.0
     told = CliRunner().invoke(app, ["autograde", START, "--sandbox", "none", "--only-new"])  # runs nothing
     assert f"lateness change {len(late)} of the scores (" in " ".join(told.output.split()), told.output
+    told = CliRunner().invoke(
+        app, ["autograde", START, "--sandbox", "none", "--only-new", "--student", "s03"]
+    )
+    assert "lateness change 1 of the scores (" in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
 
@@ -401,10 +405,24 @@ def test_a_broken_configuration_is_named(graded):
         with_deadline(graded, HANDED_IN_AT, "c.nonsense = (")
 
 
-def test_a_time_that_is_none_is_refused(graded, monkeypatch):
+@pytest.mark.parametrize(
+    "time",
+    ["soonish", "", "3.1.2027 18:00", "03/01/2027 18:00", "2027-01-31", "18:00", "2027-02-30 18:00", "2027-01-31 18:00 Europe/Brlin",
+     "2027-01-31 18:00 CEST", "2027-01-31 18:00 Europe", "2027-01-31 18:00 ../x", "9999-01-31 18:00", "0001-01-01 00:00 Asia/Tokyo"],
+)  # fmt: skip
+def test_a_time_that_is_none_or_may_be_another_is_refused(graded, monkeypatch, time):
     monkeypatch.chdir(graded.course.root)
-    told = CliRunner().invoke(app, ["release", START, "--due", "soonish"])
-    assert told.exit_code == 1 and "'2027-01-31 18:00 Europe/Berlin'" in told.output
+    told = CliRunner().invoke(app, ["release", START, "--due", time])
+    assert told.exit_code == 1 and "'2027-01-31 18:00 Europe/Berlin'" in told.output, told.output
+
+
+@pytest.mark.parametrize(
+    ("time", "hour"),
+    [("2027-07-31 18:00", 18), ("2027-07-31 18:00 Europe/Berlin", 16), ("2027-07-31T18:00:00+02:00", 16), ("2027-07-31 18:00Z", 18),
+     ("2027-07-31 18:00 UTC", 18), ("2027-07-31 18:00 -05:00", 23)],
+)  # fmt: skip
+def test_a_deadline_is_the_same_moment_in_every_zone(time, hour):
+    assert _time(time) == datetime(2027, 7, 31, hour)
 
 
 def test_a_page_is_not_overwritten_by_its_own_table(tmp_path):

@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import START, KernelFree, book_of, hand_in_class, new_course, with_gradebook
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -57,6 +57,18 @@ def test_report_and_exports_of_a_section_have_its_students_only(lab, tmp_path):
         out = tmp_path / f"{form}.csv"
         run("export", "--format", form, "--section", "Tuesday", "--out", str(out))
         assert [id for id in column(out.read_text(), who) if id] == ["s01", "s02"]
+
+
+def test_who_is_not_on_the_roster_is_not_missing_from_it(lab):
+    with book_of(lab.course) as book:
+        book.add_student("stranger")  # as whoever handed in another lab under a name of their own
+    run("report", START)
+    page = lab.course.grading / "reports" / f"{START}.html"
+    assert "stranger" not in page.read_text() + page.with_suffix(".csv").read_text()
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s9", "Eva", "Fox")])
+    run("report", START)
+    assert "nothing handed in: Eva Fox (s9)." in " ".join(page.read_text().split())
 
 
 def test_feedback_of_a_section_leaves_the_pages_of_others_alone(lab, tmp_path):

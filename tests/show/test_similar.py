@@ -281,6 +281,27 @@ def test_identical_wrong_results_are_read_from_what_was_graded(tmp_path) -> None
     assert found.pairs == () and found.ungraded == 1
 
 
+def test_two_who_hold_the_same_two_misconceptions_are_no_pair(tmp_path) -> None:
+    course = with_gradebook(new_course(tmp_path))
+    lab = Lab.load(course, ATTENTION)
+    known = {entry.name: entry for entries in lab.misconceptions.values() for entry in entries}
+    earlier, own = known["divided_by_d_k"], known["memory_mask_forgotten"]
+    texts = {
+        earlier.exercise: earlier.source,
+        own.exercise: own.source,
+    }  # together, they give what neither gives alone
+    odd = "def project_qkv(x, a, b, c):\n    return 1.0371 * x @ a, x @ b, x @ c"
+    folders = [hand_in(course, lab, who, solved(lab, texts)) for who in ("ann", "bo")]
+    folders += [hand_in(course, lab, who, solved(lab, {"project_qkv": odd})) for who in ("cy", "di")]
+    list(grading.autograde(lab, folders, KernelFree(tmp_path / "log"), grading.class_seed(lab), jobs=1))
+    _, _, found = write_similar(lab, tmp_path / "page.html")
+    assert [[work.student for work in pair.works] for pair in found.pairs] == [["cy", "di"]]
+    assert {*found.pairs[0].exercises} >= {
+        "project_qkv",
+        "causal_self_attention",
+    }  # an odd mistake explains nothing that follows from it
+
+
 def test_wrong_values_are_those_of_the_grader_and_could_not_be_chance() -> None:
     telling = "<li>A case. <code>out[1]</code> differs: got 0.12345, expected 0.5.</li>"
     assert wrong_values(telling) == ("out[1] differs: got 0.12345, expected 0.5.",)

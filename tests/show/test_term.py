@@ -33,7 +33,13 @@ def result(lab: Lab, student: str, share: float, *titles: str) -> Result:
 
 
 def term(
-    labs: dict[str, Lab], shares: dict[str, list[float | None]], *, held=None, waiting=None, people=None
+    labs: dict[str, Lab],
+    shares: dict[str, list[float | None]],
+    *,
+    held=None,
+    waiting=None,
+    people=None,
+    expected=None,
 ) -> Term:
     """
     Args:
@@ -52,7 +58,7 @@ def term(
         for place, name in enumerate(FOUR)
     ]
     collected = {name: set((waiting or {}).get(name, ())) for name in FOUR}
-    return analyse(results, collected, list(shares), people or {})
+    return analyse(results, collected, expected or list(shares), people or {})
 
 
 def reasons(found: Term) -> dict[str, str]:
@@ -78,6 +84,12 @@ def test_who_needs_help_why_and_in_which_order(labs):
     assert found.labs[1].title == f"Lab 01: {labs[FOUR[1]].settings['title']}"
 
 
+def test_a_stranger_is_shown_and_is_not_missing_in_other_labs(labs):
+    found = term(labs, {"a": [1.0] * 4, "stranger": [1.0, None, None, None]}, expected=["a", "b"])
+    assert [each.student for each in found.students] == ["a", "b", "stranger"]
+    assert [lab.missing for lab in found.labs] == [1] * 4
+
+
 def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
     found = term(labs, {"a": [1.0, 1.0, None, None], "b": [1.0] * 4}, waiting={n: ["a"] for n in FOUR[2:]})
     assert reasons(found) == {} and found.students[0].mean == 1.0
@@ -86,6 +98,9 @@ def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
     ] * 4
     assert in_words(found.students[0]) == "100 %, 100 %, not graded yet, not graded yet"
     assert "2 submissions are collected, not graded yet" in " ".join(summary(found))
+    found = term(labs, {"a": [None] * 4, "b": [1.0] * 4}, waiting={name: ["a"] for name in FOUR})
+    assert reasons(found) == {} and found.students[0].mean is None  # nothing is known: neither 0 % nor 100 %
+    assert 'data-of="mean">–</td>' in as_html(found) and as_rows(found)[1][9] == ""
 
 
 def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
@@ -164,7 +179,11 @@ def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(labs):
 def test_counts_and_means_hold_for_any_term(shares, data):
     waiting = tuple(share is None and data.draw(st.booleans()) for share in shares)
     facts = StudentFacts("a", tuple(shares), waiting, ())
-    assert 0 <= facts.mean <= 1 and 0 <= facts.handed_in <= len(shares)
+    assert (
+        (facts.mean is None) == all(waiting)
+        and 0 <= (facts.mean or 0) <= 1
+        and 0 <= facts.handed_in <= len(shares)
+    )
     assert len(in_words(facts).split(", ")) == len(shares)
     assert (facts.change is None) == (len(facts.earned) < 3)
 
