@@ -630,8 +630,9 @@ class Decoder(nn.Module):
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """
         Args:
-            target_ids: (batch, tgt_len). memory: (batch, src_len, embedding_dim). The
-                masks: as in DecoderLayer.
+            target_ids: (batch, tgt_len).
+            memory: (batch, src_len, embedding_dim).
+            target_mask, source_mask: as in DecoderLayer.
 
         Returns:
             output (batch, tgt_len, embedding_dim); a list with each layer's

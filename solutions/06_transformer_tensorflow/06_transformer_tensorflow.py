@@ -437,7 +437,7 @@ class Encoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.embedding_dim, self.norm_first = embedding_dim, norm_first
         self.embedding = keras.layers.Embedding(source_vocab_size, embedding_dim)
-        # (max_len, embedding_dim)
+        # a tensor, (max_len, embedding_dim)
         self.pos_encoding = positional_encoding(max_len, embedding_dim)
         self.dropout = keras.layers.Dropout(dropout_rate)
         # 1. The layers; and the norm at the end, if norm_first.
@@ -656,7 +656,7 @@ class Decoder(keras.layers.Layer):
         super().__init__(**kwargs)
         self.embedding_dim, self.norm_first = embedding_dim, norm_first
         self.embedding = keras.layers.Embedding(target_vocab_size, embedding_dim)
-        # (max_len, embedding_dim)
+        # a tensor, (max_len, embedding_dim)
         self.pos_encoding = positional_encoding(max_len, embedding_dim)
         self.dropout = keras.layers.Dropout(dropout_rate)
         # 1. The layers; and the norm at the end, if norm_first.

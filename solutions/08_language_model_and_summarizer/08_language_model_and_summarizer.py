@@ -1068,8 +1068,9 @@ def swiglu(
     """The gated network of Llama (Shazeer 2020, equation 6).
 
     Args:
-        x: (..., features). w_gate, w_up: (hidden, features).
-            w_down: (features, hidden).
+        x: (..., features).
+        w_gate, w_up: (hidden, features).
+        w_down: (features, hidden).
 
     Returns:
         (..., features).
