@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.properties import normal
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 
 def rows_sum_to_one(inputs: Inputs, outputs: Outputs) -> np.ndarray:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.cases.properties import normal, output_is_finite, together
 from course_utils.cases.attention import READY_MADE
+from course_utils.cases.properties import normal, output_is_finite, together
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 # ---------------------------------------------------------------------------------- rnn_forward
 

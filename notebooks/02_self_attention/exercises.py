@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.attention import READY_MADE
 from course_utils.cases.properties import (
     blocked_weights_are_zero,
@@ -20,6 +19,7 @@ from course_utils.cases.properties import (
     together,
     weights_are_probabilities,
 )
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 
 def _projections(rng: np.random.Generator, d_model: int, d_k: int, d_v: int) -> Inputs:

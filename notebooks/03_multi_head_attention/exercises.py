@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.properties import normal, random_mask
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 if TYPE_CHECKING:
     import torch

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 from course_utils.cases.properties import normal, together
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 FLOAT32 = 1e-4
 """What sines and cosines of large angles may be off, so that nobody loses by computing in float32."""

@@ -8,15 +8,21 @@ best sentence is known.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.forms import only
+from course_utils.cases.properties import (
+    at_words,
+    f32,
+    normal,
+    together,
+    trained_in_training_mode,
+    weights_have_moved,
+)
 from course_utils.cases.torch_modules import PlainDescent, built, call_with_tensors, one_thread, tensors
 from course_utils.cases.translation import (
     BATCH,
@@ -34,26 +40,19 @@ from course_utils.cases.translation import (
     TARGET_WORDS,
     WIDTH,
     feed_forward_weights,
+    future_words_change_nothing,
     linear,
     norm,
-    real_words,
-    future_words_change_nothing,
     outputs_follow_their_words,
     padding_changes_no_loss,
     padding_changes_no_real_word,
     past_is_untouched,
+    real_words,
     source_padding_changes_nothing,
     stops_when_all_have_ended,
     target_mask,
 )
-from course_utils.cases.properties import f32
-from course_utils.cases.properties import (
-    at_words,
-    normal,
-    together,
-    trained_in_training_mode,
-    weights_have_moved,
-)
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import torch

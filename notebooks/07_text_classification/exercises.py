@@ -7,29 +7,21 @@ is tried at rate 1, where it is exact.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
 from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
 from course_utils.cases.properties import at_words, f32, normal, together
 from course_utils.cases.translation import feed_forward_weights, linear, norm
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-import itertools
 
 SECONDS = 30.0  # TensorFlow may have to be imported
 
 # ---------------------------------------------------------------------------------- texts
-
-
-def new_words(rng: np.random.Generator, count: int) -> list[str]:
-    """Different words of two to eight letters."""
-    letters = np.array(list("abdefghiklmnoprstuvy"))
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(rng.choice(letters, int(rng.integers(2, 9))))] = None
-    return list(found)
 
 
 def new_texts(rng: np.random.Generator, lengths: list[int], words: list[str]) -> list[str]:
@@ -140,21 +132,10 @@ def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> 
     return {"groups": groups, "order": order, "share": share}
 
 
-def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """No group is on both sides."""
-    groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
-    return np.array([len(set(test[groups == group])) == 1 for group in sorted(set(inputs["groups"]))])
-
-
-def _call_split(learner: Callable, inputs: Inputs) -> Any:
-    found = call_function(learner, inputs)
-    return None if found is None else np.asarray(found)
-
-
 split_by_group = Exercise(
     name="split_by_group",
     returns=("in_test",),
-    call=_call_split,
+    call=call_split,
     cases=(
         Case(
             "12 groups of very different sizes, about a fifth for the test",

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.data.entities import Entity
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.cases.properties import normal, together
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.data.entities import Entity
 
 if TYPE_CHECKING:
     import torch

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 import string
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
-from course_utils.cases.torch_modules import PlainDescent, one_thread, tensors
+from course_utils.cases.properties import f32, normal, together, trained_in_training_mode, weights_have_moved
 from course_utils.cases.reading import (
     ANSWER_CASES,
     BATCH,
     IN_CONTEXT,
     LENGTH,
-    PieceTokenizer,
-    ScriptedReader,
     SPANS,
     WIDTH,
     WINDOW,
+    PieceTokenizer,
+    ScriptedReader,
     allowed_places,
     asked,
     every_other_place_is_blocked,
@@ -38,8 +36,8 @@ from course_utils.cases.reading import (
     reader_batch,
     reader_weights,
 )
-from course_utils.cases.properties import f32
-from course_utils.cases.properties import normal, together, trained_in_training_mode, weights_have_moved
+from course_utils.cases.torch_modules import PlainDescent, one_thread, tensors
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import torch

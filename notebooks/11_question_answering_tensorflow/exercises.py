@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
+from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.properties import f32, normal, together, weights_have_moved
 from course_utils.cases.reading import (
     ANSWER_CASES,
     BATCH,
     IN_CONTEXT,
     LENGTH,
-    PieceTokenizer,
     SPANS,
-    ScriptedReader,
     WIDTH,
     WINDOW,
+    PieceTokenizer,
+    ScriptedReader,
     allowed_places,
     asked,
     every_other_place_is_blocked,
@@ -36,9 +37,7 @@ from course_utils.cases.reading import (
     reader_batch,
     reader_weights,
 )
-from course_utils.cases.keras_layers import plain_errors, tensors
-from course_utils.cases.properties import f32
-from course_utils.cases.properties import normal, together, weights_have_moved
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
 
 if TYPE_CHECKING:
     import keras
