@@ -329,7 +329,8 @@ class Lab:
         Raises:
             CourseError: a cell fails; the message names it.
         """
-        namespace: dict[str, Any] = {"__name__": "__main__"}  # as in a notebook: dataclasses look their module up
+        # Its name is a notebook's, because a dataclass looks up the module that it is in.
+        namespace: dict[str, Any] = {"__name__": "__main__"}
         for cell in self.source().cells:
             if runs_in_grading(cell) and checked_exercise(cell) is None:
                 file_name = f"<{self.name}: {cell.id}>"

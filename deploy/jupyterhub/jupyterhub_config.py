@@ -48,7 +48,10 @@ if Path("/run/systemd/system").is_dir():
 else:
     c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
 c.Spawner.cmd = [str(learner_bin / "python"), "-m", "jupyterhub.singleuser"]
-c.Spawner.args = ["--ServerApp.log_level=WARN"]
+c.Spawner.args = [
+    "--ServerApp.log_level=WARN",
+    f"--LabApp.extra_labextensions_path={prefix / 'learner/course_utils/lab_style'}",  # the width of prose
+]
 c.Spawner.environment = {
     "PATH": f"{learner_bin}:/usr/local/bin:/usr/bin:/bin",
     "KERAS_BACKEND": "tensorflow",
