@@ -84,7 +84,7 @@ def test_every_file_names_the_same_python() -> None:
     script = (ROOT / "scripts/setup_environment.sh").read_text()
     assert "needs Python 3.11, 3.12 or 3.13" in script and 'minors="13 12 11"' in script
     assert 'pythons="3.13 3.12 3.11"' in (ROOT / "grader/handout/gradescope.py").read_text()
-    for page in ("README.md", "grader/handout/bundle.py", "docs/instructors.md"):
+    for page in ("README.md", "grader/handout/bundle.py", "docs/grading-details.md"):
         assert "Python 3.11, 3.12 or 3.13" in " ".join((ROOT / page).read_text().split()), page
     assert f'"{text}"' in (ROOT / "course_utils/environment.py").read_text()
 

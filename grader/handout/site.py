@@ -33,7 +33,7 @@ from grader.lab import Lab
 
 FILES = Path(__file__).parent / "site_files"
 _MATHJAX = "tex-svg.js"  # one file with all that it needs, glyphs included
-_FIRST_GUIDES = ("instructors", "writing-a-lab", "design")
+_FIRST_GUIDES = ("instructors", "collecting", "grading-details", "large-classes", "writing-a-lab", "design")
 _TEXTS = {".html", ".js", ".json", ".txt", ".ipynb", ".md", ".xml"}
 _CELL_SECONDS = 900
 

@@ -1,4 +1,4 @@
-"""Deducting points for late work, as a plugin for nbgrader. ``docs/instructors.md`` says how to switch it on."""
+"""Deducting points for late work, as a plugin for nbgrader. ``docs/grading-details.md`` says how to switch it on."""
 
 from __future__ import annotations
 
