@@ -9,7 +9,6 @@ What trains or decodes is given a tiny model in place of the Transformer.
 from __future__ import annotations
 
 import contextlib
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -18,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
+from course_utils.cases.forms import only
 from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
+from course_utils.cases.properties import at_words, f32, normal, together, weights_have_moved
 from course_utils.cases.translation import (
     BATCH,
     BOS,
     EOS,
     INNER,
-    LAYER as SIZES,
     LENGTHS,
     PAD,
     SOURCE_LEN,
@@ -35,26 +34,28 @@ from course_utils.cases.translation import (
     TARGET_WORDS,
     WIDTH,
     feed_forward_weights,
+    future_words_change_nothing,
     linear,
     norm,
-    real_words,
-    future_words_change_nothing,
     outputs_follow_their_words,
     padding_changes_no_loss,
     padding_changes_no_real_word,
     past_is_untouched,
+    real_words,
     source_padding_changes_nothing,
     stops_when_all_have_ended,
     target_mask,
 )
-from course_utils.cases.forms import only
-from course_utils.cases.properties import f32
-from course_utils.cases.properties import at_words, normal, together, weights_have_moved
+from course_utils.cases.translation import (
+    LAYER as SIZES,
+)
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import keras
     import tensorflow as tf
-SOURCE_LEN, TARGET_LEN, SOURCE_WORDS, TARGET_WORDS, MAX_LEN = 7, 6, 17, 13, 11
+
+MAX_LEN = 11
 EPS = 0.02  # of the LayerNormalizations: large enough to be noticed where it is not handed on
 LAYER = SIZES | {"dropout_rate": 1.0, "layernorm_eps": EPS}
 

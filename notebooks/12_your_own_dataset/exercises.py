@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
 from course_utils.cases.properties import f32, normal, together
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
@@ -21,15 +22,6 @@ from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
 SECONDS = 30.0  # transformers may have to be imported
 
 # ---------------------------------------------------------------------------------- texts
-
-
-def new_words(rng: np.random.Generator, count: int) -> list[str]:
-    """Different words of two to eight letters."""
-    letters = np.array(list("abdefghiklmnoprstuvy"))
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found["".join(rng.choice(letters, int(rng.integers(2, 9))))] = None
-    return list(found)
 
 
 def new_text(rng: np.random.Generator, words: list[str], length: tuple[int, int] = (3, 8)) -> str:
@@ -305,21 +297,10 @@ def _reached_exactly(classes: int, groups: int):
     return inputs
 
 
-def no_group_on_both_sides(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """No group is on both sides."""
-    groups, test = np.array(inputs["groups"]), outputs["in_test"].astype(bool)
-    return np.array([len(set(test[groups == group])) == 1 for group in sorted(set(inputs["groups"]))])
-
-
-def _call_split(learner: Callable, inputs: Inputs) -> Any:
-    found = call_function(learner, inputs)
-    return None if found is None else np.asarray(found)
-
-
 split_by_group = Exercise(
     name="split_by_group",
     returns=("in_test",),
-    call=_call_split,
+    call=call_split,
     cases=(
         Case(
             "30 groups and 4 classes, about a fifth for the test; then 24, then 34 groups",
