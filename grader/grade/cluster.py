@@ -21,6 +21,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,8 @@ class Cluster:
         """
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we report what matters in our own words
         try:
-            resolve_address(
-                self.address
-            )  # because Client, given what is no address, takes half a minute to clean up and fails at it
+            # Client, given what is no address, takes half a minute to clean up and fails at it.
+            resolve_address(self.address)
         except OSError:
             pass  # it may be a name that only now cannot be found: Client tries for a while
         except ValueError as error:
@@ -83,11 +83,10 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
+        # If the scheduler is gone, both may fail in ways of their own, which would hide what went wrong.
+        with suppress(OSError, CancelledError, RuntimeError):
             self._client.cancel(list(self._running))
-        except (OSError, CancelledError, RuntimeError):
-            pass  # the scheduler is gone
-        finally:
+        with suppress(OSError, CancelledError, RuntimeError):
             self._client.close(timeout=5)
 
     def _how_to_start_workers(self) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from distributed import Client
 from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
 from test_pool import until
@@ -23,7 +24,7 @@ from test_pool import until
 from grader.demo import hand_in, solved
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.cluster import data_files
+from grader.grade.cluster import Cluster, data_files
 from grader.grade.resume import Again
 from grader.grade.work import Record
 from grader.lab import Lab
@@ -205,6 +206,19 @@ def test_a_lost_scheduler_is_said_and_the_next_run_goes_on(lab, dask):
     after = graded(lab, KernelFree(lab.course.root / "here"), again=Again.CHANGED)
     assert {student for student, record in after.items() if record.kept} == done
     assert len(after) == 10
+
+
+def test_a_connection_that_cannot_even_be_closed_hides_nothing(lab, dask, monkeypatch):
+    dask.start_workers(1)
+    close = Client.close
+
+    def fails(self, *args, **kwargs):
+        close(self, *args, **kwargs)
+        raise RuntimeError("Cannot change state of expiring Timeout")  # what Dask's own clean-up may say
+
+    monkeypatch.setattr(Client, "close", fails)
+    with pytest.raises(GraderError, match="what went wrong"), Cluster(dask.address, None):
+        raise GraderError("what went wrong")
 
 
 def test_only_data_files_travel(tmp_path):
