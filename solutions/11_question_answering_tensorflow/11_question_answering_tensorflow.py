@@ -861,6 +861,7 @@ else:
 
 # %% tags=["skip-grading"]
 from course_utils.data.questions import split_by_document
+from course_utils.display import show_table
 from course_utils.models.reader import nearest_words
 from course_utils.plots.spans import score_bars
 
@@ -873,7 +874,9 @@ tests = {
     "prose": split_by_document(load_paragraphs(), held_out=0.25, seed=0)[1],
 }
 given = {name: ask(asked, examples) for name, examples in tests.items()}
-table = {}
+
+# %% tags=["skip-grading"]
+table, rows = {}, []
 for name, examples in tests.items():
     simple = nearest_words if name == "prose" else last_place
     said = {
@@ -881,9 +884,11 @@ for name, examples in tests.items():
         "last place / capitals": [simple(one) for one in examples],
         "a rule for task 1": [place_beside_the_name(one) for one in examples],
     }
-    table[name] = {who: score(texts, examples).exact for who, texts in said.items()}
-    for who, texts in said.items():
-        print(f"{name:22} {who:22} {score(texts, examples)}")
+    found = {who: score(texts, examples) for who, texts in said.items()}
+    table[name] = {who: result.exact for who, result in found.items()}
+    rows += [[f"{name}: {who}", f"{100 * result.exact:.1f}", f"{100 * result.f1:.1f}",
+              str(len(examples))] for who, result in found.items()]
+show_table(["set: who", "exact match in %", "F1", "questions"], rows)
 
 # %% tags=["skip-grading"]
 show_figure(
@@ -947,9 +952,6 @@ question_box(
 # task 2, which is harder: the thing asked for is carried about.
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
-
-
 def bucketed(
     features: list[dict], boundaries: list[int], batch_size: int
 ) -> tf.data.Dataset:
