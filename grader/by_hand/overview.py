@@ -71,14 +71,13 @@ def readers_of(text: str) -> tuple[str, ...]:
         GraderError: one cannot be a name, or is there twice.
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
+    folded = [name.casefold() for name in names]
     for name in names:
         if not _READER.fullmatch(name) or name in _RESERVED:
             raise GraderError(
                 f"{name!r} cannot be a reader's name: use letters of the alphabet, digits and . _ @ + - only, as in login names."
             )
-        if (
-            sum(other.casefold() == name.casefold() for other in names) > 1
-        ):  # "Ana,ana" is a slip of the shift key
+        if folded.count(name.casefold()) > 1:  # "Ana,ana" is a slip of the shift key
             raise GraderError(f"--readers names {name} twice.")
     return tuple(names)
 

@@ -199,9 +199,8 @@ class _Reception:
             return replace(file, note=" ".join(filter(None, (file.note, "Not on the roster."))))
         if file.number and not file.moodle_number and not person.canvas:
             self.learned[person.student] = replace(person, canvas=file.number)
-        told = not file.called or is_called(
-            person, file.called
-        )  # else it was found by number: is it the same person?
+        # What the roster does not say was found by a number: is it the same person?
+        told = not file.called or is_called(person, file.called)
         return replace(
             file, student=person.student, note="" if told else f"Handed in as {printable(file.called)!r}."
         )

@@ -129,3 +129,10 @@ def test_what_is_different_each_time_is_no_lesson(labs, monkeypatch, end):
     expected = labs["00_start_here"].expected(PUBLIC_SEED)[KEY]
     (kept,) = lessons_of(labs["00_start_here"], KEY, expected)
     assert all(np.allclose(run[name], 0.3) for each in kept.outcomes for run in each.runs for name in run)
+
+
+def test_a_solution_may_define_a_dataclass_as_in_a_notebook(labs):
+    text = "from dataclasses import dataclass\n\n@dataclass\nclass Pair:\n    left: int\n    right: int = 0\n"
+    scope = dict(labs["00_start_here"].reference)
+    run_cell(text, "<solution>", scope)
+    assert scope["Pair"](1).right == 0
