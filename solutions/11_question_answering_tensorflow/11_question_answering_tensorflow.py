@@ -889,8 +889,6 @@ for name, examples in tests.items():
     rows += [[f"{name}: {who}", f"{100 * result.exact:.1f}", f"{100 * result.f1:.1f}",
               str(len(examples))] for who, result in found.items()]
 show_table(["set: who", "exact match in %", "F1", "questions"], rows)
-
-# %% tags=["skip-grading"]
 show_figure(
     score_bars(table, "Exact match on stories and documents that nobody has seen"),
     alt="Bars: on task 1 the reader is near 100 percent with known and with unseen "
