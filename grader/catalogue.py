@@ -260,4 +260,4 @@ def run_cell(source: str, file_name: str, namespace: dict[str, Any]) -> None:
     """
     linecache.cache[file_name] = (len(source), None, source.splitlines(True), file_name)
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(source, file_name, "exec"), namespace)
+        exec(compile(source, file_name, "exec", dont_inherit=True), namespace)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
@@ -33,6 +35,8 @@ from grader.lab import (
 PARTS = ("**After this lab you can**", "**Time:**", "## Common mistakes, by their symptom", "## Review quiz", "quiz(",
          "## Going further")  # fmt: skip
 """What a learner finds in every lab, once each, in this order."""
+END = PARTS[2]
+_LATER = re.compile(r"\((?:optional|before lab \d\d)\)")
 
 WORDS_A_MINUTE = 200
 """How fast such a text is read."""
@@ -150,7 +154,7 @@ def _first_page(lab: Lab, source: NotebookNode) -> Iterator[str]:
     yield from _core_path(lab, source)
     rows = [(name, float(points)) for name, _, points in _ROW.findall(page)]
     writing = sum(int(minutes) for _, minutes, _ in _ROW.findall(page))
-    reading = round(_words(lab, source.cells) / WORDS_A_MINUTE)
+    reading = round(_words(source.cells, lab.folder / QUIZ) / WORDS_A_MINUTE)
     if lab.settings["minutes"] < writing + reading:
         yield (
             f"{_at(lab, SETTINGS, 'minutes')}: {lab.settings['minutes']} minutes are promised. The exercises' own take {writing}, and "
@@ -174,40 +178,74 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
     promised = lab.settings.get("core_minutes")
     if not sections:
         if promised is not None:
-            yield f"{_at(lab, SETTINGS, 'core_minutes')}: no heading says '(optional)', so all of the lab is the core path."
+            yield (
+                f"{_at(lab, SETTINGS, 'core_minutes')}: no heading says '(optional)' or '(before lab ...)', so all of the lab is the core path."
+            )
         return
     page = source.cells[0].source
     done = {nbgrader_of(cell).get("grade_id") for cell in core}
     needed = sum(int(minutes) for name, minutes, _ in _ROW.findall(page) if name in done)
-    needed += round(_words(lab, core) / WORDS_A_MINUTE)
+    needed += round(_words(core) / WORDS_A_MINUTE)
+    said = f"about {promised} minutes, and {round(_words([], lab.folder / QUIZ) / WORDS_A_MINUTE)} for the review quiz"
     if not isinstance(promised, int) or promised < needed:
         yield (
-            f"{_at(lab, SETTINGS, 'minutes')}: without what is optional ({', '.join(sections)}) the lab takes {needed} minutes; "
+            f"{_at(lab, SETTINGS, 'minutes')}: without what can wait ({', '.join(sections)}) the lab takes {needed} minutes; "
             f"`core_minutes` must be a whole number, at least that."
         )
-    elif f"about {promised} minutes" not in " ".join(page.partition("**The core path**")[2].split()):
-        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say '**The core path** is ..., about {promised} minutes'."
+    elif said not in " ".join(page.partition("**The core path**")[2].split()):
+        yield f"{_in_notebook(lab, '**Time:**')}: the first cell must say '**The core path** is ..., {said}'."
+    ids = {cell.id for cell in core}
+    later = set().union(*(_names(cell)[0] for cell in source.cells if cell.id not in ids))
+    known = set(dir(builtins))
+    for cell in core:
+        stored, loaded = _names(cell)
+        for name in sorted((loaded - stored - known) & later):
+            yield (
+                f"{_in_notebook(lab, cell.source.splitlines()[0])}: this cell is on the core path and needs the name {name!r}, which only a section "
+                f"that can wait defines: {', '.join(sections)}."
+            )
+        known |= stored
 
 
 def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:
-    """The cells that no optional section has, and the headings of the optional sections."""
-    cells, sections, optional_at = [], [], 0
+    """The cells of the core path, and the headings of the sections that can wait. The core ends before what every lab ends with: a table to
+    look things up in, the quiz, and what goes further.
+    """
+    cells, sections, later_at = [], [], 0
     for cell in source.cells:
         texts = [cell.source]
         if cell.cell_type == "markdown":
             texts = re.split(r"^(?=#{2,4} )", cell.source, flags=re.MULTILINE)
         for text in texts:
             heading = re.match(r"(#{2,4}) (.*)", text) if cell.cell_type == "markdown" else None
-            if heading and (not optional_at or len(heading[1]) <= optional_at):
-                optional_at = len(heading[1]) if "(optional)" in heading[2] else 0
-                sections += [heading[2]] if optional_at else []
-            if not optional_at:
+            if text.startswith(END):
+                return cells, sections
+            if heading and (not later_at or len(heading[1]) <= later_at):
+                later_at = len(heading[1]) if _LATER.search(heading[2]) else 0
+                sections += [heading[2]] if later_at else []
+            if not later_at:
                 cells.append(NotebookNode(cell, source=text))
     return cells, sections
 
 
-def _words(lab: Lab, cells: Sequence[NotebookNode]) -> int:
-    """How many words a learner reads who opens no hint: texts without the addresses of links, given code that is not folded, and the quiz.
+def _names(cell: NotebookNode) -> tuple[set[str], set[str]]:
+    """The names that a cell of code gives a value to, and those whose value it takes."""
+    stored, loaded = set(), set()
+    for node in ast.walk(ast.parse(cell.source)) if cell.cell_type == "code" else ():
+        match node:
+            case ast.Name():
+                (loaded if isinstance(node.ctx, ast.Load) else stored).add(node.id)
+            case ast.FunctionDef() | ast.ClassDef():
+                stored.add(node.name)
+            case ast.arg():
+                stored.add(node.arg)
+            case ast.alias():
+                stored.add((node.asname or node.name).partition(".")[0])
+    return stored, loaded
+
+
+def _words(cells: Sequence[NotebookNode], quiz: Path | None = None) -> int:
+    """How many words a learner reads who opens no hint: texts without the addresses of links, given code that is not folded, and a quiz.
     (The docstring of a stub is read while the exercise is solved.)
     """
     texts = [
@@ -218,8 +256,7 @@ def _words(lab: Lab, cells: Sequence[NotebookNode]) -> int:
             and (nbgrader_of(cell).get("grade_id") or cell.metadata.get("jupyter", {}).get("source_hidden"))
         )
     ]
-    quiz = lab.folder / QUIZ
-    texts += [quiz.read_text("utf-8")] if quiz.exists() else []
+    texts += [quiz.read_text("utf-8")] if quiz and quiz.exists() else []
     words = re.sub(r"<details>.*?</details>|(?<=\])\(https?:[^\s)]*\)", "", "\n".join(texts), flags=re.DOTALL)
     return len(re.findall(r"[^\W\d_]{2,}", words))
 

@@ -563,7 +563,12 @@ def padding_changes_no_mean(runs: list[Run]) -> np.ndarray:
 
 def _call_mean(learner: Callable, inputs: Inputs) -> Any:
     with plain_errors():
-        return call_function(learner, tensors(inputs))
+        mean = call_function(learner, tensors(inputs))
+    if isinstance(mean, np.ndarray):
+        raise TypeError(
+            "it returned a NumPy array; expected a tensor. NumPy does not work inside a model: use `ops`."
+        )
+    return mean
 
 
 masked_mean = Exercise(

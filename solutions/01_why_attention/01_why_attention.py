@@ -33,9 +33,8 @@
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 100 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is exercises 1, 3, 4 and 5, about 65 minutes. Whatever is marked *optional* can wait: gates, exercise 2
-# (Bahdanau's score), attention's relatives, exercise 6, and the stopwatch. The core never needs it. Exercises 2 and 6 earn
-# points like the others; your instructor says whether you need them.
+# **The core path** is exercises 1, 3, 4 and 5, about 45 minutes, and 8 for the review quiz. Whatever is marked *optional* can
+# wait; the core never needs it. Exercises 2 and 6 earn points like the others; your instructor says whether you need them.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. A guess that turns out wrong teaches
 # you more than a result you only read.
@@ -1012,7 +1011,7 @@ from course_utils import check
 check("why_attention.reweight")
 
 # %% [markdown]
-# ### The word *station*
+# ### The word *station* (optional)
 #
 # *The train left the station on time.* A station can be many things. Here *train* tells you which. Can `reweight` tell? Take real word
 # vectors: the table of a pretrained encoder (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957)). It has one vector of 384 numbers for each
@@ -1104,7 +1103,7 @@ show_table(["sentence", "where its station moves"], rows)
 # Look at the first line: *trained* and *training* are there as well. The table has only one vector for *train*, whatever it means, and
 # reweighting cannot separate the meanings. That needs several layers, and matrices that learn what to look for.
 #
-# ### Who is *it*?
+# ### Who is *it*? (optional)
 #
 # A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences one word
 # decides who *it* is, the animal or the street. Here is what *it* looks at, first with `reweight`, and then how near *it* is to both
@@ -1142,7 +1141,7 @@ show_table(
 # order, so that this works? How many layers does it take at least?
 
 # %% [markdown]
-# ### What it does not know
+# ### What it does not know (optional)
 #
 # With no weights, nothing is hidden. So you can tell beforehand what counts and what does not.
 
@@ -1619,7 +1618,7 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 # **Discuss with a neighbour,** or write two sentences. You want to sum up books of 100,000 words on a laptop. Which of this lab's ways
 # to read would you take, and what would you give up?
 #
-# ### What came after
+# ### What came after (optional)
 #
 # The Transformer kept attention and dropped everything else: no recurrence, no convolution. Its price, n²·d, has kept people
 # busy ever since. Many of the answers bring something from before back.

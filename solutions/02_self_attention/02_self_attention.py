@@ -29,8 +29,9 @@
 # - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is all exercises with
-# sections 1 to 8, about 90 minutes; section 9 is optional.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is sections 1 to 4 with
+# exercises 1 to 3, about 45 minutes, and 5 for the review quiz. Section 5 asks for no code: there your attention runs with learned weights.
+# Do sections 6 and 7, the masks and the three kinds of attention, before lab 05, which needs them.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -322,7 +323,7 @@ measured("self_attention.africa")
 #
 # Read it from the inside: $QK^\top$ compares every query with every key; the division keeps the numbers small; the softmax
 # turns each **row** into shares; the product with $V$ computes the weighted sums. Follow the shapes from the bottom to the top. In
-# self-attention q_len and k_len are both the length of the sentence; in section 6 they differ. A batch or several heads only add axes in front.
+# self-attention q_len and k_len are both the length of the sentence; in section 7 they differ. A batch or several heads only add axes in front.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.attention import show_shapes
@@ -517,7 +518,7 @@ measured("self_attention.shuffled")
 # Hardly any word looks at *l'Afrique* and *en*. Their keys are short (look at the table in section 2), so every score with them
 # is small. And note what attention does **not** know: the order of the words. Lab 04 fixes that.
 #
-# ### What are the projections for?
+# ### What are the projections for? (optional)
 #
 # Exercise 1 was three products. What do they buy? Leave them out: let each word be its own query, key and value.
 
@@ -539,7 +540,7 @@ measured("self_attention.bare")
 # Bare vectors can only find what is *like* them, and the score is the same both ways. With projections a word looks for what it *needs*:
 # an action for its actor, a place for what happens there. And it may matter to a word that does not matter to it.
 #
-# ### The same as everybody's
+# ### The same as everybody's (optional)
 #
 # Your function computes what the libraries compute. PyTorch's own version is the fast one that real models call; here it gets your inputs,
 # a batch with two heads and a mask:
@@ -598,7 +599,138 @@ show_table(["512 words", "ms", "times faster"], [
 # The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
 # for anything else: that is why attention trains so well on parallel hardware.
 #
-# ## 5. Two masks that every Transformer needs
+# ## 5. The payoff: your attention, with weights that were learned (optional)
+#
+# So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
+# order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to
+# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. What comes back from attention has ten
+# entries, one for each digit, and counts as the logits. Every five steps **your** attention reads the book that is printed below,
+# with the matrices of that moment, and its weights are kept. The cell that makes the books is folded; it only draws names and digits.
+
+# %% jupyter={"source_hidden": true} tags=["skip-grading"]
+NAMES, DIGITS, PAIRS = 20, 10, 8
+
+
+def telephone_books(
+    count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit per pair, the name
+    asked for last; answers."""
+    names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
+    digits = rng.integers(0, DIGITS, (count, PAIRS))
+    x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
+    book, pair = np.arange(count)[:, None], np.arange(PAIRS)[None, :]
+    x[book, pair, names] = 1
+    x[book, pair, NAMES + digits] = 1
+    asked = rng.integers(0, PAIRS, count)
+    x[np.arange(count), PAIRS, names[np.arange(count), asked]] = 1
+    return x, digits[np.arange(count), asked]
+
+
+# %% [markdown]
+# Here is one book. Below it is the look-up, with your function: the query comes from the word that asks, keys and values from
+# the pairs. Who asks and who answers need not be the same words; section 7 has a name for that.
+
+# %% tags=["skip-grading"]
+import torch
+
+books, answers = telephone_books(1, np.random.default_rng(3))
+print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax()))
+                    for row in books[0, :PAIRS]])
+print("asked for name", int(books[0, PAIRS, :NAMES].argmax()),
+      "- right answer:", int(answers[0]))
+
+
+def look_up(
+    asking: np.ndarray, book: np.ndarray, matrices: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the words that ask get from the book, and their weights."""
+    w_q, w_k, w_v = matrices
+    return scaled_dot_product_attention(asking @ w_q, book @ w_k, book @ w_v)
+
+
+# %% tags=["skip-grading"]
+torch.manual_seed(0)
+rng = np.random.default_rng(4)
+matrices = [torch.randn(NAMES + DIGITS, size, requires_grad=True)
+            for size in (16, 16, DIGITS)]  # W^Q, W^K, W^V
+with torch.no_grad():
+    for matrix in matrices:
+        matrix *= 0.3
+optimizer = torch.optim.Adam(matrices, lr=0.02)
+pairs = books[0, :PAIRS]
+# asks for each name of the book in turn
+each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)
+seen_so_far, rows = [], []
+for step in range(121):
+    x, y = (torch.tensor(array) for array in telephone_books(64, rng))
+    q, k, v = (x @ matrix for matrix in matrices)
+    seen = torch.nn.functional.scaled_dot_product_attention(
+        q[:, -1:], k[:, :-1], v[:, :-1])
+    loss = torch.nn.functional.cross_entropy(seen[:, 0], y)
+    if step % 5 == 0:
+        _, weights = look_up(each_name, pairs,
+                             [matrix.detach().numpy() for matrix in matrices])
+        seen_so_far.append((step, weights))
+    if step % 20 == 0:
+        right = (seen[:, 0].argmax(-1) == y).float().mean()
+        rows.append([f"{step}", f"{loss.item():.3f}", f"{right:.0%}"])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+kept = dict(seen_so_far)  # step -> (PAIRS, PAIRS)
+show_table(["step", "loss", "right, of the batch"], rows)
+
+# %% [markdown]
+# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen.
+
+# %% tags=["skip-grading"]
+predict("self_attention.telephone")
+
+# %% [markdown]
+# The last word, which asks, attends to the eight pairs. Next to it are two baselines
+# that any method has to beat: a guess, and the average over all pairs without looking at the names.
+
+# %% tags=["skip-grading"]
+learned = [matrix.detach().numpy() for matrix in matrices]
+x, y = telephone_books(2000, np.random.default_rng(5))  # books that nobody has seen
+output, weights = look_up(x[:, -1:], x[:, :-1], learned)
+uniform = (x[:, :-1] @ learned[2]).mean(axis=1)
+show_table(["new books", "right"], [
+    ["your attention, learned weights", f"{(output[:, 0].argmax(-1) == y).mean():.1%}"],
+    ["uniform attention", f"{(uniform.argmax(-1) == y).mean():.1%}"],
+    ["always the same digit", f"{np.bincount(y).max() / len(y):.1%}"],
+])
+sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
+show_figure(
+    word_bars(sample, weights[0, 0],
+              f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
+    alt="Bar chart over the eight pairs of one book: nearly all attention is on the "
+    "pair with the name asked for.",
+)
+measured("self_attention.telephone")
+
+# %% [markdown]
+# Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
+#
+# Watch it being found. Each row asks for one of the eight names in the book printed above; each column is a pair. Drag the slider from the first step,
+# where every row is nearly uniform because nothing has been learned, to the last.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.training import watch_it_learn
+
+number, digit = pairs[:, :NAMES].argmax(axis=1), pairs[:, NAMES:].argmax(axis=1)
+watch_it_learn(
+    [f"name {name}?" for name in number],
+    [f"{name}: {says}" for name, says in zip(number, digit, strict=True)],
+    kept,
+)
+
+# %% [markdown]
+# The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
+# of the other pairs' digits is mixed into the answer.
+#
+# ## 6. Two masks that every Transformer needs (before lab 05)
 #
 # ### Padding
 #
@@ -746,7 +878,7 @@ show_figure(
 )
 
 # %% [markdown]
-# ## 6. Three kinds of attention
+# ## 7. Three kinds of attention (before lab 05)
 #
 # The function is always the same. What differs is where query, key and value come from, and the mask.
 #
@@ -918,7 +1050,7 @@ print("September, if septembre is padding:", shortened[1])
 # **Discuss with a neighbour,** or write two sentences. You want to find out who *it* is in a finished text, to write a text word by
 # word, and to answer a question about a text. Which of the three kinds of attention does each of these need, and with which mask?
 #
-# ## 7. Look around
+# ## 8. Look around (optional)
 #
 # Choose a word and a mask. With the causal mask, *Jane* can only look at herself. Which word still finds out about
 # *septembre* then?
@@ -938,121 +1070,6 @@ word_picker(
 )
 
 # %% [markdown]
-# ## 8. The payoff: your attention, with weights that were learned
-#
-# So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
-# order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to
-# *look it up*. PyTorch finds $W^Q$, $W^K$ and $W^V$ by gradient descent, starting from small random numbers. What comes back from attention has ten
-# entries, one for each digit, and counts as the logits. Every five steps **your** `cross_attention` reads the book that is printed below,
-# with the matrices of that moment, and its weights are kept.
-
-# %% tags=["skip-grading"]
-NAMES, DIGITS, PAIRS = 20, 10, 8
-
-
-def telephone_books(
-    count: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """x (count, PAIRS + 1, NAMES + DIGITS): a one-hot name and digit per pair, the name
-    asked for last; answers."""
-    names = np.argsort(rng.random((count, NAMES)), axis=1)[:, :PAIRS]
-    digits = rng.integers(0, DIGITS, (count, PAIRS))
-    x = np.zeros((count, PAIRS + 1, NAMES + DIGITS), dtype=np.float32)
-    book, pair = np.arange(count)[:, None], np.arange(PAIRS)[None, :]
-    x[book, pair, names] = 1
-    x[book, pair, NAMES + digits] = 1
-    asked = rng.integers(0, PAIRS, count)
-    x[np.arange(count), PAIRS, names[np.arange(count), asked]] = 1
-    return x, digits[np.arange(count), asked]
-
-
-books, answers = telephone_books(1, np.random.default_rng(3))
-print("one book:", [(int(row[:NAMES].argmax()), int(row[NAMES:].argmax()))
-                    for row in books[0, :PAIRS]])
-print("asked for name", int(books[0, PAIRS, :NAMES].argmax()),
-      "- right answer:", int(answers[0]))
-
-# %% tags=["skip-grading"]
-torch.manual_seed(0)
-rng = np.random.default_rng(4)
-matrices = [torch.randn(NAMES + DIGITS, size, requires_grad=True)
-            for size in (16, 16, DIGITS)]  # W^Q, W^K, W^V
-with torch.no_grad():
-    for matrix in matrices:
-        matrix *= 0.3
-optimizer = torch.optim.Adam(matrices, lr=0.02)
-pairs = books[0, :PAIRS]
-# asks for each name of the book in turn
-each_name = np.where(np.arange(NAMES + DIGITS) < NAMES, pairs, 0)
-seen_so_far, rows = [], []
-for step in range(121):
-    x, y = (torch.tensor(array) for array in telephone_books(64, rng))
-    q, k, v = (x @ matrix for matrix in matrices)
-    seen = torch.nn.functional.scaled_dot_product_attention(
-        q[:, -1:], k[:, :-1], v[:, :-1])
-    loss = torch.nn.functional.cross_entropy(seen[:, 0], y)
-    if step % 5 == 0:
-        _, weights = cross_attention(each_name, pairs,
-                                     *(matrix.detach().numpy() for matrix in matrices))
-        seen_so_far.append((step, weights))
-    if step % 20 == 0:
-        right = (seen[:, 0].argmax(-1) == y).float().mean()
-        rows.append([f"{step}", f"{loss.item():.3f}", f"{right:.0%}"])
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-kept = dict(seen_so_far)  # step -> (PAIRS, PAIRS)
-show_table(["step", "loss", "right, of the batch"], rows)
-
-# %% [markdown]
-# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen.
-
-# %% tags=["skip-grading"]
-predict("self_attention.telephone")
-
-# %% [markdown]
-# The last word, which asks, attends to the eight pairs. Next to it are two baselines
-# that any method has to beat: a guess, and the average over all pairs without looking at the names.
-
-# %% tags=["skip-grading"]
-learned = [matrix.detach().numpy() for matrix in matrices]
-x, y = telephone_books(2000, np.random.default_rng(5))  # books that nobody has seen
-output, weights = cross_attention(x[:, -1:], x[:, :-1], *learned)
-uniform = (x[:, :-1] @ learned[2]).mean(axis=1)
-show_table(["new books", "right"], [
-    ["your attention, learned weights", f"{(output[:, 0].argmax(-1) == y).mean():.1%}"],
-    ["uniform attention", f"{(uniform.argmax(-1) == y).mean():.1%}"],
-    ["always the same digit", f"{np.bincount(y).max() / len(y):.1%}"],
-])
-sample = [f"name {row[:NAMES].argmax()}: {row[NAMES:].argmax()}" for row in x[0, :-1]]
-show_figure(
-    word_bars(sample, weights[0, 0],
-              f"Asked for name {x[0, -1, :NAMES].argmax()}: where the query looks"),
-    alt="Bar chart over the eight pairs of one book: nearly all attention is on the "
-    "pair with the name asked for.",
-)
-measured("self_attention.telephone")
-
-# %% [markdown]
-# Nobody told the model to compare names. Gradient descent found a query and a key that do: a soft dictionary, as in section 1, learned.
-#
-# Watch it being found. Each row asks for one of the eight names in the book printed above; each column is a pair. Drag the slider from the first step,
-# where every row is nearly uniform because nothing has been learned, to the last.
-
-# %% tags=["skip-grading"]
-from course_utils.widgets.training import watch_it_learn
-
-number, digit = pairs[:, :NAMES].argmax(axis=1), pairs[:, NAMES:].argmax(axis=1)
-watch_it_learn(
-    [f"name {name}?" for name in number],
-    [f"{name}: {says}" for name, says in zip(number, digit, strict=True)],
-    kept,
-)
-
-# %% [markdown]
-# The diagonal does not appear everywhere at once: around step 50 some names are found and others are not yet. As a row gets sharper, less and less
-# of the other pairs' digits is mixed into the answer.
-#
 # ## 9. A word moves (optional)
 #
 # *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained

@@ -34,8 +34,8 @@
 # **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 55 minutes. Whatever is marked *optional* can wait; the core never needs it. Do section 5
-# before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes, and 7 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
+# section 5 before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
 # watch two layers learn to copy.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -291,7 +291,7 @@ print("equal to all heads at once:", np.allclose(sum(parts), output))
 # So multi-head attention is a *sum* over heads, each with its own rows of $W^O$. Here each head writes to its own feature. A learned $W^O$ lets every head
 # write to every feature: this combines what different heads found.
 #
-# ### Does a head see only a piece of the word?
+# ### Does a head see only a piece of the word? (optional)
 #
 # "The heads cut the embedding into pieces, one for each head." You can read that in many places, but it is not what you wrote. The words are
 # *projected* first, and each column of $W^Q$ reads **every** feature of a word. To test it, change feature 0 of one word, and see which heads notice.
@@ -568,7 +568,7 @@ show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
 # after the other either way, and a few processor cores gain little. A GPU has thousands of units to keep busy and is used best by a few large
 # products: that is what Transformers are trained on.
 #
-# ## 5. As a PyTorch module *(optional)*
+# ## 5. As a PyTorch module (before lab 05)
 #
 # So far you passed in the matrices. A module *owns* them, so that an optimizer can find and train them. Four `nn.Linear` hold them: `nn.Linear(d_in, d_out)` computes
 # $x W^\top + b$ (it keeps its weight as (d_out, d_in)), and you call it like a function. As in the paper, $d_k = d_v = d_{model} / h$, so all
@@ -747,7 +747,7 @@ print(f"outputs differ by at most {(our_output - keras_output).abs().max():.1e}"
 print(f"weights differ by at most {(our_weights - keras_weights).abs().max():.1e}")
 
 # %% [markdown]
-# ## 6. What do more heads cost? *(optional)*
+# ## 6. What do more heads cost? (optional)
 #
 # ### Exercise 6: `count_parameters`
 #
@@ -810,7 +810,7 @@ show_table(["heads", "shared width: formula", "your module", "64 each: formula"]
 # With a shared width the number of heads does not matter: the four matrices are the same, they are only *read* in more pieces. Heads are free because
 # each of them gets smaller. If they keep their size, they cost what you would expect. (At 8 heads the two columns meet: that is the paper's choice.)
 #
-# ## 7. Do they help? One question or two *(optional)*
+# ## 7. Do they help? One question or two (optional)
 #
 # Something that is free may still be useless. Here is a test: the telephone books of lab 02, six (name, digit) pairs each, but now the query asks for
 # **two** names at once, and the model must give both digits in the right order. The models have the same number of parameters, by exercise 6. Only
@@ -921,7 +921,7 @@ show_figure(
 # %% [markdown]
 # Each of the two has taken one of the questions. Nobody told them to: gradient descent did, because it pays.
 #
-# ## 8. Your module inside a real encoder *(optional)*
+# ## 8. Your module inside a real encoder (optional)
 #
 # MiniLM ([Wang et al. 2020](https://arxiv.org/abs/2002.10957)) is a pretrained encoder with 6 layers of 12 heads: it was trained on a great deal of real text, and is already on your
 # disk. Take the attention weights of one of its layers and put them into **your** module.
@@ -989,7 +989,7 @@ show_table(["layer", "outputs", "weights"], rows,
 # %% [markdown]
 # All six layers agree, to the accuracy of float32. What you wrote is the attention of a real model; nothing is missing.
 #
-# ## 9. What do its heads look at? *(optional)*
+# ## 9. What do its heads look at? (optional)
 #
 # We gave our three heads names: *who?*, *what?*, *when?* The encoder's 72 heads have no names. It is tempting to look at one picture and invent one,
 # but measure first. Clark et al. (2019, [*What does BERT look at?*](https://arxiv.org/abs/1906.04341), section 3) found heads that look at the previous token, at the next one, or
@@ -1149,7 +1149,7 @@ head_browser(
 )
 
 # %% [markdown]
-# ## 10. Break it *(optional)*
+# ## 10. Break it (optional)
 #
 # Your modules fit into a real encoder, so you can break them and see what the encoder says then. This one was trained to give sentences that mean
 # the same vectors that point the same way. The cell below runs it with **your** attention in all six layers. (What stands around the attention is
@@ -1274,7 +1274,7 @@ measured("multi_head_attention.broken")
 # encoder, and reports: "All 24 partners found, so it works." What do you answer? Which test would you ask for?
 
 # %% [markdown]
-# ## 11. Two layers learn to copy *(optional)*
+# ## 11. Two layers learn to copy (optional)
 #
 # A head that looks at the previous token seems a humble thing. What is it good for? Here is a task that needs it. Some letters come up in random order, 6 to 12 of
 # them, and then again and again in the same order: *q f a k z m q f a k z m q f ...* Which letter is next? You look for the last time that you saw the current

@@ -32,7 +32,7 @@
 # **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 55 minutes. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 45 minutes, and 6 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
 # Section 4 shows why a step is a rotation; section 7 builds on it: rotary positions, as in most language models of today. Section 8 asks for no code.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -350,7 +350,7 @@ from course_utils.plots.positions import clocks
 clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 
 # %% [markdown]
-# ## 3. Why are the wavelengths geometric? *(optional)*
+# ## 3. Why are the wavelengths geometric? (optional)
 #
 # Pair $i$ is back where it was after $2\pi \cdot 10000^{2i/d_{model}}$ positions: its **wavelength**. From one pair to the next it grows by
 # the same factor. Here are yours, for $d_{model} = 512$ as in the paper:
@@ -405,7 +405,7 @@ show_table(["choice", "wavelengths in positions", "neighbours", "any two"], rows
 # geometric choice is good at both, for the same reason that numbers are written with ones, tens and hundreds: each clock settles what the
 # one before left open.
 #
-# ## 4. A step is a rotation *(optional)*
+# ## 4. A step is a rotation (optional)
 #
 # How alike are two positions? Take the dot product of their rows. Each pair contributes
 #
@@ -638,7 +638,7 @@ for sentence in (old_news, news):
     numbers(" ".join(sentence), sentence, look_around(embed_tokens(ids, vector_table)))
 
 # %% [markdown]
-# ### Why is adding enough?
+# ### Why is adding enough? (optional)
 #
 # Adding looks reckless: are word and position not mixed up for good? You could put the two side by side instead. But look at what the first
 # layer does with them: it multiplies by a matrix. Side by side, word and position meet different rows of it,
@@ -799,7 +799,7 @@ show_figure(
 # has found for itself what the sinusoids have by construction, only less neatly. It has even found waves: look at the bumps.
 
 # %% [markdown]
-# ### Break it: the wrong rows *(optional)*
+# ### Break it: the wrong rows (optional)
 #
 # Does it matter *which* row a position gets, as long as all rows differ? Give the encoder its rows in a different order, the same for every sentence, and see
 # what it takes to mean the same. (The words stay where they are; only the rows of the table change places.) There are two tests, written for this course:
@@ -877,7 +877,7 @@ measured("positional_encoding.wrong_rows")
 # similarity, the words count most. (With 40 words, one word is 2.5 %. Do not read much into a difference of three.)
 
 # %% [markdown]
-# ## 7. Turning instead of adding: rotary embeddings *(optional)*
+# ## 7. Turning instead of adding: rotary embeddings (optional)
 #
 # Once added, positions are part of the words, and every layer has to separate them again. Attention needs to know the *distance*. Look at
 # the score of a query at position $m$ and a key at position $n$, leaving out the projections:
@@ -1039,7 +1039,7 @@ rows.append(["Llama's code, features as they are",
 show_table(["largest difference from", ""], rows)
 
 # %% [markdown]
-# ## 8. The payoff: does *a* come before *b*? *(optional)*
+# ## 8. The payoff: does *a* come before *b*? (optional)
 #
 # Take a sentence of random letters, with one *a* and one *b* among them. Which comes first? You see it at a glance. For a network it is
 # purely a question of order: the letters themselves say nothing about the answer.

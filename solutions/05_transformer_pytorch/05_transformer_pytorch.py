@@ -49,7 +49,7 @@
 # | 13 | `greedy_decode` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 14 | `beam_search` | ●●●●● | ●●●○○ | 13 | 4 |
 #
-# **The core path** is exercises 1 to 13 with sections 1 to 10, about 110 minutes. Beam search (exercise 14), breaking the model (section 11), the
+# **The core path** is exercises 1 to 13 with sections 1 to 10, about 105 minutes, and 4 for the review quiz. Beam search (exercise 14), breaking the model (section 11), the
 # tools of work (section 12) and today's Transformer (section 13, which uses a class of section 12) are optional.
 
 # %%

@@ -774,7 +774,7 @@ def masked_mean(states, mask=None):
         mask: (batch, len) booleans, True at real words; None: all are real.
 
     Returns:
-        (batch, width). For a sentence without any real word: zeros.
+        A tensor, (batch, width). For a sentence without any real word: zeros.
     """
     ### BEGIN SOLUTION
     if mask is None:

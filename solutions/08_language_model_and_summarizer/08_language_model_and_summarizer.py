@@ -49,8 +49,8 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 90 minutes. Section 4 (a baseline that counts) and section 6 (headlines) are optional: nothing
-# after them needs them, except that section 10 measures summaries with exercise 9.
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 85 minutes, and 3 for the review quiz. Sections 4 (a baseline that counts), 6 (headlines)
+# and 10 (summaries of real text, measured with exercise 9) are optional: no other section needs them.
 
 # %%
 import math
@@ -1498,7 +1498,7 @@ if real:
 # The capital is right; the rest sounds just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in the text tells you which answers to trust. (A few requests, chosen by hand, show that
 # something happens, not how often.)
 #
-# ## 10. Summaries of real text
+# ## 10. Summaries of real text (optional)
 #
 # Ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The model gets the description only. Beside it the beginning of the description, cut to exactly as many words as the model wrote.
 

@@ -45,7 +45,7 @@
 # | 7 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 8 | `answer` | ●●●○○ | ●●●●● | 8 | 4 |
 #
-# **The core path** is all exercises with sections 1 to 6, about 85 minutes. Section 7, the tools of work, is optional.
+# **The core path** is all exercises with sections 1 to 6, about 80 minutes, and 3 for the review quiz. Section 7, the tools of work, is optional.
 
 # %%
 import os

@@ -49,7 +49,7 @@
 #
 # At the end you write a short **report** (4 points), which a person grades.
 #
-# **The core path** is exercises 1 to 9 and 11 with the report, about 105 minutes. Section 6, the tools of work with exercise 10, is optional: nothing after it
+# **The core path** is exercises 1 to 9 and 11 with the report, about 95 minutes, and 3 for the review quiz. Section 6, the tools of work with exercise 10, is optional: nothing after it
 # needs it.
 
 # %%

@@ -331,8 +331,9 @@ WRITTEN = """# | points | what the answer does |
         (NB, "# # Lab 00: tiny", "# # Tiny", f"{NB}:15", "must begin with the heading '# Lab 00: ...'"),
         (NB, "about 20 minutes", "20 minutes", f"{NB}:24", "must say 'about 20 minutes'"),
         ("lab.toml", "minutes = 20", "minutes = 2", "lab.toml:5", "2 minutes are promised. The exercises' own take"),
-        ("lab.toml", "minutes = 20\n", "minutes = 20\ncore_minutes = 9\n", "lab.toml:6", "no heading says '(optional)'"),
-        (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (optional)", "lab.toml:5", "without what is optional (1. Twice as much (optional))"),
+        ("lab.toml", "minutes = 20\n", "minutes = 20\ncore_minutes = 9\n", "lab.toml:6", "no heading says '(optional)' or '(before lab ...)'"),
+        (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (optional)", "lab.toml:5", "without what can wait (1. Twice as much (optional))"),
+        (NB, "# ## 1. Twice as much", "# ## 1. Twice as much (before lab 05)", "lab.toml:5", "without what can wait (1. Twice as much (before lab 05))"),
         (NB, "| 3 | 2 |", "| 3 | 4 |", f"{NB}:27", "for each exercise, in order, with the points of its check: double 2."),
         (NB, '"points": 2, ', "", f"{NB}:", "the check cell 'check_double' has no points"),
         (NB, "# ## Review quiz", "# ## Questions", f"{NB}:1", "'## Review quiz' must be there once; it is there 0 times"),
@@ -370,6 +371,29 @@ def test_what_a_lab_lacks_is_said_in_a_sentence_with_its_place(tiny, file, old, 
     said = refusal(tiny, file, old, new).splitlines()
     assert any(f"solutions/00_tiny/{place}" in line and reason in line for line in said), said
     assert not any("Traceback" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    "defined, refused",
+    [("three = 3", True), ("three = 3\n\n# %% [markdown]\n# ## 3. Core\n\n# %%\nthree = 1 + 2", False)],
+)
+def test_no_cell_of_the_core_needs_what_only_an_optional_section_defines(tiny, defined, refused):
+    path, settings = tiny / NB, tiny / "lab.toml"
+    sections = f"# ## 2. More (optional)\n\n# %%\n{defined}\n\n# %% [markdown]\n# ## 4. On\n\n# %%\nprint(three)\n\n# %% [markdown]\n"
+    before, common, after = path.read_text().partition("# ## Common mistakes, by their symptom")
+    before = before.replace(
+        "about 20 minutes",
+        "about 20 minutes. **The core path** is all, about 9 minutes, and 0 for the review quiz;",
+    )
+    path.write_text(before + sections + common + after)
+    settings.write_text(settings.read_text().replace("minutes = 20\n", "minutes = 20\ncore_minutes = 9\n"))
+    if refused:
+        with pytest.raises(
+            CourseError, match=r"the core path and needs the name 'three', [^\0]*: 2. More \(optional\)"
+        ):
+            made(tiny)
+    else:
+        made(tiny)
 
 
 @pytest.mark.parametrize("file", ["lab.toml", EX, "quiz.md", MI, VA])
