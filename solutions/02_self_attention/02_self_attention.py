@@ -18,7 +18,7 @@
 # also the goal of a visit, and the visit is in September. A reader learns that from the other words. **Self-attention** is how a network
 # does it: each word looks at all the others, decides how much each of them matters, and takes a weighted average of what they have to say.
 #
-# You write all of it in NumPy, and at the end your code runs with trained weights.
+# You write all of it in NumPy, and then your code runs with trained weights.
 #
 # **After this lab you can**
 #
@@ -628,8 +628,8 @@ def telephone_books(
 
 
 # %% [markdown]
-# Here is one book. Below it is the look-up, with your function: the query comes from the word that asks, keys and values from
-# the pairs. Who asks and who answers need not be the same words; section 7 has a name for that.
+# The next cell prints one book. It also defines the look-up, with your function: the query comes from the word that asks, keys and values
+# from the pairs. Who asks and who answers need not be the same words; section 7 has a name for that.
 
 # %% tags=["skip-grading"]
 import torch
