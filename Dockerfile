@@ -34,9 +34,10 @@ USER 1000
 WORKDIR /course
 # pip finds PyTorch's CPU build, several gigabytes smaller, if its index is given: --build-arg PIP_EXTRA_INDEX_URL=...
 ARG PIP_EXTRA_INDEX_URL=
-ENV HOME=/home/learner PATH=/course/.venv/bin:$PATH PIP_NO_CACHE_DIR=1
-RUN scripts/setup_environment.sh && .venv/bin/python -m course_utils notebooks
+ENV HOME=/home/learner JUPYTER_PORT=8888 PATH=/course/.venv/bin:$PATH PIP_NO_CACHE_DIR=1
+# A build that fails leaves no files to look into, so pip's last words are shown.
+RUN { scripts/setup_environment.sh || { tail -n 30 .venv/setup.log >&2; exit 1; }; } && .venv/bin/python -m course_utils notebooks
 EXPOSE 8888
 HEALTHCHECK --start-period=60s --timeout=10s \
-  CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8888/api', timeout=5)"]
+  CMD ["python", "-c", "import os; from urllib.request import urlopen; urlopen('http://127.0.0.1:%s/api' % os.environ['JUPYTER_PORT'], timeout=5)"]
 CMD ["/course/scripts/start_container.sh"]

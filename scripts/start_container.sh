@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a container of the course runs: JupyterLab for every address (which of them reach it, the container's ports say).
+# What a container of the course runs: JupyterLab, at JUPYTER_PORT, for every address (which of them reach it, the container's ports say).
 # A volume over notebooks/ may be empty, or older than the image: labs that it does not have are put there; those that it has
 # are the learner's, and stay as they are.
 set -euo pipefail
@@ -30,4 +30,4 @@ else
   .venv/bin/python -m course_utils notebooks
   start=(--ServerApp.root_dir="$root/notebooks" --LabApp.default_url=/lab/tree/START.md)
 fi
-exec scripts/open_jupyter.sh --ip=0.0.0.0 --port=8888 --no-browser "${start[@]}" "$@"
+exec scripts/open_jupyter.sh --ip=0.0.0.0 --no-browser "${start[@]}" "$@"

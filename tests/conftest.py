@@ -66,6 +66,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="what takes turns from commit to commit, all of it: long trainings, notebooks of other correct solutions, classes on a busy machine",
     )
+    parser.addoption(
+        "--images",
+        action="store_true",
+        help="build and run the container images: half an hour; needs root, buildah, podman, runc and debootstrap",
+    )
 
 
 def pytest_collection_modifyitems(config, items):
