@@ -200,12 +200,23 @@ def release(
         typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, no solutions)")
 
 
+Colab = Annotated[
+    str | None,
+    typer.Option(
+        "--colab",
+        metavar="OWNER/NAME",
+        help="The learners' GitHub repository: each lab gets a link that opens it in Colab.",
+    ),
+]
+
+
 @app.command()
 def publish(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
+    colab: Colab = None,
 ) -> None:
     """Write the whole course as learners get it: a repository or a container image of all labs, no solutions."""
-    count = publish_course(Course.find(), folder)
+    count = publish_course(Course.find(), folder, colab)
     typer.echo(f"To hand out: {folder.resolve()} ({count} labs, no solutions)")
 
 
@@ -952,10 +963,11 @@ def site(
         bool, typer.Option("--quick", help="Run no lab: those without an earlier run have no results.")
     ] = False,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Folder to write.")] = Path("site"),
+    colab: Colab = None,
 ) -> None:
     """Make web pages of the course, without solutions. Only the labs named are run; all if none is."""
     course = Course.find()
-    page = build_site(course, out.resolve(), [] if quick else labs or course.labs(), say=typer.echo)
+    page = build_site(course, out.resolve(), [] if quick else labs or course.labs(), colab, say=typer.echo)
     typer.echo(f"Pages without solutions: {page}")
 
 

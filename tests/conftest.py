@@ -69,7 +69,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--images",
         action="store_true",
-        help="build and run the container images: half an hour; needs root, buildah, podman, runc and debootstrap",
+        help="build and run the container images: a quarter of an hour; needs root, buildah, podman, runc and debootstrap",
     )
 
 

@@ -7,8 +7,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import nbformat
+
 from grader.author.build import leaks
 from grader.course import Course, CourseError
+from grader.handout.colab import for_colab
 from grader.handout.learners import NBGRADER, settings_for_learners, write_course
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
 from grader.lab import Lab
@@ -64,8 +67,12 @@ def write_bundle(lab: Lab, out: Path) -> list[str]:
         return [str(path.relative_to(folder)) for path in files]
 
 
-def publish(course: Course, out: Path) -> int:
+def publish(course: Course, out: Path, colab: str | None = None) -> int:
     """Writes the learners' course, all labs, into a new or empty folder, and returns how many labs are in it.
+
+    Args:
+        colab: the GitHub repository that the folder will be in, ``OWNER/NAME``: each lab gets a link that opens it in Colab,
+            and the cell that this takes.
 
     Raises:
         CourseError: the folder has something in it, it cannot be written, or a lab would show part of its solution; then nothing
@@ -78,6 +85,10 @@ def publish(course: Course, out: Path) -> int:
         folder = Path(scratch) / "course"
         try:
             write_course(course.root, folder, course.course_id())
+            for lab in labs if colab else ():
+                nbformat.write(
+                    for_colab(lab.release(), colab, lab), folder / "notebooks" / lab.name / lab.notebook_name
+                )
             faults = [
                 f"{lab.name}: {fault}"
                 for lab in labs

@@ -27,6 +27,7 @@ from course_utils.progress import PROGRESS_VARIABLE
 from grader.author.build import secret_lines, telling_lines
 from grader.course import Course, CourseError
 from grader.demo import solved
+from grader.handout.colab import address
 from grader.handout.lab_pages import public_page, with_note
 from grader.handout.needed import files_for_learners, lock_for_learners
 from grader.lab import Lab
@@ -40,12 +41,15 @@ _CELL_SECONDS = 900
 Say = Callable[[str], None]
 
 
-def build_site(course: Course, out: Path, run: Collection[str], say: Say = print) -> Path:
+def build_site(
+    course: Course, out: Path, run: Collection[str], colab: str | None = None, say: Say = print
+) -> Path:
     """Makes the site, and puts it in place of an earlier one only if nothing is wrong with it.
 
     Args:
         out: the folder of the site.
         run: the labs that are executed if no earlier run of the same lab is at hand; others have no results then.
+        colab: the GitHub repository of the learners' course, ``OWNER/NAME``: each lab's page links to the lab in Colab.
 
     Returns:
         the start page.
@@ -63,7 +67,7 @@ def build_site(course: Course, out: Path, run: Collection[str], say: Say = print
     results = {lab.name: results_of(lab, cache, lab.name in run, say) for lab in labs}
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "source"), Path(scratch, "html")
-        write_source(course, labs, results, source)
+        write_source(course, labs, results, source, colab)
         say("Sphinx makes the pages ...")
         run_sphinx(source, built, Path(scratch, "doctrees"))
         if faults := leaks(labs, built):
@@ -149,7 +153,11 @@ def execute(lab: Lab) -> NotebookNode:
 
 
 def write_source(
-    course: Course, labs: list[Lab], results: Mapping[str, NotebookNode | None], source: Path
+    course: Course,
+    labs: list[Lab],
+    results: Mapping[str, NotebookNode | None],
+    source: Path,
+    colab: str | None = None,
 ) -> None:
     """Writes all pages as Sphinx reads them: notebooks and Markdown."""
     shutil.copytree(course.root / "docs", source / "docs")
@@ -160,8 +168,9 @@ def write_source(
         except CourseError as error:
             raise CourseError(f"{lab.name}: {error}") from None
         (source / lab.name).mkdir()
+        link = address(colab, lab) if colab else None
         nbformat.write(
-            with_note(page, lab.info.number, result is not None), source / lab.name / lab.notebook_name
+            with_note(page, lab.info.number, result is not None, link), source / lab.name / lab.notebook_name
         )
     guides = sorted(path.stem for path in (course.root / "docs").glob("*.md"))
     guides = [

