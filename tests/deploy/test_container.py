@@ -140,14 +140,16 @@ class Container:
     def run(self, *command: str) -> str:
         return done("podman", "exec", self.id, *command)
 
-    def file(self, path: str) -> str:
-        """The text of a file, as JupyterLab gives it to whoever has the address."""
+    def page(self, path: str) -> requests.Response:
+        """What JupyterLab's server answers to whoever has the address."""
         token = self.address.partition("token=")[2]
-        answer = requests.get(
-            f"http://127.0.0.1:{PORT}/api/contents/{path}", params={"token": token}, timeout=30
-        )
+        answer = requests.get(f"http://127.0.0.1:{PORT}/{path}", params={"token": token}, timeout=30)
         assert answer.status_code == 200, answer.text
-        return answer.json()["content"]
+        return answer
+
+    def file(self, path: str) -> str:
+        """The text of a file that JupyterLab opens."""
+        return self.page(f"api/contents/{path}").json()["content"]
 
 
 @pytest.fixture
@@ -191,6 +193,8 @@ def works_for_an_instructor(image: Image, volume: str, work: Path) -> None:
         container.run("mkdir", "/course/grading/inbox")
         done("podman", "cp", str(work), f"{container.id}:/course/grading/inbox/alice.ipynb")
         container.run("grader", "collect", START, "/course/grading/inbox")
+        assert START in container.page("formgrader/api/assignments").text
+        assert "grade by hand" in container.page("by-hand").text
         ran = subprocess.run(
             ["podman", "exec", container.id, "grader", "autograde", START], capture_output=True, text=True
         )
