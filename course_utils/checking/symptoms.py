@@ -303,7 +303,14 @@ _Look = Callable[[_Pair], Iterable[_Found]]
 
 def _common(pairs: Sequence[_Pair], looks: Sequence[_Look] | None = None) -> _Found | None:
     """The most telling symptom that all of these arrays share."""
-    for look in looks or _LOOKS:
+    found = _first_shared(pairs, looks or _LOOKS)
+    if looks or (found and found[0] not in _VAGUE):
+        return found
+    return _factor_of_its_own(pairs) or found
+
+
+def _first_shared(pairs: Sequence[_Pair], looks: Sequence[_Look]) -> _Found | None:
+    for look in looks:
         shared = _seen(look, pairs[0])
         for pair in pairs[1:]:
             if not shared:
@@ -312,7 +319,7 @@ def _common(pairs: Sequence[_Pair], looks: Sequence[_Look] | None = None) -> _Fo
             shared = [each for each in shared if each in here]
         if shared and (look not in _NEEDS_EVIDENCE or _evidence(pairs) >= 3):
             return shared[0]
-    return None if looks else _factor_of_its_own(pairs)
+    return None
 
 
 def _seen(look: _Look, pair: _Pair) -> list[_Found]:
@@ -634,7 +641,7 @@ def _one_minus(pair: _Pair) -> Iterator[_Found]:
 
 def _factor_of_rows(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
-    if got.ndim > 1:
+    if got.ndim > 1 and _factor_in(pair) is None:  # one factor for all rows is none of their own
         if _is_scaled_along(got, wanted, -1):
             yield (
                 "factor of rows",
@@ -1020,7 +1027,7 @@ def _one_sided(pair: _Pair) -> Iterator[_Found]:
 
 
 def _factor_of_its_own(pairs: Sequence[_Pair]) -> _Found | None:
-    """Every array is a multiple of the expected one, but each of another."""
+    """Every array is a multiple of the expected one, but they are not all the same multiple."""
     try:
         factors = [_factor_in(pair) for pair in pairs]
     except ValueError:
@@ -1028,7 +1035,7 @@ def _factor_of_its_own(pairs: Sequence[_Pair]) -> _Found | None:
     if len(pairs) < 2 or None in factors or any(_evidence([pair]) < 3 for pair in pairs):
         return None
     return "factor that varies", (
-        "{it} is a multiple of what is expected, but another one in each case: "
+        "{it} is a multiple of what is expected, but not always the same one: "
         f"{', '.join(map(_number, factors[:3]))}{' ...' if len(factors) > 3 else ''} times. Which size does that depend on?"
     )
 

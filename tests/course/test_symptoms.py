@@ -287,6 +287,21 @@ def test_columns_that_are_constant_have_no_factor_and_no_offset_of_their_own():
     assert not {"factor of rows", "offset of rows"} & set(names_of([wanted.T[:, ::-1] ** 2 + 5], [wanted.T]))
 
 
+def test_one_factor_in_each_case_is_no_factor_of_each_row():
+    by_columns = [table / np.sqrt(table.shape[-1]) for table in TABLES]
+    (said, *_) = judged(by_columns, TABLES)
+    assert (
+        said.name == "factor that varies" and "not always the same one: 0.447, 0.408 times" in said.sentence
+    )
+    batches = [RNG.normal(size=(2, 3, 4)), RNG.normal(size=(3, 5, 6)), RNG.normal(size=(2, 2, 8))]
+    halves = [batch / heads for batch, heads in zip(batches, (2, 4, 2), strict=True)]
+    assert "0.5, 0.25, 0.5 times" in judged(halves, batches)[0].sentence
+    positive = [np.abs(table) for table in TABLES]  # that all of it is too small says less
+    assert names_of([table / table.shape[-1] for table in positive], positive)[0] == "factor that varies"
+    rows = TABLES[0] * np.array([[2], [3], [4]])  # of these cases, one has a factor for each row
+    assert not {"factor of rows", "factor that varies"} & set(names_of([rows, 3 * TABLES[1]], TABLES))
+
+
 def test_a_right_output_has_no_symptoms():
     assert judged(TABLES, TABLES) == ()
 

@@ -216,6 +216,22 @@ def test_a_mistake_that_is_not_in_the_catalogue_gets_no_name(labs):
     assert diagnosed(labs, "self_attention.scaled_dot_product_attention", source) == []
 
 
+@pytest.mark.parametrize(
+    "key, old, new",
+    [
+        ("self_attention.scaled_dot_product_attention", "@ value", "@ (value / np.sqrt(value.shape[-1]))"),
+        ("multi_head_attention.multi_head_attention", "@ w_output", "@ w_output / num_heads"),
+    ],
+)  # fmt: skip
+def test_an_output_that_is_off_by_one_factor_in_each_case_is_told_so(labs, key, old, new):
+    lab = next(lab for lab in labs.values() if key in lab.exercises)
+    right = lab.solution_texts[key.partition(".")[2]]
+    assert old in right
+    verdict = verdict_on(labs, key, right.replace(old, new))
+    (said,) = [each.sentence for each in verdict.symptoms if each.name == "factor that varies"]
+    assert said.startswith("`output` is a multiple of what is expected, but not always the same one:")
+
+
 def at_other_shapes(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """What code would give that raises the same exceptions about arrays of other sizes."""
 
