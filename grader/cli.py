@@ -158,15 +158,11 @@ def mutate(
         typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
         for change in report.unused:
             typer.echo(
-                f"{lab.folder / EQUIVALENT}: no mutant of {change[0]} changes {change[1]!r} to {change[2]!r} and survives."
+                f"{lab.folder / EQUIVALENT}: no mutant of {change.exercise} changes {change} and survives."
             )
         if exercise is None and not every:
             keep_record(lab, report)
-        tried, equivalent = sum(report.tried.values()), sum(report.equivalent.values())
-        typer.echo(
-            f"{name}: {tried} mutants, {equivalent} equivalent, {len(report.survivors)} survive; of those that are wrong, "
-            f"{report.share:.1%} lose points at every seed."
-        )
+        typer.echo(report.figures(name))
 
 
 @app.command()

@@ -18,10 +18,11 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_utils.checking.checks import checks_of, score_of
 from course_utils.checking.exercise import Exercise
@@ -39,6 +40,8 @@ FILE_NAME, EQUIVALENT = "mutants.json", "equivalent.toml"
 
 EVERY_CHANGE = "*"
 """In the place of an entry's new lines, if it has none."""
+ENOUGH = 0.995
+"""Of the mutants of every exercise that are not equivalent, at least such a share must lose points at every seed."""
 OF_A_VARIANT = 60
 """So many mutants of each correct variant are tried, unless the record of a lab names another number, as it does where each of
 them takes long. Those of the reference are all tried."""
@@ -55,6 +58,22 @@ _DECIDES = {
 """What makes the mutants, and what decides the points of an output. Diagnoses and reports do not."""
 
 
+class Change(NamedTuple):
+    """What a mutant changes: lines of an exercise's solution.
+
+    ``place`` counts from 1 at the top where a text can be changed so at several places, because the same lines stand at each; else it is None.
+    """
+
+    exercise: str
+    old: str
+    new: str = EVERY_CHANGE
+    place: int | None = None
+
+    def __str__(self) -> str:
+        where = f", at place {self.place}," if self.place else ""
+        return f"{self.old!r}{where} to {self.new!r}"
+
+
 @dataclass(frozen=True)
 class Survivor:
     """A mutant that keeps full marks.
@@ -62,6 +81,7 @@ class Survivor:
     Attributes:
         of: "reference", or the name of the correct variant that it was made from.
         seed: one at which it keeps them.
+        place: see :class:`Change`.
     """
 
     exercise: str
@@ -70,13 +90,15 @@ class Survivor:
     old: str
     new: str
     seed: int
+    place: int | None = None
 
     @property
-    def change(self) -> tuple[str, str, str]:
-        return self.exercise, self.old, self.new
+    def change(self) -> Change:
+        return Change(self.exercise, self.old, self.new, self.place)
 
     def __str__(self) -> str:
-        return f"{self.exercise}, {self.of}: {self.kind}\n  - {self.old}\n  + {self.new}"
+        where = f", at place {self.place}" if self.place else ""
+        return f"{self.exercise}, {self.of}: {self.kind}{where}\n  - {self.old}\n  + {self.new}"
 
 
 @dataclass
@@ -95,13 +117,37 @@ class Report:
     tried: dict[str, int] = field(default_factory=dict)
     survivors: list[Survivor] = field(default_factory=list)
     equivalent: dict[str, int] = field(default_factory=dict)
-    unused: list[tuple[str, str, str]] = field(default_factory=list)
+    unused: list[Change] = field(default_factory=list)
 
-    @property
-    def share(self) -> float:
-        """Of the mutants that are not equivalent, the share that loses points at every seed."""
-        wrong = sum(self.tried.values()) - sum(self.equivalent.values())
-        return 1 - len(self.survivors) / wrong if wrong else 1.0
+    def share(self, exercise: str | None = None) -> float:
+        """Of the mutants that are not equivalent, the share that loses points at every seed: of one exercise, or of all."""
+        tried, equivalent, survive = self._counts(exercise)
+        return 1 - survive / (tried - equivalent) if tried > equivalent else 1.0
+
+    def figures(self, lab_name: str) -> str:
+        """A line for each exercise, and one for the lab."""
+        of_each = [
+            f"  {self._line(exercise, exercise)}"
+            + ("" if self.share(exercise) >= ENOUGH else f", fewer than the {ENOUGH:.1%} that are needed")
+            for exercise in self.tried
+        ]
+        return "\n".join([*of_each, self._line(lab_name)])
+
+    def _line(self, name: str, exercise: str | None = None) -> str:
+        tried, equivalent, survive = self._counts(exercise)
+        return (
+            f"{name}: {tried} mutants, {equivalent} equivalent, {survive} survive; of those that are wrong, "
+            f"{self.share(exercise):.2%} lose points at every seed"
+        )
+
+    def _counts(self, exercise: str | None) -> tuple[int, int, int]:
+        """How many were tried, are equivalent, and survive."""
+        names = self.tried if exercise is None else [exercise]
+        return (
+            sum(self.tried[name] for name in names),
+            sum(self.equivalent.get(name, 0) for name in names),
+            sum(each.exercise in names for each in self.survivors),
+        )
 
 
 def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = None) -> Report:
@@ -126,21 +172,23 @@ def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = No
         report.tried[name] = report.tried.get(name, 0) + 1
         if survivor is None:
             continue
-        met.add(survivor.change)
-        if survivor.change in known or (*survivor.change[:2], EVERY_CHANGE) in known:
+        met |= {survivor.change, survivor.change._replace(new=EVERY_CHANGE)}
+        if survivor.change in known or survivor.change._replace(new=EVERY_CHANGE) in known:
             report.equivalent[name] = report.equivalent.get(name, 0) + 1
         else:
             report.survivors.append(survivor)
-    report.survivors.sort(key=lambda each: (names.index(each.exercise), each.of, each.old, each.new))
-    met |= {(exercise, old, EVERY_CHANGE) for exercise, old, _ in met}
+    report.tried = {name: report.tried[name] for name in names if name in report.tried}
+    report.survivors.sort(
+        key=lambda each: (names.index(each.exercise), each.of, each.old, each.new, each.place or 0)
+    )
     if sample == 0:  # a sample may leave out what an entry is about
-        report.unused = [change for change in known if change not in met and change[0] in report.tried]
+        report.unused = [change for change in known if change not in met and change.exercise in report.tried]
     return report
 
 
-def equivalents(lab: Lab) -> dict[tuple[str, str, str], str]:
-    """(exercise, old lines, new lines) -> why the mutant is as right as what it was made from. An entry without new lines
-    is about every change of the old ones.
+def equivalents(lab: Lab) -> dict[Change, str]:
+    """A change -> why the mutant is as right as what it was made from. An entry without new lines is about every change of the
+    old ones. An entry without a place is only about what can be changed at one place: what is harmless there may be a mistake elsewhere.
 
     Raises:
         CourseError: ``equivalent.toml`` is not as it should be.
@@ -152,13 +200,14 @@ def equivalents(lab: Lab) -> dict[tuple[str, str, str], str]:
     try:
         for exercise, entries in tomllib.loads(file.read_text("utf-8")).items():
             for entry in entries:
-                if not {"old", "reason"} <= set(entry) <= {"old", "new", "reason"}:
+                if not {"old", "reason"} <= set(entry) <= {"old", "new", "place", "reason"}:
                     raise ValueError(f"an entry of {exercise} has {', '.join(entry)}")
-                found[exercise, entry["old"], entry.get("new", EVERY_CHANGE)] = entry["reason"]
+                reason = entry.pop("reason")
+                found[Change(exercise, **entry)] = reason
     except (ValueError, TypeError, AttributeError) as error:
         raise CourseError(
             f"{file}: {error}. Write [[exercise]] with `old`, `reason`, and, unless every change of the old lines is "
-            "meant, `new`."
+            "meant, `new`; where the old lines stand at several places, `place` says which is meant: 1, 2, ..."
         ) from None
     return found
 
@@ -224,10 +273,11 @@ def _recorded_sample(lab: Lab) -> int:
         return OF_A_VARIANT
 
 
-def recorded_survivors(lab: Lab) -> set[tuple[str, str, str]]:
-    """(exercise, old lines, new lines) of the survivors in ``mutants.json``."""
+def recorded(lab: Lab) -> Report:
+    """The last run, as ``mutants.json`` says."""
     record = json.loads((lab.folder / FILE_NAME).read_text("utf-8"))
-    return {Survivor(**each).change for each in record["survivors"]}
+    survivors = [Survivor(**each) for each in record["survivors"]]
+    return Report(record["of_each_variant"], record["mutants"], survivors, record["equivalent"])
 
 
 # ---------------------------------------------------------------------------------- trying them, each exercise in a process
@@ -295,13 +345,13 @@ def _work(root: Any, lab_name: str, name: str, first: int, sample: int, pipe: Co
         all_of_them = list(_mutants_of(lab, name, sample))
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
             _limit_memory()
-            for index, (of, mutant, names) in enumerate(all_of_them):
+            for index, (of, mutant, place, names) in enumerate(all_of_them):
                 if index >= first:
                     seed = judge.seed_of_full_marks(mutant.source, names, of)
                     survivor = (
                         None
                         if seed is None
-                        else Survivor(name, of, mutant.kind, mutant.old, mutant.new, seed)
+                        else Survivor(name, of, mutant.kind, mutant.old, mutant.new, seed, place)
                     )
                     pipe.send((index, survivor))
         pipe.send("done")
@@ -312,24 +362,36 @@ def _work(root: Any, lab_name: str, name: str, first: int, sample: int, pipe: Co
         os._exit(0)
 
 
-def _mutants_of(lab: Lab, name: str, sample: int) -> Iterator[tuple[str, Mutant, dict[str, Any]]]:
-    """Of whom, the mutant, and the names that its text may use."""
+def _mutants_of(lab: Lab, name: str, sample: int) -> Iterator[tuple[str, Mutant, int | None, dict[str, Any]]]:
+    """Of whom, the mutant, the place of its change, and the names that its text may use."""
     marked = next(
         cell.source
         for cell in lab.source().cells
         if nbgrader_of(cell).get("grade_id") == name and is_solution(cell)
     )
     seen = set()
-    for mutant in mutants(lab.solution_texts[name], learners_lines(marked)):
+    for mutant, place in _with_places(mutants(lab.solution_texts[name], learners_lines(marked))):
         seen.add(mutant.source)
-        yield "reference", mutant, lab.reference
+        yield "reference", mutant, place, lab.reference
     for entry in lab.variants.get(f"{lab.slug}.{name}", []):
         names = {**lab.reference, **vars(sys.modules[entry.value.__module__])}
-        new = [mutant for mutant in mutants(entry.source) if mutant.source not in seen]
-        new.sort(key=lambda mutant: hashlib.sha256(mutant.source.encode()).digest())
-        for mutant in new[: sample or None]:
+        new = [each for each in _with_places(mutants(entry.source)) if each[0].source not in seen]
+        new.sort(key=lambda each: hashlib.sha256(each[0].source.encode()).digest())
+        for mutant, place in new[: sample or None]:
             seen.add(mutant.source)
-            yield entry.name, mutant, names
+            yield entry.name, mutant, place, names
+
+
+def _with_places(found: list[Mutant]) -> list[tuple[Mutant, int | None]]:
+    """The mutants of one text, each with the place of its change: see :class:`Change`."""
+    places = Counter((mutant.old, mutant.new) for mutant in found)
+    seen: Counter[tuple[str, str]] = Counter()
+    with_places = []
+    for mutant in found:  # from the top of the text to its end
+        change = mutant.old, mutant.new
+        seen[change] += 1
+        with_places.append((mutant, seen[change] if places[change] > 1 else None))
+    return with_places
 
 
 def _limit_memory() -> None:
