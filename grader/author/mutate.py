@@ -62,16 +62,23 @@ class Change(NamedTuple):
     """What a mutant changes: lines of an exercise's solution.
 
     ``place`` counts from 1 at the top where a text can be changed so at several places, because the same lines stand at each; else it is None.
+    ``of`` is "reference" or the name of a correct variant. In an entry of ``equivalent.toml``, None stands for all of them.
     """
 
     exercise: str
     old: str
     new: str = EVERY_CHANGE
     place: int | None = None
+    of: str | None = None
 
     def __str__(self) -> str:
-        where = f", at place {self.place}," if self.place else ""
+        where = (f" of {self.of}" if self.of else "") + (f" at place {self.place}" if self.place else "")
         return f"{self.old!r}{where} to {self.new!r}"
+
+    @property
+    def entries(self) -> set[Change]:
+        """The entries that are about this change of one text."""
+        return {self._replace(new=new, of=of) for new in (self.new, EVERY_CHANGE) for of in (self.of, None)}
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,7 @@ class Survivor:
 
     @property
     def change(self) -> Change:
-        return Change(self.exercise, self.old, self.new, self.place)
+        return Change(self.exercise, self.old, self.new, self.place, self.of)
 
     def __str__(self) -> str:
         where = f", at place {self.place}" if self.place else ""
@@ -172,8 +179,8 @@ def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = No
         report.tried[name] = report.tried.get(name, 0) + 1
         if survivor is None:
             continue
-        met |= {survivor.change, survivor.change._replace(new=EVERY_CHANGE)}
-        if survivor.change in known or survivor.change._replace(new=EVERY_CHANGE) in known:
+        met |= survivor.change.entries
+        if survivor.change.entries & known.keys():
             report.equivalent[name] = report.equivalent.get(name, 0) + 1
         else:
             report.survivors.append(survivor)
@@ -188,7 +195,8 @@ def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = No
 
 def equivalents(lab: Lab) -> dict[Change, str]:
     """A change -> why the mutant is as right as what it was made from. An entry without new lines is about every change of the
-    old ones. An entry without a place is only about what can be changed at one place: what is harmless there may be a mistake elsewhere.
+    old ones, and one that does not say of which text it is, about all. But an entry without a place is only about what can be
+    changed at one place: what is harmless there may be a mistake elsewhere.
 
     Raises:
         CourseError: ``equivalent.toml`` is not as it should be.
@@ -200,14 +208,14 @@ def equivalents(lab: Lab) -> dict[Change, str]:
     try:
         for exercise, entries in tomllib.loads(file.read_text("utf-8")).items():
             for entry in entries:
-                if not {"old", "reason"} <= set(entry) <= {"old", "new", "place", "reason"}:
+                if not {"old", "reason"} <= set(entry) <= {"old", "new", "place", "of", "reason"}:
                     raise ValueError(f"an entry of {exercise} has {', '.join(entry)}")
                 reason = entry.pop("reason")
                 found[Change(exercise, **entry)] = reason
     except (ValueError, TypeError, AttributeError) as error:
         raise CourseError(
             f"{file}: {error}. Write [[exercise]] with `old`, `reason`, and, unless every change of the old lines is "
-            "meant, `new`; where the old lines stand at several places, `place` says which is meant: 1, 2, ..."
+            'meant, `new`; where the old lines stand at several places, `place` says which is meant: 1, 2, ...; `of` names a variant, or "reference".'
         ) from None
     return found
 
