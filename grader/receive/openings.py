@@ -33,17 +33,11 @@ def openings(course: Course) -> tuple[list[Opening], Path | None]:
     Raises:
         GraderError: nbgrader's configuration cannot be used.
     """
-    found = []
-    for path in (course.solutions, course.grading, course.build, course.root / ".git", course.root / ".demo"):
-        if _mode(path) & 0o077:
-            found.append(Opening(path, "others can look into it", f"chmod 700 {shlex.quote(str(path))}"))
-    seeds = course.grading / "seeds.json"
-    if _mode(seeds) & 0o077:
-        found.append(Opening(seeds, "others can read it", f"chmod 600 {shlex.quote(str(seeds))}"))
-    for name in (".", "nbgrader_config.py", "notebooks", "course_utils", "grader", ".venv"):
-        path = course.root / name
-        if _mode(path) & 0o002:
-            found.append(Opening(path, "others can change it", f"chmod o-w {shlex.quote(str(path))}"))
+    found = _open_inside(course)
+    if (
+        not _mode(course.root) & 0o077
+    ):  # nobody gets at what is in it, whatever its modes: only at what links lead to
+        found = [each for each in found if not each.path.resolve().is_relative_to(course.root.resolve())]
     exchange = exchange_of(course)
     for path in (exchange, exchange / course.course_id() / "inbound"):
         if _mode(path) & 0o1002 == 0o002:  # everybody may write to it, and it has no sticky bit
@@ -51,6 +45,22 @@ def openings(course: Course) -> tuple[list[Opening], Path | None]:
             found.append(Opening(path, what, f"chmod +t {shlex.quote(str(path))}"))
     above = (course.root, *course.root.parents)
     return found, next((folder for folder in above if not _mode(folder) & 0o011), None)
+
+
+def _open_inside(course: Course) -> list[Opening]:
+    found = []
+    others = (course.root / name for name in (".git", ".demo", ".replaced"))
+    for path in (course.solutions, course.grading, course.build, *others):
+        if _mode(path) & 0o077:
+            found.append(Opening(path, "others can look into it", f"chmod 700 {shlex.quote(str(path))}"))
+    for path in (course.grading / "seeds.json", course.root / "grades.csv"):
+        if _mode(path) & 0o077:
+            found.append(Opening(path, "others can read it", f"chmod 600 {shlex.quote(str(path))}"))
+    for name in (".", "nbgrader_config.py", "notebooks", "course_utils", "grader", ".venv"):
+        path = course.root / name
+        if _mode(path) & 0o002:
+            found.append(Opening(path, "others can change it", f"chmod o-w {shlex.quote(str(path))}"))
+    return found
 
 
 def _mode(path: Path) -> int:

@@ -90,10 +90,12 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
         course.grading,
         course.build,
         course.root / ".git",
+        course.root / ".replaced" / START,
         exchange / "transformer-labs" / "inbound",
     ):
         folder.mkdir(parents=True)
-    (course.grading / "seeds.json").touch()
+    for file in (course.grading / "seeds.json", course.root / "grades.csv"):
+        file.touch()
     with (course.root / "nbgrader_config.py").open("a") as file:
         file.write(f"\nget_config().Exchange.root = {str(exchange)!r}\n")
     for folder in (exchange, exchange / "transformer-labs" / "inbound", course.notebooks):
@@ -104,7 +106,7 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
     assert {path: mode(path) for path in course.root.parent.rglob("*")} == modes
     found, _ = openings(course)
     assert {opening.path.name for opening in found} == {
-        *("solutions", "grading", ".build", ".git", "seeds.json"),
+        *("solutions", "grading", ".build", ".git", ".replaced", "seeds.json", "grades.csv"),
         *("notebooks", "ex change", "inbound"),
     }
     for opening in found:
@@ -114,6 +116,16 @@ def test_what_is_open_is_said_with_the_command_that_closes_it_and_nothing_is_cha
     told = CliRunner().invoke(app, ["doctor", "--course"])
     assert told.exit_code == 0 and "Nothing private in" in told.output
     assert openings(course)[0] == []
+
+
+def test_in_a_closed_project_nothing_is_open_but_what_links_lead_to(course):
+    course.grading.mkdir()
+    assert {opening.path for opening in openings(course)[0]} == {course.solutions, course.grading}
+    course.root.chmod(0o700)
+    assert openings(course) == ([], course.root)
+    course.grading.rename(course.root.parent / "elsewhere")
+    course.grading.symlink_to(course.root.parent / "elsewhere")
+    assert [opening.path for opening in openings(course)[0]] == [course.grading]
 
 
 def test_a_closed_folder_above_is_said_too(course):
