@@ -10,23 +10,28 @@ course=$1 out=$2
 umask 077
 mkdir -p "$out"
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+archive=$out/grading-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
+trap 'rm -rf "$scratch" "$archive.part"' EXIT
 # A copy of a database in use may be torn; SQLite's own backup is whole.
 if [ -e "$course/grading/gradebook.db" ]; then
   "$course/.venv/bin/python" -P - "$course/grading/gradebook.db" "$scratch/gradebook.db" <<'PYTHON'
 import sqlite3
 import sys
 
-with sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True) as source, sqlite3.connect(sys.argv[2]) as copy:
-    source.backup(copy)
-    (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+try:
+    # rw: what a killed program has half written is undone first
+    with sqlite3.connect(f"file:{sys.argv[1]}?mode=rw", uri=True) as source, sqlite3.connect(sys.argv[2]) as copy:
+        source.backup(copy)
+        (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+except sqlite3.Error as error:
+    verdict = error
 if verdict != "ok":
-    sys.exit(f"The gradebook is damaged: {verdict}. Keep your last good backup.")
+    sys.exit(f"The gradebook cannot be backed up: {verdict}. Keep your last good backup.")
 PYTHON
 fi
-archive=$out/grading-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
-files=(-C "$course" --exclude=grading/gradebook.db grading)
+files=(-C "$course" --anchored --exclude=grading/gradebook.db{,-journal,-wal,-shm} grading)
 if [ -e "$scratch/gradebook.db" ]; then files+=(-C "$scratch" --transform 's|^gradebook.db|grading/gradebook.db|' gradebook.db); fi
-tar -czf "$archive.part" "${files[@]}"
+# 1: somebody is working, and a file changed or went away while it was read
+tar -czf "$archive.part" --warning=no-file-changed --warning=no-file-removed "${files[@]}" || [ $? = 1 ]
 mv "$archive.part" "$archive"
 say "Written: $archive. To restore: tar -xzf it in the project's root."
