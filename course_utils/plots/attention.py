@@ -44,30 +44,37 @@ def attention_heatmap(
 def heatmaps_side_by_side(
     tables: Mapping[str, np.ndarray], queries: Sequence[str], keys: Sequence[str]
 ) -> Figure:
-    """Several (q_len, k_len) tables over the same words, for comparing masks or kinds of attention."""
+    """Several (q_len, k_len) tables over the same words, for comparing masks or kinds of attention.
+
+    With more than ten keys, numbers would be too small to read: there are colours only.
+    """
     from matplotlib.figure import Figure
 
+    numbered = len(keys) <= 10
+    width, height = (0.62, 0.42) if numbered else (0.32, 0.3)
     figure = Figure(
-        figsize=(1.2 + (0.5 + 0.62 * len(keys)) * len(tables), 1.9 + 0.42 * len(queries)),
+        figsize=(1.2 + (0.5 + width * len(keys)) * len(tables), 1.9 + height * len(queries)),
         layout="compressed",
     )
     for axes, (title, table) in zip(
         figure.subplots(1, len(tables), squeeze=False)[0], tables.items(), strict=True
     ):
-        _colour_table(axes, table, queries, keys)
-        axes.set_title(title, fontsize=10)
+        _colour_table(axes, table, queries, keys, numbered)
+        axes.set_title(title, fontsize=11)
     return figure
 
 
-def _colour_table(axes: Axes, table: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
+def _colour_table(
+    axes: Axes, table: np.ndarray, rows: Sequence[str], columns: Sequence[str], numbered: bool = True
+) -> None:
     mask = table.dtype == bool
     axes.imshow(table.astype(float), cmap="viridis" if mask else shades(WEIGHT), vmin=0, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right")
     axes.set_yticks(range(len(rows)), rows)
-    for (row, column), value in np.ndenumerate(table):
+    for (row, column), value in np.ndenumerate(table) if numbered else ():
         text = ("yes" if value else "-") if mask else f"{value:.2f}"
         colour = "white" if mask and not value else "black"  # whichever stands out more
-        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+        axes.text(column, row, text, ha="center", va="center", fontsize=9, color=colour)
 
 
 def word_bars(

@@ -162,10 +162,10 @@ def pattern_grid(shares: Mapping[str, np.ndarray]) -> Figure:
         picture = axes.imshow(share, cmap=shades(WEIGHT), vmin=0, vmax=1, aspect="auto")
         layer, head = strongest(share)
         largest = share[layer - 1, head - 1]
-        axes.text(head - 1, layer - 1, f"{largest:.2f}", ha="center", va="center", fontsize=7)
+        axes.text(head - 1, layer - 1, f"{largest:.2f}", ha="center", va="center", fontsize=9)
         axes.set_title(name, fontsize=10)
-        axes.set_xticks(range(heads), range(1, heads + 1), fontsize=7)
-        axes.set_yticks(range(layers), range(1, layers + 1), fontsize=7)
+        axes.set_xticks(range(heads), range(1, heads + 1), fontsize=9)
+        axes.set_yticks(range(layers), range(1, layers + 1), fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("head", fontsize=9)
     for axes in panels[:, 0]:

@@ -49,7 +49,7 @@ WORDS = {
         },
         (
             "Our train left the station on time.",
-            "The station changed its frequency.",
+            "The station interviewed the singer on air.",
             "I met her at the station.",
         ),
     ),

@@ -161,6 +161,8 @@ def write_source(
 ) -> None:
     """Writes all pages as Sphinx reads them: notebooks and Markdown."""
     shutil.copytree(course.root / "docs", source / "docs")
+    for guide in (source / "docs").glob("*.md"):  # the labs' pages lie beside docs/, not in notebooks/
+        guide.write_text(guide.read_text("utf-8").replace("](../notebooks/", "](../"), "utf-8")
     for lab in labs:
         result = results[lab.name]
         try:

@@ -291,6 +291,14 @@ combine_masks = Exercise(
                 lambda rng: {"first": None, "second": None},
             ),
         ),
+        Case(
+            "one of the two masks blocks everything: that is not None",
+            together(
+                lambda rng: {"first": np.zeros((3, 4), dtype=bool), "second": random_mask(rng, 3, 4)},
+                lambda rng: {"first": random_mask(rng, 2, 5), "second": np.zeros((2, 5), dtype=bool)},
+                lambda rng: {"first": random_mask(rng, 4, 3), "second": random_mask(rng, 4, 3)},
+            ),
+        ),
     ),
 )
 

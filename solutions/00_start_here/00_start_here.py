@@ -342,7 +342,7 @@ report_on("start_here.softmax", shares)
 #
 # ### How hints work
 #
-# Under the report of an exercise are **hints**, folded. Their titles name what you see, such as "I get NaN". Click the title that fits.
+# Below each report you find **hints**. They are folded. Their titles name what you see, such as "I get NaN". Click the title that fits.
 #
 # - Before your first attempt there is only the first hint: where to begin.
 # - After an attempt all of them are there. If one fits the report, it comes first and is open.

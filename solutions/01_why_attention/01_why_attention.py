@@ -194,11 +194,12 @@ print(f"largest difference from PyTorch: {np.abs(ours - theirs.numpy()).max():.1
 # $z_t$ is near 1, the old state passes through almost unchanged. Where it is near 0, the proposal takes its place. The reset gate
 # decides how much of the past the proposal may use.
 #
-# The LSTM keeps a memory $c_t$ beside its state. It has one gate for forgetting, $f_t$, and another for what comes in, $i_t$:
+# The LSTM keeps a memory $c_t$ beside its state. It has one gate for forgetting, $f_t$, another for what comes in, $i_t$, and a third for what goes
+# out to the state, $o_t$:
 #
-# $$c_t = f_t \odot c_{t-1} + i_t \odot g_t$$
+# $$c_t = f_t \odot c_{t-1} + i_t \odot g_t \qquad h_t = o_t \odot \tanh(c_t)$$
 #
-# $g_t$ is the new information. Each gate has its own matrices, which you can count:
+# $g_t$ is the new information. It and each of the gates have matrices of their own, which you can count:
 
 # %% tags=["skip-grading"]
 rows = []
@@ -209,7 +210,7 @@ for name in ("RNN", "GRU", "LSTM"):
 show_table(["of width 64", "parameters", "times an RNN's"], rows)
 
 # %% [markdown]
-# So they remember better. But they still read one word after the other.
+# Gates help a network remember, as section 2 will show. But it still reads one word after the other.
 
 # %% [markdown]
 # ## 2. First problem: distance
@@ -504,13 +505,12 @@ measured("why_attention.room")
 # %% [markdown]
 # Short sentences go well. With each extra phrase more goes wrong, and soon no sentence is right any more. The model has learned
 # French: what it lacks is room. In principle a vector of 64 numbers could hold all phrases. But packing them so that they can be
-# unpacked again is hard to learn, and the longer the sentence, the harder it gets. (Train it three times as long, and the drop
-# comes one phrase later.) Cho et al. (2014, *On the properties of neural machine translation*) saw the same with real sentences:
-# quality fell with length.
+# unpacked again is hard to learn, and the longer the sentence, the harder it gets. Cho et al. (2014, *On the properties of neural
+# machine translation*) saw the same with real sentences: quality fell with length.
 #
 # ## 4. Looking back
 #
-# What do *you* do with a long sentence? You look at the text again, at the right place. Two pictures help:
+# What do *you* do with a long sentence? You look at the text again, at the right place. Two comparisons help:
 #
 # - **Your eyes.** You see sharply only in a small spot, about as wide as your thumb at arm's length. Everything around it is blurred. So
 #   your eyes jump several times a second to wherever the next piece of information is ([Rayner 1998](https://doi.org/10.1037/0033-2909.124.3.372)). You do not store the
@@ -771,7 +771,7 @@ show_table(["query", "weights", "context"], rows)
 #
 # The new translator is the old one with a different `context`: scores, softmax, weighted average, as in your `attend`, written in PyTorch
 # so that gradients flow through it. (The scores are Bahdanau's, exercise 2. The wiring is Luong's: the decoder takes its step
-# first and then looks, which trains faster.)
+# first and then looks, so that in training all steps are computed in one call.)
 
 # %% tags=["skip-grading"]
 class LookingTranslator(Translator):
@@ -976,7 +976,7 @@ measured("why_attention.shares")
 
 # %% [markdown]
 # A dot product is large for two reasons: the vectors point the same way, or they are long. *Station* is the longest of the three, and even
-# *train* gives it a little more than itself. *The* is so short that its products are all near 0: it averages everything.
+# *train* gives *station* a little more than it gives itself. *The* is so short that its products are all near 0: it averages everything.
 #
 # ### Exercise 5: `reweight`
 #
@@ -1040,8 +1040,8 @@ print("station times each word:", "  ".join(f"{word} {fit:.2f}" for word, fit in
 show_figure(
     word_bars(words, weights[station],
               "What station looks at, without any learned weight"),
-    alt="Bar chart: station gives about half of its attention to itself, most of the "
-    "rest to train, then to time.",
+    alt="Bar chart: station gives about half of its attention to itself, and the next "
+    "largest shares to train and then to time.",
 )
 
 # %% [markdown]
@@ -1105,7 +1105,8 @@ show_table(["sentence", "where its station moves"], rows)
 #
 # ### Who is *it*? (optional)
 #
-# A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences one word
+# A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences, made famous by
+# [Uszkoreit (2017)](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/), one word
 # decides who *it* is, the animal or the street. Here is what *it* looks at, first with `reweight`, and then how near *it* is to both
 # nouns, layer by layer, in the encoder that the vectors come from. That one has learned its attention.
 
@@ -1188,7 +1189,7 @@ print("what station looks at:",
       "  ".join(f"{token} {share:.3f}" for token, share in seen))
 
 # %% [markdown]
-# All of its attention is on itself: the softmax is saturated, and a saturated softmax learns nothing. Lab 02 fixes that with a division and
+# All of its attention is on itself: the softmax is saturated. It passes on almost no gradient, so little is learned. Lab 02 fixes that with a division and
 # with learned matrices.
 #
 # Type your own sentence and one of its words, one with several meanings: *bank*, *spring*, *date*, *book*.
@@ -1602,9 +1603,9 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 #
 # | problem of the recurrent encoder-decoder | what you measured | how convolutions handle it | how attention handles it |
 # |---|---|---|---|
-# | one word after the other | time in proportion to n, however many cores | all positions at once | all positions at once |
+# | one word after the other | n steps, each of which waits for the one before (by the clock: section 8, optional) | all positions at once | all positions at once |
 # | one vector for everything | long sentences fail | nothing by themselves | looks at every state |
-# | the gradient fades over distance | straight lines downwards | a path of n or log n layers | a path of one step |
+# | the gradient fades over distance | straight lines downwards | a path of about n / (kernel − 1) layers, or log n if they are dilated | a path of one step |
 #
 # And four more claims that you can now correct:
 #
@@ -1620,7 +1621,7 @@ show_table(["n", "`rnn_forward`, ms", "`attend`, ms", "faster"], rows)
 #
 # ### What came after (optional)
 #
-# The Transformer kept attention and dropped everything else: no recurrence, no convolution. Its price, n²·d, has kept people
+# The Transformer kept attention, and dropped recurrence and convolution. Its price, n²·d, has kept people
 # busy ever since. Many of the answers bring something from before back.
 
 # %% tags=["skip-grading"]

@@ -295,13 +295,17 @@ import math
 from course_utils.plots.attention import word_bars
 
 raw = key @ query[2]
-print("query of l'Afrique: ", query[2])
-print("scores:             ", raw)
-print("divided by sqrt(3): ", raw / math.sqrt(3))
 a_3, attention_of_africa = attend_one_word(jane, 2, w_query, w_key, w_value)
-print("shares:             ", attention_of_africa)
-print("its own value was:  ", value[2])
-print(f"A<3> of l'Afrique: activity {a_3[0]:.2f}, season {a_3[1]:.2f}")
+print("query of l'Afrique:", query[2])
+show_table(["the query of *l'Afrique* and ...", *words], [
+    ["scores", *(f"{each:.3f}" for each in raw)],
+    ["divided by √3", *(f"{each:.3f}" for each in raw / math.sqrt(3))],
+    ["shares", *(f"{each:.3f}" for each in attention_of_africa)],
+])
+show_table(["*l'Afrique*", "activity", "season"], [
+    ["its own value", *(f"{each:.2f}" for each in value[2])],
+    ["its new representation, A<3>", *(f"{each:.2f}" for each in a_3)],
+])
 show_figure(
     word_bars(words, attention_of_africa, "What l'Afrique looks at"),
     alt="Bar chart: l'Afrique gives most of its attention to visite, some to "
@@ -313,6 +317,9 @@ measured("self_attention.africa")
 # Its own value said next to nothing: 0.10 and 0.10. $A^{<3>}$ has 0.71 for *activity*, nearly all of it from *visite*, and 0.20 for *season*, nearly
 # all of it from *septembre*. A place where something is done, in a known season: the word has taken its meaning from the company it keeps. In a
 # Transformer this happens for every word, in every layer.
+#
+# **Discuss with a neighbour,** or write two sentences. *L'Afrique* gave its largest share to *visite*. Which of the three matrices would you change to make it
+# look at *septembre* instead, and which so that it looks at the same words but takes something else from them?
 #
 # ## 4. All words at once
 #
@@ -400,15 +407,18 @@ temperature_widget(np.array([1.2, 0.7, 0.1, -0.4, -1.0]), words)
 #
 # Where is it applied? Look at one row of scores in which the last key is blocked:
 
-# %%
+# %% tags=["skip-grading"]
 row = np.array([2.0, 1.0, 3.0])
-print("no mask:                      ", softmax(row))
-afterwards = softmax(row) * [1, 1, 0]
-print("weight set to 0 afterwards:   ", afterwards, " sum", afterwards.sum().round(3))
-print("score set to 0 beforehand:    ", softmax(row * [1, 1, 0]),
-      " the key is still seen")
-print("score set to -1e9 beforehand: ", softmax(np.array([2.0, 1.0, -1e9])),
-      " sum 1, and exactly 0")
+ways = {
+    "no mask": softmax(row),
+    "the weight set to 0 afterwards": softmax(row) * [1, 1, 0],
+    "the score set to 0 beforehand": softmax(row * [1, 1, 0]),
+    "the score set to -1e9 beforehand": softmax(np.array([2.0, 1.0, -1e9])),
+}
+show_table(["weights", "first key", "second", "third, blocked", "sum"], [
+    [way, *(f"{weight:.3f}" for weight in weights), f"{weights.sum():.3f}"]
+    for way, weights in ways.items()
+])
 
 # %% [markdown]
 # Only the last one is what we want: a blocked *score* is set to a huge negative number before the softmax. Then its weight is exactly 0,
@@ -649,6 +659,12 @@ def look_up(
     return scaled_dot_product_attention(asking @ w_q, book @ w_k, book @ w_v)
 
 
+# %% [markdown]
+# Training takes 120 steps, with 64 new books in each.
+
+# %% tags=["skip-grading"]
+predict("self_attention.telephone")
+
 # %% tags=["skip-grading"]
 torch.manual_seed(0)
 rng = np.random.default_rng(4)
@@ -682,14 +698,8 @@ kept = dict(seen_so_far)  # step -> (PAIRS, PAIRS)
 show_table(["step", "loss", "right, of the batch"], rows)
 
 # %% [markdown]
-# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen.
-
-# %% tags=["skip-grading"]
-predict("self_attention.telephone")
-
-# %% [markdown]
-# The last word, which asks, attends to the eight pairs. Next to it are two baselines
-# that any method has to beat: a guess, and the average over all pairs without looking at the names.
+# Now the trained matrices go into **your** NumPy functions, with 2,000 books that nobody has seen. The last word, which asks, attends to the eight pairs.
+# Next to it are two baselines that any method has to beat: a guess, and the average over all pairs without looking at the names.
 
 # %% tags=["skip-grading"]
 learned = [matrix.detach().numpy() for matrix in matrices]

@@ -34,7 +34,7 @@
 # **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes, and 7 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes, and 8 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
 # section 5 before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
 # watch two layers learn to copy.
 #
@@ -62,7 +62,7 @@ np.set_printoptions(precision=3, suppress=True)
 torch.set_num_threads(1)  # matrices as small as these gain nothing from a second core
 
 # %% [markdown]
-# Here you are in the whole. What attention does inside its boxes is yours since lab 02; now it gets several **heads**.
+# This is where you are in the Transformer. You have already written what happens inside the attention boxes (lab 02); now attention gets several **heads**.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -328,7 +328,13 @@ measured("multi_head_attention.pieces")
 # Attention works on the last two axes and leaves the leading ones alone (lab 02). So the axis of the heads must come **before** words and features:
 # (..., num_heads, seq_len, d_k). Then one call handles all heads of all sentences.
 #
-# This picture is your target. Three words *a*, *b*, *c* with six features, for two heads, one colour per head:
+# Three words *a*, *b*, *c* have six features each, and there are two heads. Would `reshape` alone do it?
+
+# %% tags=["skip-grading"]
+predict("multi_head_attention.reshape_alone")
+
+# %% [markdown]
+# This picture is your target, with one colour per head:
 
 # %% tags=["skip-grading"]
 from course_utils.plots.heads import split_figure
@@ -339,6 +345,7 @@ show_figure(
     "three features of all words, head 1 the last three. Below, a reshape alone: head "
     "0 has all of word a and half of word b.",
 )
+measured("multi_head_attention.reshape_alone")
 
 # %% [markdown]
 # The last row is the most common mistake in this lab. `reshape` never moves a number: it reads the table straight through, word after word, and cuts it into new
@@ -534,7 +541,10 @@ print("one head and plain attention differ by at most",
       np.abs(one_head - plain @ matrices[3]).max())
 
 # %% [markdown]
-# How much faster is it? That depends on the sizes and on the machine. Measure it on yours:
+# How much faster is it? That depends on the sizes and on the machine. Measure it on yours, but guess first:
+
+# %% tags=["skip-grading"]
+predict("multi_head_attention.faster")
 
 # %% tags=["skip-grading"]
 import time
@@ -562,6 +572,7 @@ for seq_len, d_model, heads in [(8, 64, 16), (16, 256, 32), (128, 384, 12)]:
     rows.append([f"{seq_len}", f"{heads} of {d_model // heads}",
                  f"{looped:.2f}", f"{at_once:.2f}"])
 show_table(["words", "heads", "loop, ms", "at once, ms"], rows)
+measured("multi_head_attention.faster")
 
 # %% [markdown]
 # With many small heads the loop spends its time on the overhead of looping. With a few large ones the products take the time, NumPy computes them one
@@ -1151,8 +1162,8 @@ head_browser(
 # %% [markdown]
 # ## 10. Break it (optional)
 #
-# Your modules fit into a real encoder, so you can break them and see what the encoder says then. This one was trained to give sentences that mean
-# the same vectors that point the same way. The cell below runs it with **your** attention in all six layers. (What stands around the attention is
+# Your modules fit into a real encoder, so you can break them and see what the encoder says then. This one was trained so that sentences
+# with the same meaning get vectors that point the same way. The cell below runs it with **your** attention in all six layers. (What stands around the attention is
 # lab 05's subject.)
 
 # %% tags=["skip-grading"]
@@ -1279,7 +1290,7 @@ measured("multi_head_attention.broken")
 # A head that looks at the previous token seems a humble thing. What is it good for? Here is a task that needs it. Some letters come up in random order, 6 to 12 of
 # them, and then again and again in the same order: *q f a k z m q f a k z m q f ...* Which letter is next? You look for the last time that you saw the current
 # letter, and say what came **after** it. Elhage et al. ([2021](https://transformer-circuits.pub/2021/framework/index.html)) and Olsson et al. (2022, [*In-context learning and induction
-# heads*](https://arxiv.org/abs/2209.11895)) call a head that does this an **induction head**, and found it in every language model that they opened.
+# heads*](https://arxiv.org/abs/2209.11895)) call a head that does this an **induction head**, and found such heads in all models of more than one layer that they studied.
 #
 # The network is as small as can be: letters and places, then layers of nothing but **your** attention, with a causal mask. (Lab 04 is about the places.)
 
@@ -1351,8 +1362,8 @@ show_table(["layers", "next letter right"],
 measured("multi_head_attention.copying")
 
 # %% [markdown]
-# One layer cannot do it, however long you train it: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
-# and no place knows its previous letter yet. Two layers can. How do they share the work? Measure, for each head, how much it looks at the previous letter, and how
+# One layer does not learn it: to find *what came after*, it would have to look for a place whose **previous** letter is the current one,
+# and no place knows its previous letter yet. (A single layer needs a far larger network for this: [Sanford, Hsu and Telgarsky 2024](https://arxiv.org/abs/2408.14332).) Two layers can. How do they share the work? Measure, for each head, how much it looks at the previous letter, and how
 # much at the letter after the last time that the current one was seen. The encoder of section 8 gets the same test, with random words said twice:
 
 # %% tags=["skip-grading"]
@@ -1386,6 +1397,32 @@ even = (1 / torch.arange(1, 24)).expand(500, -1)[repeats].mean()
 show_table(["head", *asked], rows,
            "Share of attention; an even look at the past gives "
            f"{even:.2f} to the previous letter")
+
+# %% [markdown]
+# See the two jobs in one sequence, in which six letters come again and again. Each row is a letter that asks, each column one that it may look at. The head that
+# looks at the letter before has a stripe beside the diagonal. An induction head has one
+# five places back: six places back stood the same letter, and this is what came **after** it.
+
+# %% tags=["skip-grading"]
+def of_best(weights: torch.Tensor, wanted: torch.Tensor) -> np.ndarray:
+    """The weights of the head that gives most to the wanted places, of one sequence."""
+    best = (weights * wanted[:, None]).sum((0, 2, 3)).argmax()
+    return weights[one, best, :13, :13].numpy()
+
+
+one = int((period[:, 0] == 6).nonzero()[0])  # a sequence whose letters repeat after six
+letters = [chr(ord("a") + letter) for letter in ids[one, :13].tolist()]
+previous, induction = (of_best(weights, wanted) for weights, wanted
+                       in zip(said[2][1], asked.values(), strict=True))
+show_figure(
+    heatmaps_side_by_side(
+        {"layer 1: the letter before": previous,
+         "layer 2: what came after the same letter": induction},
+        letters, letters),
+    alt="Two heat maps of 13 letters by 13. Left, the brightest cells are just below "
+    "the diagonal. Right, from the seventh letter on, they form a stripe five letters "
+    "below the diagonal.",
+)
 
 # %% [markdown]
 # Layer 2 holds induction heads: most of their attention goes to what followed the current letter before. Layer 1 looks at the neighbourhood; one of its

@@ -32,7 +32,7 @@
 # **You need** labs 00 and 02, sine and cosine, a little PyTorch (`nn.Module`). **Time:** about 110 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 45 minutes, and 6 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
+# **The core path** is sections 1, 2, 5 and 6 with exercises 1, 2, 4 and 5, about 45 minutes, and 7 for the review quiz. Whatever is marked *optional* can wait; the core never needs it.
 # Section 4 shows why a step is a rotation; section 7 builds on it: rotary positions, as in most language models of today. Section 8 asks for no code.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick.
@@ -58,7 +58,7 @@ from course_utils.maths import scaled_dot_product_attention
 np.set_printoptions(precision=3, suppress=True)
 
 # %% [markdown]
-# Here you are in the whole: at the entrance, where words become vectors and vectors learn where they stand.
+# This is where you are in the Transformer: at the entrance, where words become vectors and vectors learn where they stand.
 
 # %% tags=["skip-grading"]
 from course_utils.plots.whole import show_transformer
@@ -560,7 +560,10 @@ show_figure(
 #
 # A word's vector comes from a table with a row for each word of the vocabulary. In translators such tables usually start with small entries, of
 # size $1/\sqrt{d_{model}}$, so that a row has a length near 1. (PyTorch's `nn.Embedding` starts with entries of size 1 unless you say otherwise.) How long is a row
-# of the encoding? Each of its $d_{model}/2$ pairs has length 1, so the row has length $\sqrt{d_{model}/2}$:
+# of the encoding? Think of its pairs of a sine and a cosine.
+
+# %% tags=["skip-grading"]
+predict("positional_encoding.longer_row")
 
 # %% tags=["skip-grading"]
 rng = np.random.default_rng(1)
@@ -570,9 +573,10 @@ lengths = [[np.linalg.norm(rows, axis=1).mean()]
            for rows in (table, places, table * 512**0.5)]
 names = ["a word", "a position: the square root of 256", "a word times √512"]
 numbers("", names, np.array(lengths), ["length"])
+measured("positional_encoding.longer_row")
 
 # %% [markdown]
-# If they were simply added, the position would drown out the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
+# Each of the $d_{model}/2$ pairs has length 1, so a row of the encoding has length $\sqrt{d_{model}/2}$. If the two were simply added, the position would drown out the word. So Vaswani et al. (2017, section 3.4) multiply the embeddings by
 # $\sqrt{d_{model}}$, and both count. (The paper gives no reason; the sizes above are the usual explanation. It has nothing
 # to do with the $\sqrt{d_k}$ of attention, except that both are about keeping sizes in order.)
 #
@@ -867,12 +871,12 @@ show_figure(
 measured("positional_encoding.wrong_rows")
 
 # %% [markdown]
-# The row 100 places further on is nearly as good as the right one. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
+# Rows from 100 places further on are nearly as good as the right ones. All positions move together, so neighbours are still neighbours: what counts is mostly the distance,
 # as in the picture above. Shuffle the rows, or turn their order round, and the sense of a word is lost, though every position still has a row of its own.
 # The wrong rows are no better than none. A position is not a name that may be chosen at will: the encoder's heads have learned what
 # "next to" looks like in *this* table, and now they look for a word's neighbours in the wrong places.
 #
-# And the partners? They are found all the same. Their topics are different, and a bag of words is enough for a topic. The last column is another
+# And the partners? All or nearly all are still found. Their topics are different, and a bag of words is enough for a topic. The last column is another
 # warning: even with its own positions, the encoder takes the dog that bites for nearly the same as the man who bites. For sentence
 # similarity, the words count most. (With 40 words, one word is 2.5 %. Do not read much into a difference of three.)
 

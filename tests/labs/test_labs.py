@@ -80,18 +80,29 @@ def test_no_case_hides_a_mistake_behind_equal_sizes(labs):
     assert seen
 
 
+def _headings(lab: Lab) -> set[str]:
+    cells = (cell.source for cell in lab.release().cells if cell.cell_type == "markdown")
+    return {heading for source in cells for heading in re.findall(r"^#+ (.*)$", source, re.MULTILINE)}
+
+
 def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
     text = (ROOT / "docs" / "topics.md").read_text("utf-8")
+    by_number = {name[:2]: lab for name, lab in labs.items()}
     for number, part in re.findall(r"## Lab (\d\d): [^\n]*\n(.*?)(?=\n## |\Z)", text, re.DOTALL):
-        (lab,) = (lab for name, lab in labs.items() if name.startswith(number))
-        cells = (cell.source for cell in lab.release().cells if cell.cell_type == "markdown")
-        headings = {heading for source in cells for heading in re.findall(r"^#+ (.*)$", source, re.MULTILINE)}
+        lab = by_number[number]
+        headings = _headings(lab)
         named = [
             name
             for row in re.findall(r"^\| .* \| (.*) \|$", part, re.MULTILINE)[1:]
             for name in row.split("; ")
         ]
         assert named and not set(named) - headings, lab.name
+    claims = re.findall(
+        r"^\| .*\| (\d\d) \| (.*) \|$", text.split("\n## What is often said")[1], re.MULTILINE
+    )
+    assert len(claims) > 10
+    for number, section in claims:
+        assert section in _headings(by_number[number]), (number, section)
 
 
 def test_each_lab_leads_to_the_map_and_to_the_labs_before_and_after_it(labs):
