@@ -43,7 +43,7 @@ from grader.demo import run_demo
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, students_of
-from grader.grade.merge import carry_out, plan
+from grader.grade.merge import carry_out, plan, work_of
 from grader.grade.resume import Again
 from grader.grade.work import Record
 from grader.handout.bundle import publish as publish_course
@@ -58,7 +58,7 @@ from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
 from grader.receive.regrade import MAX_WORDS, legible
 from grader.receive.regrade import add as add_requests
-from grader.roster import Person, changes, completed, read_roster
+from grader.roster import Joined, Person, changes, joined, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
@@ -299,13 +299,16 @@ def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
     """Asks in the terminal which of several people is meant."""
     typer.echo(f"Who is {what}?")
     for number, person in enumerate(people, 1):
-        typer.echo(
-            f"  {number}  {person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
-        )
+        typer.echo(f"  {number}  {_described(person)}")
     while True:
         chosen = typer.prompt("  Number (0: I cannot say)", type=int, default=0)
         if 0 <= chosen <= len(people):
             return people[chosen - 1] if chosen else None
+
+
+def _described(person: Person) -> str:
+    """Somebody in a line, to be told from others of the same name."""
+    return f"{person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
 
 
 def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
@@ -356,35 +359,122 @@ def roster_import(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="CSV from Canvas, Moodle or nbgrader, or made by hand.")
     ],
+    same_names: Annotated[
+        bool | None,
+        typer.Option(
+            "--same-names/--other-people",
+            help="Whether a new id with the name of somebody on the roster is the same person. Default: ask.",
+        ),
+    ] = None,
 ) -> None:
     """Put a class list on the roster: ids, names, e-mail addresses, sections. Nobody is ever removed."""
-    people = read_roster(file)
+    listed = read_roster(file)
+    typer.echo(f"Read: {printable(', '.join(listed.read), 300)}.")
+    if listed.unused:
+        typer.echo(f"Not used: {printable(', '.join(listed.unused), 300)}.")
     with Gradebook.open(Course.find()) as gradebook:
         before = gradebook.roster()
-        people = completed(before, people)
-        found = changes(before, people)
-        gradebook.enter_people(people)
-    typer.echo(f"{len(people)} in {file.name}: {len(found.new)} new, {len(found.changed)} changed.")
-    if found.absent:
-        typer.echo(f"On the roster, but not in the file: {', '.join(found.absent)}. They stay.")
+        found = joined(before, listed.people, same_names)
+        if found.doubtful:
+            found = joined(before, listed.people, _ask_whether_same(file, found))
+        told = changes(before, found.people)
+        gradebook.enter_people(found.people)
+    typer.echo(f"{len(found.people)} in {file.name}: {len(told.new)} new, {len(told.changed)} changed.")
+    if found.known_as:
+        pairs = [f"{new} is {old}" for new, old in found.known_as.items()]
+        typer.echo(f"On the roster under another id, which stays: {_first(pairs)}.")
+    if told.absent:
+        typer.echo(
+            f"On the roster, but not in the file: {', '.join(told.absent)}. They stay. `grader roster remove ID` removes one."
+        )
+
+
+def _ask_whether_same(file: Path, found: Joined) -> bool:
+    """Asks in the terminal whether people with a new id and a known name are those on the roster.
+
+    Raises:
+        GraderError: nobody can be asked, or the answer is neither yes nor no.
+    """
+    who = [
+        f"{new.name}: {new.student} in {file.name}, {' or '.join(each.student for each in old)} on the roster"
+        for new, old in found.doubtful
+    ]
+    many = (
+        f"{len(who)} in the list have a new id and"
+        if len(who) > 1
+        else "Somebody in the list has a new id and"
+    )
+    typer.echo(f"{many} the name of somebody on the roster who is not in the list:")
+    typer.echo("  " + _first(who, "\n  "))
+    if sys.stdin.isatty():
+        answer = typer.prompt(
+            "Are they the same people? (yes, no, or nothing to stop)", default="", show_default=False
+        )
+        if answer.strip().lower() in ("y", "yes", "n", "no"):
+            return answer.strip().lower().startswith("y")
+    raise GraderError(
+        "Nothing has changed. If they are the same people, add --same-names: they keep the ids that they have. If all of them are others, add "
+        "--other-people. If some are the same, write the roster's ids into the list's column for ids."
+    )
+
+
+def _first(texts: Sequence[str], between: str = ", ", count: int = 10) -> str:
+    """The first few texts, and how many more there are."""
+    more = [f"and {len(texts) - count} more"] if len(texts) > count else []
+    return between.join([*texts[:count], *more])
+
+
+@roster_app.command("remove")
+def roster_remove(
+    students: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids on the roster.")],
+    keep_work: Annotated[
+        bool,
+        typer.Option(
+            "--keep-work", help="Also remove people who have handed in something; their work and grades stay."
+        ),
+    ] = False,
+) -> None:
+    """Take people off the roster who have left the course. Nothing that was handed in is removed."""
+    course = Course.find()
+    with Gradebook.open(course) as gradebook:
+        listed = gradebook.roster()
+        if strangers := [each for each in students if each not in listed]:
+            raise GraderError(
+                f"Not on the roster: {_first(strangers)}. Nothing has changed. `grader roster` lists the ids."
+            )
+        had = {each: work_of(course, gradebook, each) for each in students}
+        busy = [f"{each} ({', '.join(labs)})" for each, labs in had.items() if labs]
+        if busy and not keep_work:
+            raise GraderError(
+                f"There is work of {_first(busy)}. Nothing has changed. With --keep-work they are taken off the roster, and what they handed in stays, "
+                "with its grades. If an id is another one of somebody in the course: grader roster merge OLD ID"
+            )
+        gradebook.remove_people(students)
+    typer.echo(f"No longer on the roster: {_first(students)}.")
 
 
 @roster_app.command("merge")
 def roster_merge(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="An id that is not on the roster.")],
-    new: Annotated[str, typer.Argument(metavar="ID", help="The id on the roster of the same person.")],
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="Another id of the same person; it will be gone.")
+    ],
+    new: Annotated[str, typer.Argument(metavar="ID", help="The id on the roster that this person keeps.")],
     keep: Annotated[
         str | None,
         typer.Option(metavar="OLD|ID", help="Whose work counts in labs that both have work for."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Give work that has another id to somebody on the roster: submissions, grades, comments, feedback."""
+    """Make one person of two ids: submissions, grades, comments and feedback of the first become the second's."""
     course = Course.find()
     planned, begun = plan(course, old, new, keep)
     if begun:
         typer.echo("This merge was begun before; it goes on.")
     else:
+        if planned.both:
+            typer.echo("Both are on the roster. They become one person:")
+            for who in planned.both:
+                typer.echo(f"  {_described(who)}")
         labs = ", ".join(planned.labs) or "no lab"
         typer.echo(f"{old} has work for {labs}. All of it becomes {new}'s.")
         for lab, loser in planned.dropped.items():

@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,36 @@ class Person:
 
 
 @dataclass(frozen=True)
+class ClassList:
+    """What a file says about people.
+
+    Attributes:
+        people: in the file's order.
+        read: headings of the columns that say something about them.
+        unused: all other headings.
+    """
+
+    people: tuple[Person, ...]
+    read: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A class list, with whoever is on the roster under the roster's id.
+
+    Attributes:
+        known_as: id in the list -> another id that this person has on the roster, and keeps.
+        doubtful: people with a new id and the name of somebody on the roster who is not in the list, and all who it may be. None of
+            them is taken for another.
+    """
+
+    people: tuple[Person, ...]
+    known_as: Mapping[str, str]
+    doubtful: tuple[tuple[Person, tuple[Person, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
 class Change:
     """What an import does to the roster: ids of people who are new, of those of whom something changes, and of those whom the
     file does not have. The last ones stay.
@@ -73,8 +104,12 @@ _KEYS = "“id”, “username”, “id number” or “email”"
 _CANVAS = ("canvas", "canvas id", "canvas number", "lms user id")
 
 
-def read_roster(file: Path) -> list[Person]:
-    """The people of a class list, in its order.
+_USED_OF_CANVAS = ("student", "id", "sis user id", "sis login id", "section")
+_USED_OF_ANY = (*_ID, *_FIRST, *_LAST, *_NAME, *_EMAIL, *_SECTION, *_CANVAS)
+
+
+def read_roster(file: Path) -> ClassList:
+    """The people of a class list.
 
     Raises:
         GraderError: it cannot be read, its headings are not understood, or rows contradict each other. The message names up to
@@ -86,6 +121,8 @@ def read_roster(file: Path) -> list[Person]:
     _, headings = rows[0]
     columns = {_heading(text): place for place, text in reversed(list(enumerate(headings)))}
     reader = _from_canvas if "sis login id" in columns else _from_any
+    if reader is _from_any and "student" in columns and columns.keys() & {*_ID} != {"student"}:
+        columns = {"name": columns.pop("student"), **columns}  # the id is in another column
     if reader is _from_any and not columns.keys() & {*_ID, *_EMAIL}:
         raise GraderError(
             f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {printable(', '.join(headings), 200)}."
@@ -96,6 +133,11 @@ def read_roster(file: Path) -> list[Person]:
         row = [cell.strip() for cell in row] + [""] * (len(headings) - len(row))
         if not any(row):
             continue
+        if any(row[len(headings) :]):
+            faults.append(
+                f"line {line}: it has more cells than there are headings. A comma inside a cell needs quotes around the cell."
+            )
+            continue
         try:
             if person := reader(columns, row):
                 people.append(person)
@@ -103,12 +145,20 @@ def read_roster(file: Path) -> list[Person]:
             faults.append(f"line {line}: {error}")
     faults += _contradictions(people)
     if faults:
-        more = f"\n  and {len(faults) - _MAX_FAULTS} more" if len(faults) > _MAX_FAULTS else ""
-        listed = "\n  ".join(faults[:_MAX_FAULTS])
-        raise GraderError(f"{file} was not imported; nothing has changed.\n  {listed}{more}")
+        raise GraderError(f"{file} was not imported; nothing has changed.{_listed(faults)}")
     if not people:
         raise GraderError(f"{file} has headings, but no student. Export the list again.")
-    return people
+    used = {
+        columns[name]
+        for name in (_USED_OF_CANVAS if reader is _from_canvas else _USED_OF_ANY)
+        if name in columns
+    }
+    named = [(place in used, text.strip()) for place, text in enumerate(headings) if text.strip()]
+    return ClassList(
+        tuple(people),
+        tuple(text for is_used, text in named if is_used),
+        tuple(text for is_used, text in named if not is_used),
+    )
 
 
 def _rows(file: Path) -> list[tuple[int, list[str]]]:
@@ -193,14 +243,23 @@ def _split(name: str) -> tuple[str, str]:
     return first.strip(), last.strip()
 
 
+def _listed(lines: Sequence[str]) -> str:
+    """A line each, below a message; of many, the first ones."""
+    more = [f"and {len(lines) - _MAX_FAULTS} more"] if len(lines) > _MAX_FAULTS else []
+    return "".join(f"\n  {line}" for line in [*lines[:_MAX_FAULTS], *more])
+
+
+_UNIQUE: tuple[tuple[str, Callable[[Person], str]], ...] = (
+    ("the e-mail address", lambda person: person.email.casefold()),
+    ("Canvas's number", lambda person: person.canvas),
+)
+"""What two people cannot both have, besides an id."""
+
+
 def _contradictions(people: Sequence[Person]) -> list[str]:
     """Ids, e-mail addresses and numbers that two rows have."""
     faults = []
-    for what, value_of in (
-        ("the id", lambda person: folded(person.student)),
-        ("the e-mail address", lambda person: person.email.casefold()),
-        ("Canvas's number", lambda person: person.canvas),
-    ):
+    for what, value_of in (("the id", lambda person: folded(person.student)), *_UNIQUE):
         owner: dict[str, Person] = {}
         for person in people:
             value = value_of(person)
@@ -212,20 +271,111 @@ def _contradictions(people: Sequence[Person]) -> list[str]:
     return faults
 
 
-def completed(before: Mapping[str, Person], people: Iterable[Person]) -> list[Person]:
-    """The people of a list, with what the roster knows of them where the list says nothing: one from Moodle has no numbers of
-    Canvas's, and one from Canvas no e-mail addresses.
+def joined(before: Mapping[str, Person], people: Sequence[Person], same_names: bool | None = None) -> Joined:
+    """The people of a list, each under the id that the roster has for this person: found by the id, then by Canvas's number, then by the
+    e-mail address. What the list says nothing about stays as the roster has it: a list from Moodle has no numbers of Canvas's, and one
+    from Canvas no e-mail addresses.
 
     Args:
         before: id -> who is on the roster.
+        same_names: whether a name alone says that somebody with a new id is the one on the roster who has it; None: that is not known.
+
+    Raises:
+        GraderError: the list says of one person what the roster says of another; or a name that should say who it is fits several.
     """
-    return [_with(before[each.student], each) if each.student in before else each for each in people]
+    ids = {folded(student): student for student in before}
+    by_canvas = {each.canvas: student for student, each in before.items() if each.canvas}
+    by_email = {each.email.casefold(): student for student, each in before.items() if each.email}
+    found = [
+        ids.get(folded(each.student)) or by_canvas.get(each.canvas) or by_email.get(each.email.casefold())
+        for each in people
+    ]
+    doubtful = _called_like_others(before, people, found) if same_names is not False else {}
+    if same_names:
+        _see_that_each_is_one(people, doubtful)
+        found = [doubtful[place][0].student if place in doubtful else who for place, who in enumerate(found)]
+        doubtful = {}
+    now = [_with(before[who], each) if who else each for who, each in zip(found, people, strict=True)]
+    _see_that_nobody_is_two(before, people, now)
+    return Joined(
+        tuple(now),
+        {each.student: who for who, each in zip(found, people, strict=True) if who and who != each.student},
+        tuple((people[place], candidates) for place, candidates in doubtful.items()),
+    )
+
+
+def _called_like_others(
+    before: Mapping[str, Person], people: Sequence[Person], found: Sequence[str | None]
+) -> dict[int, tuple[Person, ...]]:
+    """Place in the list of somebody who is new -> all on the roster who have the same name, are not in the list, and may be the same."""
+    rest: dict[str, list[Person]] = {}
+    for student in before.keys() - {*found}:
+        for way in _names(before[student]):
+            rest.setdefault(way, []).append(before[student])
+    candidates = {}
+    for place, (who, each) in enumerate(zip(found, people, strict=True)):
+        if who is None and (name := _called(each.name)):
+            fitting = [
+                one for one in rest.get(name, ()) if not (one.canvas and each.canvas)
+            ]  # the numbers differ
+            if fitting:
+                candidates[place] = tuple(sorted(fitting, key=lambda one: one.student))
+    return candidates
+
+
+def _see_that_each_is_one(people: Sequence[Person], candidates: Mapping[int, Sequence[Person]]) -> None:
+    """
+    Raises:
+        GraderError: a name fits several people on the roster, or several in the list.
+    """
+    names = [_called(people[place].name) for place in candidates]
+    several = [
+        f"{people[place].name} ({people[place].student}): {', '.join(one.student for one in who)} on the roster"
+        for place, who in candidates.items()
+        if len(who) > 1 or names.count(_called(people[place].name)) > 1
+    ]
+    if several:
+        raise GraderError(
+            "These names do not say who is who. Nothing has changed. Write the roster's ids into the list's column for ids:"
+            + _listed(several)
+        )
+
+
+def _see_that_nobody_is_two(
+    before: Mapping[str, Person], people: Sequence[Person], now: Sequence[Person]
+) -> None:
+    """
+    Raises:
+        GraderError: after the import, two ids would have one e-mail address or number, or two lines of the list one id.
+    """
+    faults = []
+    lines: dict[str, Person] = {}
+    for given, each in zip(people, now, strict=True):
+        if (other := lines.setdefault(each.student, given)) is not given:
+            faults.append(
+                f"{other.student!r} and {given.student!r} of the list are both {each.student!r} on the roster, by their ids, numbers or e-mail addresses."
+            )
+    after = {**before, **{each.student: each for each in now}}
+    for what, value_of in _UNIQUE:
+        owners: dict[str, list[str]] = {}
+        for student, each in after.items():
+            if value := value_of(each):
+                owners.setdefault(value, []).append(student)
+        for value, who in owners.items():
+            if len(who) > 1 and lines.keys() & {*who}:
+                old, new = sorted(who, key=lambda one: one in lines)[:2]
+                faults.append(
+                    f"{new!r} would have {what} {value!r}, which {old!r} has. If they are one person: "
+                    f"grader roster merge {shlex.quote(old)} {shlex.quote(new)}"
+                )
+    if faults:
+        raise GraderError(f"The list contradicts the roster. Nothing has changed.{_listed(faults)}")
 
 
 def _with(before: Person, now: Person) -> Person:
     named = now if now.name else before  # both parts of a name belong together
     return Person(
-        now.student,
+        before.student,
         named.first_name,
         named.last_name,
         now.email or before.email,
@@ -319,10 +469,14 @@ def is_called(person: Person, name: str) -> bool:
     return folded(name) == folded(person.student) or _called(name) in _ways(person)
 
 
+def _names(person: Person) -> set[str]:
+    """A name in either order, as far as it counts."""
+    return {_called(way) for way in (person.name, f"{person.last_name} {person.first_name}")} - {""}
+
+
 def _ways(person: Person) -> set[str]:
     """What somebody on the roster may be called, as far as it counts."""
-    names = (person.name, f"{person.last_name} {person.first_name}")
-    return {_called(way) for way in (*names, person.email, person.email.partition("@")[0])} - {""}
+    return _names(person) | {_called(way) for way in (person.email, person.email.partition("@")[0])} - {""}
 
 
 def _called(name: str) -> str:

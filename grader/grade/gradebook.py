@@ -356,6 +356,15 @@ class Gradebook:
             )
         self._book.db.expire_all()
 
+    def remove_people(self, students: Iterable[str]) -> None:
+        """Takes people off the roster. The gradebook forgets those of whom it has no submission."""
+        students = list(students)
+        with self.transaction() as db:
+            db.execute(delete(_ROSTER).where(_ROSTER.c.student.in_(students)))
+            with_work = select(_SUBMISSION.c.student_id)
+            db.execute(delete(_STUDENT).where(_STUDENT.c.id.in_(students), _STUDENT.c.id.not_in(with_work)))
+        self._book.db.expire_all()
+
     def submissions_of(self, student: str) -> dict[str, str]:
         """Lab -> id of the student's submission in the gradebook."""
         query = select(_ASSIGNMENT.c.name, _SUBMISSION.c.id).join(
@@ -366,8 +375,8 @@ class Gradebook:
             return {row.name: row.id for row in rows}
 
     def merge(self, old: str, new: str, removed: Collection[str]) -> None:
-        """Gives everything of one student to another, all or nothing: points, comments, markers, extensions and requests. The
-        first one is then not in the gradebook any more. To do it again changes nothing.
+        """Gives everything of one student to another, all or nothing: points, comments, markers, extensions, requests, and what the
+        roster says of the first one only. That one is then not in the gradebook any more. To do it again changes nothing.
 
         Args:
             removed: ids of submissions that are removed before, because both students have one for the lab.
@@ -396,6 +405,7 @@ class Gradebook:
             db.execute(update(_MARKERS).filter_by(student=old).values(student=new))
             db.execute(update(REQUESTS).filter_by(student=old).values(student=new))
             db.execute(update(_SUBMISSION).filter_by(student_id=old).values(student_id=new))
+            _join_people(db, old, new)
             removed_student = db.execute(delete(_STUDENT).filter_by(id=old)).rowcount
             if removed_student or not log.is_noted(db, old, new):  # work may be collected and not graded yet
                 log.note_merge(db, old, new)
@@ -776,6 +786,23 @@ class _Page(NamedTuple):
     id: str
     submission: str
     master: str
+
+
+def _join_people(db: Connection, old: str, new: str) -> None:
+    """Adds what is known of one student and not of another to the other; the roster then has the other one only."""
+    names = ("first_name", "last_name", "email", "lms_user_id")
+    rows = {
+        row["id"]: row for row in db.execute(select(_STUDENT).where(_STUDENT.c.id.in_((old, new)))).mappings()
+    }
+    if len(rows) == 2:
+        known = {name: rows[new][name] or rows[old][name] for name in names}
+        if rows[new]["first_name"] or rows[new]["last_name"]:  # both parts of a name belong together
+            known |= {name: rows[new][name] for name in names[:2]}
+        db.execute(update(_STUDENT).filter_by(id=new).values(known))
+    section = db.execute(select(_ROSTER.c.section).filter_by(student=old)).scalar()
+    if section:
+        db.execute(update(_ROSTER).filter_by(student=new, section="").values(section=section))
+    db.execute(delete(_ROSTER).filter_by(student=old))
 
 
 def _page(db: Connection, lab: Lab, student: str, submitted: datetime | None) -> _Page:

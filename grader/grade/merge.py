@@ -1,4 +1,4 @@
-"""Work that was handed in under an id from before the roster -> the person on the roster whose it is.
+"""Work that was handed in under another id, from before the roster or from another class list -> the person on the roster whose it is.
 
 What is to be done is written down first, then the gradebook is changed in one transaction, then folders are renamed. So a
 merge that is killed at any point can be finished by the same command, and until then no other command opens the gradebook.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from grader.course import Course, make_private
@@ -18,6 +18,7 @@ from grader.grade.autograde import alone
 from grader.grade.gradebook import Gradebook
 from grader.gradebook_file import MERGE, unfinished_merge
 from grader.lab import Lab
+from grader.roster import Person
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Merge:
         dropped: lab that both have work for -> the id whose work does not count. It is kept in ``grading/earlier``.
         removed: ids of the submissions that leave the gradebook because of that.
         moves: what is renamed to what in ``grading/``, in this order.
+        both: what the roster says of the two, if both are on it.
     """
 
     old: str
@@ -39,6 +41,7 @@ class Merge:
     dropped: Mapping[str, str]
     removed: tuple[str, ...]
     moves: tuple[tuple[str, str], ...]
+    both: tuple[Person, ...] = field(default=(), compare=False)
 
 
 def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[Merge, bool]:
@@ -48,8 +51,8 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
         keep: ``old`` or ``new``: the one whose work counts in labs that both have work for.
 
     Raises:
-        GraderError: it cannot be done: an id is not known, both are on the roster, or both have work for a lab and ``keep``
-            does not say which counts.
+        GraderError: it cannot be done: an id is not known, Canvas says that these are two people, or both have work for a lab and
+            ``keep`` does not say which counts.
     """
     if begun := unfinished_merge(course):
         if (begun["old"], begun["new"]) != (old, new):
@@ -58,7 +61,7 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
             )
         moves = tuple((source, target) for source, target in begun["moves"])
         lists = {"labs": tuple(begun["labs"]), "removed": tuple(begun["removed"]), "moves": moves}
-        return Merge(**begun | lists), True
+        return Merge(**begun | lists | {"both": ()}), True
     if keep not in (None, old, new):
         raise GraderError(f"--keep is one of the two ids, {old!r} or {new!r}, not {keep!r}.")
     with Gradebook.open(course) as gradebook:
@@ -67,14 +70,15 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
     had = {who: set(entered[who]) for who in (old, new)}
     if new not in listed:
         raise GraderError(f"{new!r} is not on the roster. `grader roster` shows the ids that are.")
-    if old in listed:
+    if old == new:
+        raise GraderError(f"{old!r} and {new!r} are the same id.")
+    both = (listed[old], listed[new]) if old in listed else ()
+    if both and len(numbers := {each.canvas for each in both} - {""}) > 1:
         raise GraderError(
-            f"{old!r} and {new!r} are the same id."
-            if old == new
-            else f"{old!r} is on the roster, too: these are two people. Only an id that is not on it can be merged."
+            f"{old!r} and {new!r} have different numbers in Canvas, {' and '.join(sorted(numbers))}: these are two people."
         )
     places = (*_places(course), _earlier(course))
-    if old not in {*known, *(folder.name for place in places for folder in place.glob("*"))}:
+    if old not in {*known, *listed, *(folder.name for place in places for folder in place.glob("*"))}:
         raise GraderError(
             f"There is no work of {old!r}. `grader roster` names the ids that are not on the roster."
         )
@@ -85,16 +89,22 @@ def plan(course: Course, old: str, new: str, keep: str | None = None) -> tuple[M
     for place in _places(course):
         for who in (old, new):
             had[who] |= {folder.name for folder in (place / who).glob("*")}
-    both = sorted(had[old] & had[new])
-    if both and not keep:
+    shared = sorted(had[old] & had[new])
+    if shared and not keep:
         raise GraderError(
-            f"Both {old!r} and {new!r} have work for {', '.join(both)}. Look at what they handed in, under {course.submitted}; "
+            f"Both {old!r} and {new!r} have work for {', '.join(shared)}. Look at what they handed in, under {course.submitted}; "
             f"then say whose counts there with --keep {shlex.quote(old)} or --keep {shlex.quote(new)}. The other's is kept in {_earlier(course)}."
         )
-    dropped = dict.fromkeys(both, new if keep == old else old)
+    dropped = dict.fromkeys(shared, new if keep == old else old)
     removed = tuple(entered[loser][lab] for lab, loser in dropped.items() if lab in entered[loser])
     moves = tuple(_moves(course, old, new, dropped))
-    return Merge(old, new, tuple(sorted(had[old])), dropped, removed, moves), False
+    return Merge(old, new, tuple(sorted(had[old])), dropped, removed, moves, both), False
+
+
+def work_of(course: Course, gradebook: Gradebook, student: str) -> list[str]:
+    """The labs that there is anything of somebody in: what was handed in, graded or given back, and points."""
+    folders = {folder.name for place in _places(course) for folder in (place / student).glob("*")}
+    return sorted(folders | set(gradebook.submissions_of(student)))
 
 
 def carry_out(course: Course, merge: Merge, keep: str | None = None) -> None:

@@ -193,7 +193,7 @@ class _Reception:
                 listed = ", ".join(f"{each.student} ({each.name})" for each in people[:10])
                 raise Unreadable(
                     f"Several people on the roster are called {printable(file.called)!r}: {listed}. Run `grader collect` in a "
-                    "terminal, where it asks whose this is."
+                    "terminal, where it asks whose this is. If two of these ids are one person's: grader roster merge OLD ID"
                 ) from None
         if not person:
             return replace(file, note=" ".join(filter(None, (file.note, "Not on the roster."))))

@@ -124,15 +124,39 @@ def test_who_says_no_changes_nothing(lab):
         (OLD, "nobody", "'nobody' is not on the roster"),
         ("nobody", NEW, "There is no work of 'nobody'"),
         ("../submitted", NEW, "There is no work of"),
-        ("s00", NEW, "'s00' is on the roster, too"),
+        ("s00", "s01", "have different numbers in Canvas, 5 and 6: these are two people"),
         (NEW, NEW, "are the same id"),
     ],
 )
 def test_ids_that_cannot_be_merged_are_told(lab, old, new, words):
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s00", canvas="5"), Person("s01", canvas="6")])
     before = state(lab)
     told = merge("--yes", old=old, new=new)
     assert told.exit_code == 1 and words in told.output, told.output
     assert state(lab) == before
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n"])
+def test_two_ids_on_the_roster_are_shown_and_become_one_person(lab, answer):
+    jane = Person("jane.doe@uni.example", "Jane", "Doe", "jane.doe@uni.example", "Monday")
+    login = Person("jdoe", "Jane", "Doe", canvas="1001")
+    hand_in(lab.course, lab, jane.student, solved(lab))
+    graded(lab)
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([jane, login])
+    before = state(lab)
+    told = merge(old=jane.student, new="jdoe", answer=answer)
+    assert told.exit_code == 0 and "Both are on the roster" in told.output
+    assert "jdoe: Jane Doe, no e-mail address, no section" in told.output
+    if answer == "n\n":
+        assert state(lab) == before
+        return
+    _, results, people, _ = state(lab)
+    assert jane.student not in people and {each.student for each in results} >= {"jdoe"}
+    assert people["jdoe"] == Person("jdoe", "Jane", "Doe", "jane.doe@uni.example", "Monday", "1001")
+    with Gradebook.open(lab.course) as gradebook:
+        assert gradebook.roster()["jdoe"] == people["jdoe"] and jane.student not in gradebook.roster()
 
 
 def test_two_works_for_one_lab_are_refused_with_a_way_out(lab):

@@ -47,6 +47,10 @@ def class_list(tmp_path: Path, text: str, encoding: str = "utf-8") -> Path:
     return file
 
 
+def people_in(tmp_path: Path, text: str, encoding: str = "utf-8") -> list[Person]:
+    return list(read_roster(class_list(tmp_path, text, encoding)).people)
+
+
 def enrol(lab: Lab, *people: Person) -> None:
     with Gradebook.open(lab.course) as gradebook:
         gradebook.enter_people(people)
@@ -70,14 +74,14 @@ ZOE = Person("zoe", "Zoë", "van Dyk", "zoe@example.org", "Monday")
 
 
 def test_canvas_s_export_is_read_without_its_row_of_points_and_its_test_student(tmp_path):
-    assert read_roster(class_list(tmp_path, CANVAS)) == [
+    assert people_in(tmp_path, CANVAS) == [
         Person("jdoe", "Jane", "Doe", "", "Monday", "12345"),
         Person("sean@example.org", "Seán Óg", "O'Neil", "sean@example.org", "Tuesday", "12346"),
     ]
 
 
 def test_moodle_s_list_is_read_with_semicolons_too(tmp_path):
-    assert read_roster(class_list(tmp_path, MOODLE)) == [JANE, OTHER_JANE, ZOE]
+    assert people_in(tmp_path, MOODLE) == [JANE, OTHER_JANE, ZOE]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -85,8 +89,8 @@ def test_moodle_s_list_is_read_with_semicolons_too(tmp_path):
 def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headings(
     tmp_path, heading, encoding
 ):
-    file = class_list(tmp_path, f'{heading}\nzoe,"van Dyk, Zoë",zoe@example.org,Monday\n', encoding)
-    assert read_roster(file) == [ZOE]
+    text = f'{heading}\nzoe,"van Dyk, Zoë",zoe@example.org,Monday\n'
+    assert people_in(tmp_path, text, encoding) == [ZOE]
 
 
 @pytest.mark.parametrize(
@@ -101,6 +105,10 @@ def test_a_list_by_hand_is_read_whatever_its_encoding_and_the_words_of_its_headi
         (CANVAS.replace("12346", "12345"), "have Canvas's number '12345'"),
         (CANVAS.replace("12346", "x"), "line 4: 'x' is not one of Canvas's numbers"),
         ('id,name\n"a,Ann\n', "cannot be read as a table"),
+        (
+            "id,name,section\na,Ann,Mon,,\njane,Doe, Jane,Monday\n",
+            "line 3: it has more cells than there are headings",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_list_is_said_with_its_line_and_nothing_changes(
@@ -146,6 +154,157 @@ def test_what_a_list_does_not_say_stays_as_another_list_said_it(lab, tmp_path, m
         assert told.exit_code == 0, told.output
     assert on_roster(lab)["jdoe"] == Person("jdoe", "Jane", "Doe", "jane@example.org", "Friday", "12345")
     assert "0 new, 0 changed" in told.output
+
+
+def test_which_headings_are_read_and_which_are_not_is_told(lab, tmp_path, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    told = imported(tmp_path, "id,Name,E-Mail,Gruppen,,Kurs\nzoe,Zoë van Dyk,zoe@example.org,Monday,,\n")
+    assert "Read: id, Name, E-Mail.\nNot used: Gruppen, Kurs.\n" in told
+    assert on_roster(lab)["zoe"].section == ""
+    assert "Not used" not in imported(tmp_path, MOODLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "student", "name"),
+    [
+        ("student,id\nJane Doe,jdoe\n", "jdoe", "Jane Doe"),
+        ("Student,Student ID,Name\nx,jdoe,Jane Doe\n", "jdoe", "Jane Doe"),
+        ("student,name\njdoe,Jane Doe\n", "jdoe", "Jane Doe"),
+    ],
+)
+def test_a_student_is_a_name_where_another_column_has_the_ids(tmp_path, text, student, name):
+    ((found),) = people_in(tmp_path, text)
+    assert (found.student, found.name) == (student, name)
+
+
+# ---------------------------------------------------------------------------------- two lists, one class
+
+BY_LOGIN = """Student,ID,SIS User ID,SIS Login ID,Section
+"Doe, Jane",1001,S1,jdoe,Monday
+"van Dyk, Zoë",1002,S2,zvd,Monday
+"""
+BY_EMAIL = """First name,Last name,Email address,Groups
+Jane,Doe,jane.doe@uni.example,Monday
+Zoë,van Dyk,zoe@uni.example,Monday
+"""
+
+
+def imported(tmp_path: Path, text: str, *options: str, fails: bool = False) -> str:
+    told = CliRunner().invoke(app, ["roster", "import", str(class_list(tmp_path, text)), *options])
+    assert told.exit_code == int(fails), told.output
+    return told.output
+
+
+@pytest.fixture
+def by_login(lab, tmp_path, monkeypatch) -> Lab:
+    monkeypatch.chdir(lab.course.root)
+    imported(tmp_path, BY_LOGIN)
+    return lab
+
+
+def test_a_known_name_with_a_new_id_is_asked_about_and_nothing_changes(by_login, tmp_path):
+    before = on_roster(by_login)
+    told = imported(tmp_path, BY_EMAIL, fails=True)
+    assert "Jane Doe: jane.doe@uni.example in list.csv, jdoe on the roster" in told
+    assert "2 in the list have a new id" in told and "--same-names" in told and "--other-people" in told
+    assert on_roster(by_login) == before
+
+
+def test_the_same_people_keep_their_ids_and_get_what_the_other_list_says(by_login, tmp_path):
+    told = imported(tmp_path, BY_EMAIL, "--same-names")
+    assert "0 new, 2 changed" in told and "jane.doe@uni.example is jdoe, zoe@uni.example is zvd." in told
+    assert on_roster(by_login)["jdoe"] == Person(
+        "jdoe", "Jane", "Doe", "jane.doe@uni.example", "Monday", "1001"
+    )
+    assert set(on_roster(by_login)) == {"jdoe", "zvd"}
+    for text in (
+        BY_EMAIL,
+        BY_LOGIN,
+        BY_EMAIL.replace("jane.doe@", "Jane.Doe@").replace("Jane,Doe", "J.,Doe"),
+    ):
+        assert "0 new" in imported(
+            tmp_path, text
+        )  # the e-mail address says it from now on, whatever its capitals
+    files = {f"Zoë van Dyk_71_assignsubmission_file/{FILE}": notebook()}
+    assert collected(by_login, files) == {"zvd": (NEW, "")}
+
+
+def test_a_number_of_canvas_s_says_who_it_is(by_login, tmp_path):
+    told = imported(tmp_path, "id,name,canvas\nj.doe,Jane Meyer,1001\n")
+    assert "0 new, 1 changed" in told and "j.doe is jdoe" in told
+    assert on_roster(by_login)["jdoe"].name == "Jane Meyer"
+
+
+def test_other_people_of_the_same_name_are_new(by_login, tmp_path):
+    assert "2 new, 0 changed" in imported(tmp_path, BY_EMAIL, "--other-people")
+    assert "0 new, 0 changed" in imported(tmp_path, BY_EMAIL)  # and nobody is asked again
+
+
+def test_who_has_another_number_in_canvas_is_somebody_else(by_login, tmp_path):
+    numbers = BY_LOGIN.replace("100", "200").replace("jdoe", "jd").replace("zvd", "zo")
+    assert "2 new, 0 changed" in imported(tmp_path, numbers)
+
+
+def test_the_terminal_asks_and_an_empty_answer_changes_nothing(by_login, tmp_path):
+    command = ["-m", "grader.cli", "roster", "import", str(class_list(tmp_path, BY_EMAIL))]
+    for answer, code, ids in (("", 1, {"jdoe", "zvd"}), ("yes", 0, {"jdoe", "zvd"})):
+        terminal = pexpect.spawn(
+            sys.executable, command, cwd=by_login.course.root, encoding="utf-8", timeout=60
+        )
+        terminal.expect("Are they the same people")
+        terminal.sendline(answer)
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+        assert terminal.exitstatus == code and set(on_roster(by_login)) == ids, terminal.before
+    assert on_roster(by_login)["zvd"].email == "zoe@uni.example"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{BY_EMAIL}Jane,Doe,j2@uni.example,Monday\n", "j2@uni.example): jdoe on the roster"),
+        ("id,name\nnew,Ann Kim\n", "new): ak1, ak2 on the roster"),
+    ],
+)
+def test_a_name_that_fits_several_is_not_guessed_about(by_login, tmp_path, text, words):
+    enrol(by_login, Person("ak1", "Ann", "Kim"), Person("ak2", "Ann", "Kim"))
+    before = on_roster(by_login)
+    told = imported(tmp_path, text, "--same-names", fails=True)
+    assert "do not say who is who" in told and words in told and on_roster(by_login) == before
+
+
+def test_a_list_that_gives_somebody_what_another_has_is_refused_with_a_way_out(by_login, tmp_path):
+    enrol(by_login, Person("jane", "Jane", "Doe", "jane.doe@uni.example"))
+    before = on_roster(by_login)
+    told = imported(tmp_path, "id,email\njdoe,Jane.Doe@uni.example\n", fails=True)
+    assert "'jdoe' would have the e-mail address 'jane.doe@uni.example', which 'jane' has" in told
+    assert "grader roster merge jane jdoe" in told and on_roster(by_login) == before
+    told = imported(tmp_path, "id,canvas,email\nx,1001,\ny,,JANE.DOE@uni.example\njdoe,,\n", fails=True)
+    assert "'x' and 'jdoe' of the list are both 'jdoe'" in told and on_roster(by_login) == before
+
+
+def test_two_who_swap_addresses_in_one_list_are_no_contradiction(by_login, tmp_path):
+    imported(tmp_path, "id,email\njdoe,a@uni.example\nzvd,b@uni.example\n")
+    imported(tmp_path, "id,email\njdoe,b@uni.example\nzvd,a@uni.example\n")
+    assert on_roster(by_login)["zvd"].email == "a@uni.example"
+
+
+def test_who_has_left_can_be_removed_and_work_is_never_lost(by_login, tmp_path):
+    collect(by_login, folder_of(by_login, {f"zvd/{FILE}": notebook()}))
+    run = CliRunner().invoke
+    told = run(app, ["roster", "remove", "jdoe", "nobody"])
+    assert (
+        told.exit_code == 1 and "Not on the roster: nobody." in told.output and len(on_roster(by_login)) == 2
+    )
+    told = run(app, ["roster", "remove", "jdoe", "zvd"])
+    assert told.exit_code == 1 and f"There is work of zvd ({LAB})" in told.output
+    assert set(on_roster(by_login)) == {"jdoe", "zvd"}
+    assert run(app, ["roster", "remove", "jdoe"]).exit_code == 0
+    with Gradebook.open(by_login.course) as gradebook:
+        assert gradebook.students() == ["zvd"]
+    assert run(app, ["roster", "remove", "zvd", "--keep-work"]).exit_code == 0
+    assert on_roster(by_login) == {} and taken(by_login).keys() == {"zvd"}
+    assert "1 new" in imported(tmp_path, "id\nzvd\n")  # whoever comes back
 
 
 # ---------------------------------------------------------------------------------- whose work it is
