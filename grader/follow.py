@@ -1,6 +1,7 @@
 """Follow-through: what the reference of an exercise gives when mistakes of earlier exercises are put in the place of what is right.
 
-Only the course's own code is executed here: the reference and its catalogue of misconceptions. Nothing of a submission is.
+Only the course's own code is executed here: the reference, its catalogue of misconceptions, and small mistakes made in the reference.
+Nothing of a submission is.
 Whoever has made exactly these mistakes earlier, and gives exactly this now, has made no further mistake.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -24,6 +25,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.given import Given, all_earlier, exactly, given_earlier, same
 from course_utils.checking.outcome import Outcome, try_case
+from grader.author.lessons import Mistake
 from grader.catalogue import Entry, run_cell
 from grader.course import Course, CourseError
 from grader.effortless import FOR_NOTHING, answers_for_nothing
@@ -35,7 +37,7 @@ MAX_PIECES = 3
 _USES_KERAS = re.compile(r"^\s*(import|from)\s+(keras|tensorflow)\b", re.MULTILINE)
 
 Piece = tuple[str, str]
-"""The name of an exercise, and of a misconception of it."""
+"""The name of an exercise, and of a misconception of it or of a small mistake in its reference."""
 
 
 class FollowThrough(Configurable):
@@ -75,11 +77,14 @@ class Substitutions:
 
     Args:
         expected: from ``lab.expected(seed)``.
+        mistakes: an exercise -> small mistakes in its reference (:mod:`grader.author.lessons`) at that seed. Asked only where no
+            misconception gives what is wrong.
     """
 
     lab: Lab
     seed: int
     expected: Mapping[str, Expected]
+    mistakes: Callable[[str], Sequence[Mistake]] = lambda key: ()
     _kept: dict[tuple[str, frozenset[Piece]], tuple[Outcome, ...] | None] = field(default_factory=dict)
 
     def given(
@@ -97,13 +102,10 @@ class Substitutions:
             verdicts: on every exercise, from its outcomes.
         """
         verdict, exercise = verdicts[key], self.lab.exercises[key]
-        if verdict.correct or verdict.problem or verdict.bypass:
+        if verdict.correct or verdict.bypass or not all(map(_is_sound, outcomes[key])):
             return None
         wrong = {
-            name: [
-                (name, each.name)
-                for each in exactly(self._exercises[name], outcomes[its], self.expected[its])
-            ]
+            name: self._recognised(name, outcomes[its])
             for name in all_earlier(exercise, self._exercises)
             if not verdicts[its := self._key(name)].correct and not verdicts[its].bypass
         }
@@ -117,6 +119,18 @@ class Substitutions:
                 if found:
                     return found
         return None
+
+    def _recognised(self, name: str, outcomes: Sequence[Outcome]) -> list[Piece]:
+        """The mistakes that give exactly these outcomes of an exercise: misconceptions, or else small mistakes in its reference."""
+        key, exercise = self._key(name), self._exercises[name]
+        found = [each.name for each in exactly(exercise, outcomes, self.expected[key])]
+        if not found and all(map(_is_sound, outcomes)):
+            found = [
+                each.name
+                for each in self.mistakes(key)
+                if same(exercise, outcomes, each.outcomes) and same(exercise, each.outcomes, each.again)
+            ]
+        return [(name, each) for each in found]
 
     def of_single_pieces(self, key: str) -> dict[Piece, tuple[Outcome, ...]]:
         """The outcomes of an exercise with each single mistake of an earlier one, where they may earn points.
@@ -220,12 +234,17 @@ class Substitutions:
         """Exercise name -> the implementation of its mistake; None if one has no implementation."""
         found = {}
         for exercise, name in pieces:
-            known = self.lab.misconceptions.get(self._key(exercise), [])
-            entry = next((entry for entry in known if entry.name == name), None)
+            key = self._key(exercise)
+            entry = next((each for each in self._entries(key) if each.name == name), None)
             if entry is None or self._exercises[exercise].goals:
                 return None
             found[exercise] = entry
         return found
+
+    def _entries(self, key: str) -> Iterator[Entry]:
+        """The known mistakes in an exercise."""
+        yield from self.lab.misconceptions.get(key, ())
+        yield from map(_as_entry, self.mistakes(key))
 
     def _cells_before(self, key: str) -> list[_Cell]:
         """Cells up to the check of an exercise."""
@@ -263,6 +282,12 @@ class Substitutions:
 
     def _key(self, name: str) -> str:
         return f"{self.lab.slug}.{name}"
+
+
+def _as_entry(mistake: Mistake) -> Entry:
+    """A small mistake as a slip, which it is."""
+    name = mistake.exercise.name
+    return Entry(name, mistake.name, "", "", mistake.source, make=lambda: mistake.value, slip=True)
 
 
 def _is_sound(outcome: Outcome) -> bool:

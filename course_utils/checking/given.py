@@ -1,8 +1,8 @@
 """Follow-through: whether an exercise is right given a mistake in an earlier one that it calls.
 
 Nothing is trusted for this but outcomes that are judged anyway. The earlier exercise must be known exactly: what it gives is
-what a misconception gives, in every case. The later one must give, in every case, what the reference gives with that
-misconception in the earlier one's place. That is computed by :mod:`grader.follow`; here it is compared.
+what a misconception gives, in every case, or (in grading) a small mistake in the reference. The later one must give, in every case,
+what the reference gives with that mistake in the earlier one's place. That is computed by :mod:`grader.follow`; here it is compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What small mistakes in a reference would give: they explain outputs that no written misconception does.
 
 A few mutants of each reference (:mod:`grader.author.mutants`) are run when a lab is built, and in grading where an output has no other name. If a
-learner's output is that of one of them in every case, the check says what kind of mistake that is, in words that give no code.
+learner's output is that of one of them in every case, the check says what kind of mistake that is, in words that give no code. In grading, later exercises
+may be right given such a mistake (:mod:`grader.follow`).
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import contextlib
 import itertools
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from course_utils.checking.checks import difference
 from course_utils.checking.diagnosis import same_everywhere
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.expected import Expected, Lesson, sketch
-from course_utils.checking.outcome import try_exercise
+from course_utils.checking.outcome import Outcome, try_exercise
 from grader.author.mutants import Mutant, mutants
 from grader.catalogue import run_cell
 from grader.lab import Lab, is_solution, learners_lines, nbgrader_of
@@ -72,37 +74,83 @@ _ABOUT_AXES = re.compile(
 )
 
 
-def lessons_of(lab: Lab, key: str, expected: Expected, seed: int = PUBLIC_SEED) -> tuple[Lesson, ...]:
+@dataclass(frozen=True)
+class Mistake:
+    """A small mistake in the reference of an exercise, and what it gives at a seed.
+
+    Attributes:
+        name: unique in the exercise, and no misconception's.
+        kind: the name of its kind, see :data:`_KINDS`.
+        source: the solution's text with the mistake in it.
+        value: what that text defines.
+    """
+
+    exercise: Exercise
+    key: str
+    seed: int
+    name: str
+    kind: str
+    source: str
+    value: Any
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        return self._tried()
+
+    @cached_property
+    def again(self) -> tuple[Outcome, ...]:
+        """Those of a second try. They are others if something is kept from one call to the next."""
+        self.outcomes  # noqa: B018  # the first try is the first
+        return self._tried()
+
+    def _tried(self) -> tuple[Outcome, ...]:
+        quick = replace(self.exercise, seconds=_SECONDS)
+        with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+            return tuple(try_exercise(quick, self.key, self.value, self.seed))
+
+
+def mistakes_of(lab: Lab, key: str, seed: int = PUBLIC_SEED) -> Iterator[Mistake]:
+    """The small mistakes in an exercise's reference that are tried, the commonest first."""
+    exercise = lab.exercises[key]
+    if exercise.goals:
+        return
+    tried = itertools.islice(_in_turn(_mutants_of(lab, exercise)), TRIED)
+    for number, (kind, mutant) in enumerate(tried, 1):
+        value = _run(mutant, exercise.name, lab.reference)
+        if value is not None:
+            yield Mistake(exercise, key, seed, f"mutant {number}", kind, mutant.source, value)
+
+
+def lessons_of(
+    lab: Lab,
+    key: str,
+    expected: Expected,
+    seed: int = PUBLIC_SEED,
+    mistakes: Iterable[Mistake] | None = None,
+) -> tuple[Lesson, ...]:
     """The lessons of one exercise. They differ from what is right, from the misconceptions, and from each other.
 
     Args:
         expected: what the reference and the misconceptions give at ``seed``.
+        mistakes: from :func:`mistakes_of` at that seed, if they are known.
     """
-    exercise = lab.exercises[key]
-    if exercise.goals:
-        return ()
-    words, found = dict(_KINDS), []
-    known = [*map(sketch, expected.misconceptions.values()), sketch(expected.reference)]
-    quick = replace(exercise, seconds=_SECONDS)
-    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-        for kind, mutant in itertools.islice(_in_turn(_mutants_of(lab, exercise)), TRIED):
-            value = _run(mutant, exercise.name, lab.reference)
-            if value is None:
-                continue
-            outcomes = try_exercise(quick, key, value, seed)
-            drawn = sketch(outcomes)
-            if not _tells_something(exercise, drawn, sketch(expected.reference)):
-                continue
-            if any(
-                same_everywhere(exercise, drawn, other)
-                for other in [*known, *(each.outcomes for each in found)]
-            ):
-                continue
-            if not _same_again(exercise, drawn, sketch(try_exercise(quick, key, value, seed))):
-                continue
-            found.append(Lesson(kind, f"Your output is what a right solution gives if {words[kind]}.", drawn))
-            if len(found) == KEPT:
-                break
+    exercise, words = lab.exercises[key], dict(_KINDS)
+    right, found = sketch(expected.reference), []
+    known = [*map(sketch, expected.misconceptions.values()), right]
+    for mistake in mistakes_of(lab, key, seed) if mistakes is None else mistakes:
+        drawn = sketch(mistake.outcomes)
+        if not _tells_something(exercise, drawn, right):
+            continue
+        if any(
+            same_everywhere(exercise, drawn, other) for other in [*known, *(each.outcomes for each in found)]
+        ):
+            continue
+        if not _same_again(exercise, drawn, sketch(mistake.again)):
+            continue
+        sentence = f"Your output is what a right solution gives if {words[mistake.kind]}."
+        found.append(Lesson(mistake.kind, sentence, drawn))
+        if len(found) == KEPT:
+            break
     return tuple(found)
 
 

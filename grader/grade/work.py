@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Expected, Lesson
-from grader.author.lessons import lessons_of
+from grader.author.lessons import Mistake, lessons_of, mistakes_of
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.follow import FollowThrough, Substitutions
@@ -125,19 +125,29 @@ class Grading:
         return {}  # what is right given a mistake: computed once, for all submissions that this process grades
 
     @cached_property
+    def _mistakes(self) -> dict[str, Sequence[Mistake]]:
+        return {}  # likewise
+
+    @cached_property
     def _lessons(self) -> dict[str, Sequence[Lesson]]:
         return {}  # likewise
 
-    def lessons(self, key: str, expected: Mapping[str, Expected]) -> Sequence[Lesson]:
-        """What small mistakes in an exercise's reference would give: computed when the first submission needs it.
+    def mistakes(self, key: str) -> Sequence[Mistake]:
+        """Small mistakes in an exercise's reference: tried when the first submission needs them.
 
-        There are none in a thread: nothing could stop one of them there if it ran on and on.
+        There are none in a thread: nothing could stop one of them there if it ran on and on. Grading does not use threads.
         """
         if threading.current_thread() is not threading.main_thread():
             return ()
-        if key not in self._lessons:
-            self._lessons[key] = lessons_of(self.lab, key, expected[key], self.seed)
-        return self._lessons[key]
+        if key not in self._mistakes:
+            self._mistakes[key] = tuple(mistakes_of(self.lab, key, self.seed))
+        return self._mistakes[key]
+
+    def lessons(self, key: str, expected: Mapping[str, Expected]) -> Sequence[Lesson]:
+        """What these mistakes teach about a wrong output that has no name."""
+        if key not in self._lessons and (mistakes := self.mistakes(key)):
+            self._lessons[key] = lessons_of(self.lab, key, expected[key], self.seed, mistakes)
+        return self._lessons.get(key, ())
 
     def expected(self) -> dict[str, Expected]:
         """The outcomes that submissions are compared with.
@@ -192,7 +202,7 @@ class Grading:
         if executed.lost:
             prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
-        substitutions = Substitutions(self.lab, self.seed, expected, self._substituted)
+        substitutions = Substitutions(self.lab, self.seed, expected, self.mistakes, self._substituted)
         verdicts = judge(
             self.lab,
             expected,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
+from course_utils.checking import expected as expecting
 from course_utils.checking.check import CheckFailed
 from course_utils.checking.comparison import compare, follow_through
 from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise
-from course_utils.checking.expected import FILE_NAME, Expected, load_expected
+from course_utils.checking.expected import FILE_NAME, Expected, load_expected, sketch
 from course_utils.checking.given import all_earlier, exactly, given_earlier
 from course_utils.checking.outcome import Outcome, Problem, encode
+from grader.author.lessons import TRIED, Mistake, mistakes_of
 from grader.course import Course, CourseError
 from grader.demo import hand_in, solved
 from grader.follow import FollowThrough, Substitutions, _reaching
@@ -26,6 +30,7 @@ from grader.grade.gradebook import Gradebook
 from grader.grade.judge import advice, judge
 from grader.grade.results import earned
 from grader.grade.resume import Again
+from grader.grade.work import Grading
 from grader.lab import Lab
 from grader.show.class_report import write_report
 from grader.show.feedback import generate_feedback
@@ -201,12 +206,7 @@ def test_no_answer_without_work_or_with_a_known_mistake_is_right_given_any(lab, 
     seen = 0
     for key in (CROSS, CAUSAL):
         exercise, wanted = lab.exercises[key], expected[SEED][key]
-        zeros = [
-            Outcome(
-                tuple({name: np.zeros_like(array) for name, array in run.items()} for run in outcome.runs)
-            )
-            for outcome in wanted.reference
-        ]
+        zeros = outcomes_like(wanted.reference, 0)
         for substituted in substitutions.of_single_pieces(key).values():
             seen += 1
             for wrong in (zeros, wanted.reference, *wanted.misconceptions.values()):
@@ -225,10 +225,10 @@ def test_each_combination_is_computed_once(lab, expected, tmp_path, monkeypatch)
         lab, tmp_path, SEED, scaled_dot_product_attention=source(lab, ATTEND, "no_scaling")
     )
     for _ in range(3):
-        judge(lab, expected[SEED], payloads, notebook, Substitutions(lab, SEED, expected[SEED], kept))
+        judge(lab, expected[SEED], payloads, notebook, Substitutions(lab, SEED, expected[SEED], _kept=kept))
     assert len(computed) == 2  # for the two exercises that use it
     right, notebook = payloads_of(lab, tmp_path, SEED)
-    judge(lab, expected[SEED], right, notebook, Substitutions(lab, SEED, expected[SEED], kept))
+    judge(lab, expected[SEED], right, notebook, Substitutions(lab, SEED, expected[SEED], _kept=kept))
     assert len(computed) == 2
 
 
@@ -240,6 +240,227 @@ def test_forged_outcomes_of_earlier_exercises_never_raise_and_give_at_most_the_p
         forged = payloads | {ATTEND: json.loads(json.dumps(encode(list(outcomes))))}
         verdicts = judge(lab, expected[SEED], forged, notebook, Substitutions(lab, SEED, expected[SEED]))
         assert verdicts[CROSS].correct and verdicts[CROSS].given is None  # it is right anyway
+
+
+# ---------------------------------------------------------------------------------- mistakes that only mutants are
+
+BLOCKED_SCORES_ARE_0 = """
+def scaled_dot_product_attention(query, key, value, mask=None):
+    allowed = np.array(True) if mask is None else mask
+    scores = allowed * np.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
+    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = allowed * exponentials / exponentials.sum(-1, keepdims=True)
+    return np.einsum("...qk,...kv->...qv", weights, value), weights
+"""
+"""No misconception is that, but the reference is, with 0 in the place of -1e9."""
+
+WRONG_LATER = {
+    "another mistake": ("w_query, memory @ w_key, memory @ w_value", "w_query, memory @ w_key, memory @ w_value * 1.5"),
+    "a known mistake": ("x @ w_query", "x @ w_query * np.sqrt(w_query.shape[-1])"),
+    "noise": ("memory @ w_value", "memory @ w_value + np.random.default_rng(0).normal(size=w_value.shape[-1])"),
+    "a bit off": ("memory @ w_value", "memory @ w_value + 1e-3"),
+}  # fmt: skip
+CROSSING = """
+def cross_attention(x, memory, w_query, w_key, w_value, memory_mask=None):
+    return scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, memory_mask)
+"""
+
+
+@pytest.fixture(scope="module")
+def small_mistakes(lab):
+    """An exercise -> the small mistakes in its reference, at a seed."""
+
+    @cache
+    def at(seed: int):
+        return Grading(lab.course, lab.name, seed, runner=None).mistakes
+
+    return at
+
+
+@pytest.fixture
+def judged_with(lab, expected, tmp_path, small_mistakes):
+    """The verdicts on a submission if small mistakes are known, too."""
+
+    def judging(seed=SEED, mistakes=None, **texts):
+        payloads, notebook = payloads_of(lab, tmp_path, seed, **texts)
+        substitutions = Substitutions(lab, seed, expected[seed], mistakes or small_mistakes(seed))
+        return judge(lab, expected[seed], payloads, notebook, substitutions)
+
+    return judging
+
+
+@pytest.mark.parametrize("seed", [SEED, ANOTHER])
+def test_later_work_is_right_given_a_mistake_that_only_a_mutant_is(
+    lab, expected, tmp_path, judged_with, seed
+):
+    texts = {"scaled_dot_product_attention": BLOCKED_SCORES_ARE_0, "cross_attention": CROSSING}
+    without = judged(lab, expected, tmp_path, seed, **texts)
+    verdicts = judged_with(seed, **texts)
+    assert not verdicts[ATTEND].correct and verdicts[ATTEND].recognised == ()
+    for key in (CROSS, CAUSAL):
+        assert without[key].given is None and earned(without[key], 5) < 5
+        assert verdicts[key].summary == f"{key.partition('.')[2]}: {WORDS}" and earned(verdicts[key], 5) == 5
+        assert not verdicts[key].correct and earned(verdicts[key], 5, share=0) == earned(without[key], 5)
+    others = [key for key in verdicts if key not in (CROSS, CAUSAL)]
+    assert {key: verdicts[key] for key in others} == {key: without[key] for key in others}
+
+
+@pytest.mark.parametrize("name", WRONG_LATER)
+def test_later_work_with_a_mistake_of_its_own_earns_what_it_did_before(
+    lab, expected, tmp_path, judged_with, name
+):
+    old, new = WRONG_LATER[name]
+    assert old in CROSSING
+    texts = {
+        "scaled_dot_product_attention": BLOCKED_SCORES_ARE_0,
+        "cross_attention": CROSSING.replace(old, new),
+    }
+    verdict = judged_with(**texts)[CROSS]
+    assert verdict.given is None
+    assert verdict == judged(lab, expected, tmp_path, **texts)[CROSS]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["1 + 0.01 * weights", "np.random.default_rng(int(1e6 * abs(weights.sum()))).random(weights.shape)"],
+    ids=["a bit more", "chance"],
+)
+def test_nothing_follows_from_noise(judged_with, noise):
+    text = BLOCKED_SCORES_ARE_0.replace("    return", f"    weights = {noise}\n    return")
+    verdicts = judged_with(scaled_dot_product_attention=text, cross_attention=CROSSING)
+    assert not verdicts[ATTEND].correct and verdicts[CROSS].given is None and verdicts[CAUSAL].given is None
+
+
+def test_a_mistake_in_the_later_exercise_alone_is_none_that_follows(judged_with):
+    inside = BLOCKED_SCORES_ARE_0.replace("def scaled", "def _scaled")
+    verdicts = judged_with(cross_attention=inside + CROSSING.replace("return scaled", "return _scaled"))
+    assert verdicts[ATTEND].correct and not verdicts[CROSS].correct and verdicts[CROSS].given is None
+
+
+def test_a_mutant_and_a_misconception_at_once(lab, judged_with):
+    verdicts = judged_with(
+        scaled_dot_product_attention=BLOCKED_SCORES_ARE_0, causal_mask=source(lab, MASK, "sees_one_ahead")
+    )
+    assert verdicts[CAUSAL].given.earlier == ("scaled_dot_product_attention", "causal_mask")
+    assert verdicts[CROSS].given.earlier == ("scaled_dot_product_attention",)
+
+
+def test_a_few_values_of_a_mutant_do_not_make_it_one(
+    lab, expected, tmp_path, judged_with, small_mistakes, monkeypatch
+):
+    """In ``expected.npz``, of each array only a few values are known. For points, all of them must agree."""
+    monkeypatch.setattr(expecting, "SKETCHED", 4)
+    scope = dict(lab.reference)
+    exec(BLOCKED_SCORES_ARE_0, scope)
+    exact = lab.outcomes(ATTEND, scope["scaled_dot_product_attention"], SEED)
+    size = exact[0].runs[0]["output"].size
+    hidden = min(set(range(size)) - set(np.random.default_rng(size).choice(size, 4, replace=False)))
+    moved = {name: array.copy() for name, array in exact[0].runs[0].items()}
+    moved["output"].flat[hidden] += 1
+    forged = [replace(exact[0], runs=(moved,)), *exact[1:]]
+    assert str(sketch(forged)) == str(sketch(exact)) and str(forged) != str(exact)
+
+    texts = {"scaled_dot_product_attention": BLOCKED_SCORES_ARE_0, "cross_attention": CROSSING}
+    payloads, notebook = payloads_of(lab, tmp_path, SEED, **texts)
+    substitutions = Substitutions(lab, SEED, expected[SEED], small_mistakes(SEED))
+    for outcomes, follows in ((exact, True), (forged, False)):
+        published = payloads | {ATTEND: json.loads(json.dumps(encode(list(outcomes))))}
+        verdict = judge(lab, expected[SEED], published, notebook, substitutions)[CROSS]
+        assert bool(verdict.given) == follows
+
+
+def test_a_mistake_that_gives_something_else_at_the_next_try_is_none(lab, judged_with, small_mistakes):
+    def unsteady(key):
+        return [_Unsteady(**_fields(each)) for each in small_mistakes(SEED)(key)]
+
+    texts = {"scaled_dot_product_attention": BLOCKED_SCORES_ARE_0, "cross_attention": CROSSING}
+    assert judged_with(**texts)[CROSS].given
+    assert judged_with(mistakes=unsteady, **texts)[CROSS].given is None
+
+
+class _Unsteady(Mistake):
+    @property
+    def again(self):
+        return tuple(
+            replace(
+                outcome, runs=tuple({name: array + 1 for name, array in run.items()} for run in outcome.runs)
+            )
+            for outcome in self.outcomes
+        )
+
+
+def _fields(mistake: Mistake) -> dict:
+    return {name: getattr(mistake, name) for name in mistake.__dataclass_fields__}
+
+
+def test_no_small_mistake_makes_an_answer_without_work_or_with_a_known_mistake_right(
+    lab, expected, small_mistakes
+):
+    substitutions = Substitutions(lab, SEED, expected[SEED], small_mistakes(SEED))
+    names = {exercise.name: exercise for exercise in lab.exercises.values()}
+    refused = earning = 0
+    for key in (CROSS, CAUSAL):
+        exercise, wanted = lab.exercises[key], expected[SEED][key]
+        zeros = outcomes_like(wanted.reference, 0)
+        for earlier in all_earlier(exercise, names):
+            for mistake in small_mistakes(SEED)(f"{lab.slug}.{earlier}"):
+                substituted = substitutions.outcomes(key, frozenset([(earlier, mistake.name)]))
+                refused, earning = refused + (not substituted), earning + bool(substituted)
+                for wrong in (zeros, wanted.reference, *wanted.misconceptions.values()):
+                    if substituted:
+                        assert given_earlier(exercise, wrong, wanted, [earlier], substituted) is None
+    assert refused > 10 and earning > 1
+
+
+def outcomes_like(outcomes, number) -> list[Outcome]:
+    return [
+        Outcome(
+            tuple({name: np.full_like(array, number) for name, array in run.items()} for run in outcome.runs)
+        )
+        for outcome in outcomes
+    ]
+
+
+def test_small_mistakes_are_asked_for_only_where_they_can_matter_and_are_tried_once(
+    lab, expected, tmp_path, monkeypatch
+):
+    asked, tried = [], []
+    grading = Grading(lab.course, lab.name, SEED, runner=None)
+    original = Mistake._tried
+    monkeypatch.setattr(Mistake, "_tried", lambda self: tried.append(self.name) or original(self))
+
+    def mistakes(key):
+        asked.append(key)
+        return grading.mistakes(key)
+
+    kept: dict = {}
+
+    def judging(**texts):
+        payloads, notebook = payloads_of(lab, tmp_path, SEED, **texts)
+        judge(
+            lab, expected[SEED], payloads, notebook, Substitutions(lab, SEED, expected[SEED], mistakes, kept)
+        )
+
+    judging()
+    judging(cross_attention=CROSSING.replace("x @", "2 * x @"))  # what it uses is right
+    judging(scaled_dot_product_attention=source(lab, ATTEND, "no_scaling"))  # a misconception is that
+    judging(scaled_dot_product_attention="def scaled_dot_product_attention(*_): raise ValueError")
+    assert asked == [] and tried == []
+    for _ in range(3):
+        judging(scaled_dot_product_attention=BLOCKED_SCORES_ARE_0, cross_attention=CROSSING)
+    assert set(asked) == {ATTEND}
+    assert len(tried) <= 2 * TRIED and len(tried) == len(set(tried)) + 1  # the one that it is, a second time
+    assert (
+        len([pieces for key, pieces in kept if ("scaled_dot_product_attention", "no_scaling") not in pieces])
+        == 2
+    )
+
+
+def test_there_are_no_small_mistakes_of_work_with_goals(labs):
+    for lab in labs.values():
+        for key, exercise in lab.exercises.items():
+            if exercise.goals:
+                assert list(mistakes_of(lab, key)) == []
 
 
 # ---------------------------------------------------------------------------------- the notebook
@@ -366,6 +587,66 @@ def test_a_class_from_submission_to_report(stage, tmp_path):
         assert changed["perfect"].score == lab.points
     assert changed["scaling"].score == scores[1.0]
     assert scores[0] < scores[0.5] < scores[1.0]
+
+
+def test_a_class_whose_earlier_mistake_only_a_mutant_is(stage, tmp_path):
+    lab = Lab.load(stage, ATTENTION)
+    mistake = {"scaled_dot_product_attention": BLOCKED_SCORES_ARE_0}
+    noise = BLOCKED_SCORES_ARE_0.replace(
+        "    return", "    weights = weights + 0.01 * query[..., :1]\n    return"
+    )
+    handed_in = {
+        "perfect": {},
+        "right-later": {**mistake, "cross_attention": CROSSING},
+        **{
+            name.replace(" ", "-"): {**mistake, "cross_attention": CROSSING.replace(*change)}
+            for name, change in WRONG_LATER.items()
+        },
+        "earlier-noise": {"scaled_dot_product_attention": noise, "cross_attention": CROSSING},
+    }
+    for student, texts in handed_in.items():
+        hand_in(stage, lab, student, solved(lab, texts))
+    set_share(stage, 0)
+    before = points_of(stage, lab, graded(lab, KernelFree(tmp_path / "log")))
+    set_share(stage, 1.0)
+    records = graded(lab, KernelFree(tmp_path / "log"))
+    after = points_of(stage, lab, records)
+
+    points = lab.points_of_cells
+    cross, causal = "check_cross_attention", "check_causal_self_attention"
+    assert after["perfect"] == before["perfect"] == points
+    assert after["right-later"] == before["right-later"] | {cross: points[cross], causal: points[causal]}
+    assert before["right-later"][cross] < points[cross] and before["right-later"][causal] < points[causal]
+    assert (
+        before["right-later"]["check_scaled_dot_product_attention"]
+        < points["check_scaled_dot_product_attention"]
+    )
+    for name in WRONG_LATER:
+        student = name.replace(" ", "-")
+        assert after[student] == before[student] | {causal: points[causal]}
+        assert after[student][cross] < points[cross]
+    assert after["earlier-noise"] == before["earlier-noise"]
+    assert records["right-later"].given == tuple(
+        f"{name}: scaled_dot_product_attention" for name in ("causal_self_attention", "cross_attention")
+    )
+    assert records["right-later"].recognised == () and records["earlier-noise"].given == ()
+
+    generate_feedback(lab)
+    page = (stage.feedback / "right-later" / lab.name / f"{lab.slug}.html").read_text("utf-8")
+    assert "right, given your <code>scaled_dot_product_attention</code>: mend that one first." in page
+    assert all(record.kept for record in graded(lab, KernelFree(tmp_path / "log")).values())
+
+
+def points_of(stage, lab: Lab, records) -> dict[str, dict[str, float]]:
+    """Student -> graded cell -> its points in the gradebook."""
+    with book_of(stage) as book:
+        return {
+            student: {
+                cell: book.find_grade(cell, lab.slug, lab.name, student).auto_score
+                for cell in lab.points_of_cells
+            }
+            for student in records
+        }
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, "'all'", "None"])
