@@ -336,7 +336,7 @@ def roster(
     if context.invoked_subcommand:
         return
     course = Course.find()
-    rows, strangers = standing(course, section)
+    rows, strangers, outdated = standing(course, section)
     where = f" in {section}" if section else ""
     table = Table(title=escape(f"{len(rows) - 1} on the roster{where}"), title_justify="left")
     for name in rows[0]:
@@ -346,6 +346,8 @@ def roster(
     console.print(table)
     for line in strangers:
         typer.echo(f"Not on the roster: {line}")
+    for line in outdated:
+        typer.echo(line)
     if out:
         try:
             write_csv(out, rows)

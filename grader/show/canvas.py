@@ -19,6 +19,7 @@ from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive.students import number_in_id
 from grader.show.export import see_that_nobody_shares
+from grader.show.standing import anew_in_words, handed_in_anew
 
 TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
@@ -225,7 +226,9 @@ def differences(
             found.append(
                 Difference(result.student, who, numbers[result.student], before, round(result.score, 2))
             )
-    return found, [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
+    notes = [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
+    anew = handed_in_anew(lab, results)
+    return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *notes]
 
 
 def _points(entry: Mapping[str, Any]) -> float | None:

@@ -27,6 +27,7 @@ from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.students import student_id
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
+from grader.show.standing import anew_in_words, handed_in_anew
 
 FEW = 8
 """With fewer submissions than this, a correlation says nothing."""
@@ -99,6 +100,7 @@ class Analysis:
         missing: students on the roster (in the gradebook, if there is none) of whom nothing was collected.
         names: student -> first and last name, where the gradebook knows them.
         requests: open ones.
+        anew: students whose scores are those of earlier work than what lies there now.
     """
 
     points: float
@@ -112,11 +114,17 @@ class Analysis:
     deadline: datetime | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     requests: tuple[Request, ...] = ()
+    anew: tuple[str, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
         name = self.names.get(student)
         return f"{name} ({student})" if name and name != student else student
+
+    def notes(self, result: Result) -> list[str]:
+        """What there is to know about a submission."""
+        anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
+        return [*anew, *(result.marker.notes if result.marker else ())]
 
     @property
     def shares(self) -> list[float]:
@@ -147,7 +155,16 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         raise GraderError(
             f"Nothing{f' of section {section!r}' if section else ''} in {lab.name} has been graded ({there}). Run `grader autograde {lab.name}` first."
         )
-    found = analyse(lab, results, students, deadline, collected=collected, names=names, requests=requests)
+    found = analyse(
+        lab,
+        results,
+        students,
+        deadline,
+        collected=collected,
+        names=names,
+        requests=requests,
+        anew=handed_in_anew(lab, results),
+    )
     page = page or default_page(lab.course, lab.name, section)
     return page, write_page(page, as_html(lab, found, section), as_rows(lab, found))
 
@@ -188,6 +205,7 @@ def analyse(
     collected: Sequence[str] = (),
     names: Mapping[str, str] | None = None,
     requests: Sequence[Request] = (),
+    anew: Sequence[str] = (),
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -197,6 +215,7 @@ def analyse(
         collected: everybody of whom a submission was collected, graded or not.
         names: student -> first and last name, where known.
         requests: to look again, open and decided.
+        anew: students who have handed in anew since they were graded.
     """
     open_requests = tuple(each for each in requests if not each.decided)
     graded, cells = {result.student for result in results}, _names(lab)
@@ -216,6 +235,7 @@ def analyse(
         deadline,
         names or {},
         open_requests,
+        tuple(anew),
     )
 
 
@@ -333,7 +353,11 @@ def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
     return environment.get_template("class_report.html").render(
         lab=lab,
         found=found,
-        sentences=[*summary(found), *in_short(found.requests, lab.name, section)],
+        sentences=[
+            *([anew_in_words(lab.name, len(found.anew))] if found.anew else []),
+            *summary(found),
+            *in_short(found.requests, lab.name, section),
+        ],
         median=statistics.median(shares),
         mean=statistics.fmean(shares),
         figure=base64.b64encode(histogram(shares)).decode("ascii"),
@@ -480,7 +504,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
                 *("" if points is None else f"{points:g}" for points in given),
                 "; ".join(result.marker.recognised) if result.marker else "",
                 "; ".join(f"{name} (given {earlier})" for name, earlier in _given(result).items()),
-                " ".join(result.marker.notes) if result.marker else "",
+                " ".join(found.notes(result)),
             ]
         )
     for students, state in ((found.ungraded, "collected, not graded yet"), (found.missing, "not handed in")):

@@ -16,6 +16,7 @@ import shutil
 import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from grader.course import Course
@@ -24,6 +25,7 @@ from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
 from grader.receive.students import moodle_numbers, name_in_id, number_in_id
 from grader.roster import Person
+from grader.show.standing import anew_in_words, handed_in_anew
 
 
 def export(
@@ -57,7 +59,12 @@ def export(
                 heading, *rows = gradebook.table()
                 whose = heading.index("student_id")
                 write_csv(file, [heading, *(row for row in rows if among is None or row[whose] in among)])
-                return []
+                return _outdated(
+                    {
+                        lab: gradebook.results(lab, among)
+                        for lab in map(partial(Lab.load, course), course.labs())
+                    }
+                )
             every = chosen or [Lab.load(course, name) for name in course.labs()]
             results = {lab.name: gradebook.results(lab, among) for lab in every}
             results = {name: found for name, found in results.items() if found or chosen}
@@ -69,13 +76,20 @@ def export(
         if not any(results.values()):
             whose = "" if among is None else " of this section"
             raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
+        outdated = _outdated({lab: results[lab.name] for lab in every if lab.name in results})
         if form == "canvas":
-            return _canvas(course, results, people, file)
-        return _moodle(chosen[0], results[chosen[0].name], people, file)
+            return outdated + _canvas(course, results, people, file)
+        return outdated + _moodle(chosen[0], results[chosen[0].name], people, file)
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
+
+
+def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
+    """A note about each lab with work that is newer than its grade."""
+    anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results.items()}
+    return [f"{name}: {anew_in_words(name, count)}" for name, count in anew.items() if count]
 
 
 def _canvas(

@@ -1,17 +1,38 @@
-"""The roster as a table: who is in the course, and what has been collected and graded of each."""
+"""What has been collected and graded of each: as a table of everybody on the roster, and whose work is newer than its grade."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from grader.course import Course, CourseError
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook, Result
+from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
 from grader.roster import NotSure, Roster, in_section
 
 
-def standing(course: Course, section: str | None = None) -> tuple[list[list[str]], list[str]]:
-    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's.
+def handed_in_anew(lab: Lab, results: Iterable[Result]) -> list[str]:
+    """Students whose work is not the one that was graded any more: their scores are those of earlier work."""
+    return [
+        result.student
+        for result in results
+        if result.marker
+        and (folder := lab.course.submitted / result.student / lab.name).is_dir()
+        and result.marker.handed_in != fingerprint_of_submission(lab, folder)
+    ]
+
+
+def anew_in_words(lab: str, count: int) -> str:
+    """That so many have handed in anew, and what to do."""
+    were = "was" if count == 1 else "were"
+    since = "it was" if count == 1 else "they were"
+    return f"{count} {were} handed in anew since {since} graded: run `grader autograde {lab}`."
+
+
+def standing(course: Course, section: str | None = None) -> tuple[list[list[str]], list[str], list[str]]:
+    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's, and one about each
+    lab with work that is newer than its grade.
 
     Args:
         section: only the people of this one.
@@ -27,20 +48,27 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     }
     with Gradebook.open(course) as gradebook:
         people = gradebook.roster()
-        graded = {
-            name: {result.student: result.score for result in gradebook.results(Lab.load(course, name))}
-            for name in course.labs()
-        }
+        results = {name: gradebook.results(Lab.load(course, name)) for name in course.labs()}
     if not people:
         raise CourseError(
             "Nobody is on the roster. Export the class list from your LMS, and run `grader roster import FILE`."
         )
+    graded = {name: {result.student: result.score for result in found} for name, found in results.items()}
     among = people if section is None else in_section(people.values(), section)
     labs = [name for name in course.labs() if graded[name] or any(name in had for had in folders.values())]
+    anew = {
+        name: handed_in_anew(
+            Lab.load(course, name), (each for each in results[name] if each.student in among)
+        )
+        for name in labs
+    }
     rows = [["id", "name", "email", "section", "Canvas", *labs]]
     for student in sorted(among):
         person = people[student]
-        states = (_state(graded[name].get(student), name in folders.get(student, ())) for name in labs)
+        states = (
+            _state(graded[name].get(student), name in folders.get(student, ()), student in anew[name])
+            for name in labs
+        )
         rows.append([student, person.name, person.email, person.section, person.canvas, *states])
     roster = Roster(people.values())
     strangers = [
@@ -48,12 +76,15 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
         for student, had in folders.items()
         if student not in people and had
     ]
-    return rows, strangers
+    outdated = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
+    return rows, strangers, outdated
 
 
-def _state(score: float | None, collected: bool) -> str:
-    """A score; else whether there is work."""
-    return f"{score:g}" if score is not None else "collected" if collected else ""
+def _state(score: float | None, collected: bool, anew: bool) -> str:
+    """A score, with a note if it is that of earlier work; else whether there is work."""
+    if score is None:
+        return "collected" if collected else ""
+    return f"{score:g} (handed in anew)" if anew else f"{score:g}"
 
 
 def _perhaps(roster: Roster, student: str) -> str:

@@ -30,6 +30,7 @@ from grader.show.class_report import (
     share_of,
     write_page,
 )
+from grader.show.standing import anew_in_words, handed_in_anew
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -40,7 +41,9 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``mean`` is the mean share of its points; ``waiting`` counts work that is not graded yet."""
+    """How a lab went. ``mean`` is the mean share of its points; ``waiting`` counts work that is not graded yet, and ``anew`` what is
+    newer than its grade.
+    """
 
     name: str
     title: str
@@ -48,6 +51,7 @@ class LabFacts:
     waiting: int
     missing: int
     mean: float
+    anew: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class StudentFacts:
         shares: for each lab, the share of the points; None where nothing is graded.
         waiting: for each lab, whether there is work that is not graded yet.
         again: titles of misconceptions that were recognised in two labs or more.
+        expected: whether this student is in the course; of others, what they have handed in is shown.
         reasons: why to talk to this student; empty if nothing stands out.
     """
 
@@ -65,6 +70,7 @@ class StudentFacts:
     shares: tuple[float | None, ...]
     waiting: tuple[bool, ...]
     again: tuple[str, ...]
+    expected: bool = True
 
     @property
     def earned(self) -> list[float]:
@@ -89,7 +95,7 @@ class StudentFacts:
     @property
     def reasons(self) -> tuple[str, ...]:
         found = []
-        if len(self.shares) - self.handed_in >= _MANY_MISSING:
+        if self.expected and len(self.shares) - self.handed_in >= _MANY_MISSING:
             found.append(f"handed in {self.handed_in} of {len(self.shares)}")
         if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
             found.append(f"{percent(statistics.fmean(self.earned))} of the points of what was handed in")
@@ -167,7 +173,8 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         lab.name: {folder.parent.name for folder in course.submitted.glob(f"*/{lab.name}")}
         for lab, _ in results
     }
-    found = analyse(results, collected, listed or people, people, among, requests)
+    anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
+    found = analyse(results, collected, listed or people, people, among, requests, anew)
     page = page or default_page(course, "term", section)
     return page, write_page(page, as_html(found, section), as_rows(found))
 
@@ -179,6 +186,7 @@ def analyse(
     people: Mapping[str, Person],
     among: Collection[str] | None = None,
     requests: Sequence[Request] = (),
+    anew: Mapping[str, int] | None = None,
 ) -> Term:
     """The facts about a term.
 
@@ -188,6 +196,7 @@ def analyse(
         expected: who is in the course.
         among: only these students; None: everybody.
         requests: to look again, open and decided.
+        anew: lab -> how many have handed in anew since they were graded.
     """
     shares = {
         lab.name: {one.student: share_of(one, lab.points_of_cells) for one in found} for lab, found in results
@@ -202,6 +211,7 @@ def analyse(
             tuple(shares[lab.name].get(student) for lab, _ in results),
             tuple(student in collected[lab.name] and student not in shares[lab.name] for lab, _ in results),
             tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
+            student in expected,
         )
         for student in everybody
     ]
@@ -216,6 +226,7 @@ def analyse(
                 for each in students
             ),
             statistics.fmean(share_of(one, lab.points_of_cells) for one in found),
+            (anew or {}).get(lab.name, 0),
         )
         for place, (lab, found) in enumerate(results)
     ]
@@ -299,9 +310,11 @@ def as_html(found: Term, section: str | None = None) -> str:
 
 def summary(found: Term) -> list[str]:
     """What to know if you read nothing else."""
+    old = [f"{lab.title}: {anew_in_words(lab.name, lab.anew)}" for lab in found.labs if lab.anew]
     hard = min(found.labs, key=lambda lab: lab.mean)
     lines = [
-        f"{hard.title}: {percent(hard.mean)} on average{', the hardest so far' if len(found.labs) > 1 else ''}."
+        *old,
+        f"{hard.title}: {percent(hard.mean)} on average{', the hardest so far' if len(found.labs) > 1 else ''}.",
     ]
     if count := len(found.needs_help):
         lines.append(

@@ -161,6 +161,16 @@ def test_without_send_it_only_says_what_differs(there, lab, tmp_path):
     assert SECRET not in result.output
 
 
+def test_work_that_is_newer_than_its_grade_is_told_before_anything_is_sent(there, lab):
+    file = lab.course.submitted / "roe_2" / START / lab.notebook_name
+    graded = file.read_bytes()
+    file.write_bytes(graded + b" ")
+    result = export(there)
+    file.write_bytes(graded)
+    assert "1 was handed in anew since it was graded: run" in result.output
+    assert "handed in anew" not in export(there).output
+
+
 def test_it_sends_what_differs_and_nothing_the_second_time(there, lab):
     result = export(there, "--send")
     assert result.exit_code == 0 and "read back: 2" in result.output, result.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.cli import app
+from grader.demo import hand_in
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook
@@ -85,6 +87,32 @@ def test_only_a_section_is_graded(lab):
 def test_the_roster_shows_a_section(lab):
     said = run("roster", "--section", "Tuesday")
     assert "2 on the roster in Tuesday" in said and "s01" in said and "s00" not in said
+
+
+def test_work_that_is_newer_than_its_grade_is_told_wherever_scores_are_shown(lab, tmp_path):
+    def told() -> list[str]:
+        said = [
+            run("export", "--format", form, "--out", str(tmp_path / "x.csv")) for form in ("csv", "canvas")
+        ]
+        said.append(run("roster"))
+        for command in (("report", START), ("term",)):
+            run(*command)
+            name = START if command[0] == "report" else "term"
+            said.append(html.unescape((lab.course.grading / "reports" / f"{name}.html").read_text()))
+        return [" ".join(text.split()) for text in said]
+
+    assert not any("handed in anew" in text for text in told())
+    for student in ("s00", "s01"):
+        hand_in(lab.course, lab, student, lab.release())
+    for text in told():
+        assert "2 were handed in anew since they were graded: run" in text
+    run("report", START, "--section", "Monday")
+    page = lab.course.grading / "reports" / f"{START}-Monday.html"
+    assert "1 was handed in anew since it was graded: run" in page.read_text()
+    rows = {row["student"]: row for row in csv.DictReader(page.with_suffix(".csv").open())}
+    assert "Handed in anew" in rows["s00"]["notes"] and "Handed in anew" not in rows["s02"]["notes"]
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "again"), 5))
+    assert not any("handed in anew" in text for text in told())
 
 
 @pytest.mark.parametrize(

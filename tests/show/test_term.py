@@ -88,6 +88,7 @@ def test_a_stranger_is_shown_and_is_not_missing_in_other_labs(labs):
     found = term(labs, {"a": [1.0] * 4, "stranger": [1.0, None, None, None]}, expected=["a", "b"])
     assert [each.student for each in found.students] == ["a", "b", "stranger"]
     assert [lab.missing for lab in found.labs] == [1] * 4
+    assert list(reasons(found)) == ["b"]  # nobody expects more of a stranger, or of somebody who has left
 
 
 def test_work_that_waits_is_neither_missing_nor_a_nought(labs):
