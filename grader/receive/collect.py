@@ -234,6 +234,7 @@ def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception, desk: Des
             of_nobody.append(Collected("", found.offer.shown, REFUSED, str(error)))
         else:
             by_student.setdefault(known.student, []).append(known)
+    _see_that_it_is_this_lab(lab, by_student.values())
     rivals = _rivals(itertools.chain.from_iterable(by_student.values()))
     stamps = {offer.parts: offer for offer in offers if offer.parts[-1:] == (TIMESTAMP,)}
     seen: dict[str, str] = {}  # ids as seen by file systems that ignore case
@@ -245,6 +246,28 @@ def _collect(lab: Lab, offers: Sequence[Offer], reception: _Reception, desk: Des
         else:
             yield _collect_one(lab, student, files, stamps, rivals.get(student, ""), desk)
     yield from of_nobody
+
+
+def _see_that_it_is_this_lab(lab: Lab, handed_in: Iterable[Sequence[File]]) -> None:
+    """
+    Raises:
+        GraderError: all notebooks have the name of one other lab's, so it is that lab's source.
+    """
+    names = [{file.stem for file in files if file.stem} for files in handed_in]
+    names = [each for each in names if each]
+    others = {_other_lab(lab, next(iter(each))) if len(each) == 1 else None for each in names}
+    if len(names) > 1 and len(others) == 1 and (other := others.pop()):
+        raise GraderError(
+            f"All {len(names)} notebooks have the name of another lab's, {other.partition('_')[2]}.ipynb, so nothing was collected. If they are of "
+            f"that lab: grader collect {other}"
+        )
+
+
+def _other_lab(lab: Lab, stem: str) -> str | None:
+    """The lab whose notebook is called so, if it is another one."""
+    return next(
+        (name for name in lab.course.labs() if name != lab.name and name.partition("_")[2] == stem), None
+    )
 
 
 def _rivals(files: Iterable[File]) -> dict[str, str]:
@@ -375,6 +398,8 @@ def _choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes]:
         listed = ", ".join(file.offer.shown for file in best[:5])
         raise Unreadable(f"Several notebooks, and it is not clear which one counts: {listed}. Keep one.")
     data, chosen = contents.popitem()
+    if other := _other_lab(lab, chosen.stem):
+        raise Unreadable(f"It has the name of another lab's notebook. Is it work for {other}?")
     if len(data) > MAX_BYTES:
         raise Unreadable(f"It is larger than {MAX_BYTES // 2**20} MiB. Clear the notebook's outputs.")
     return chosen, data

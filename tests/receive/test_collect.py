@@ -158,6 +158,33 @@ def test_other_labs_in_the_same_folder_are_left_alone(lab):
     )
 
 
+def moodle(**files: bytes) -> dict[str, bytes]:
+    """As Moodle packs it: the students' notebooks by name."""
+    return {
+        f"Person {who}_{number}_assignsubmission_file_/{name}.ipynb": data
+        for number, (who, (name, data)) in enumerate(files.items(), 71)
+    }
+
+
+def test_the_zip_of_another_lab_is_refused_as_a_whole(lab):
+    other = {who: ("start_here", notebook(who)) for who in "abc"}
+    with pytest.raises(GraderError, match=f"All 3 notebooks have the name of another lab's.*collect {OTHER}"):
+        collect(lab, zip_of(lab, moodle(**other)))
+    assert not lab.course.submitted.exists()
+
+
+def test_a_notebook_of_another_lab_among_others_is_refused_alone(lab):
+    mixed = {
+        "a": ("self_attention", notebook("a")),
+        "b": ("Start-Here (1)", notebook("b")),
+        "c": ("homework", notebook("c")),
+    }
+    rows = collect(lab, zip_of(lab, moodle(**mixed)))
+    assert outcomes(rows) == {"Person a": NEW, "Person b": REFUSED, "Person c": NEW}
+    assert "Is it work for 00_start_here?" in why(rows, "Person b")
+    assert "Is it work for 00_start_here?" in graded_as(lab, "Person b")
+
+
 def test_of_several_versions_the_last_counts(lab):
     files = {f"a_1_{10 + n}_self_attention-{n}.ipynb": notebook(str(n)) for n in (1, 10, 9)}
     collect(lab, zip_of(lab, {f"a_1_99_{FILE}": notebook("0"), "a_1_98_x.ipynb": notebook("x"), **files}))
