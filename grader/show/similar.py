@@ -21,8 +21,6 @@ import jinja2
 import nbformat
 
 from course_utils.checking.given import all_earlier
-from grader.course import make_private
-from grader.errors import GraderError
 from grader.grade.autograde import submissions
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.results import MAX_SOURCE
@@ -31,8 +29,7 @@ from grader.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_o
 from grader.receive.files import find_notebook
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
-from grader.show.class_report import FIRST, percent
-from grader.show.export import write_csv
+from grader.show.class_report import FIRST, default_page, percent, write_page
 from grader.show.fingerprints import all_hashes, fingerprints, names_in, tokens_of
 
 COMMON_SHARE, COMMON_FROM, COMMON_TO = 0.1, 4, 20
@@ -144,17 +141,8 @@ def write_similar(lab: Lab, page: Path | None = None) -> tuple[Path, Path, Found
             unread.append(folder.parent.name)
     pairs, crowds = compare(works)
     found = Found(tuple(works), tuple(pairs), tuple(crowds), tuple(unread), names)
-    page = page or lab.course.grading / "reports" / f"{lab.name}-similar.html"
-    table = page.with_suffix(".csv")
-    try:
-        make_private(page.parent)
-        page.write_text(as_html(lab, found), "utf-8")
-        write_csv(table, as_rows(found, reader.exercises))
-    except OSError as error:
-        raise GraderError(
-            f"{page} cannot be written: {error.strerror}. Choose another file with --out."
-        ) from None
-    return page, table, found
+    page = page or default_page(lab.course, f"{lab.name}-similar")
+    return page, write_page(page, as_html(lab, found), as_rows(found, reader.exercises)), found
 
 
 # ---------------------------------------------------------------------------------- reading

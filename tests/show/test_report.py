@@ -429,3 +429,18 @@ def test_a_page_is_not_overwritten_by_its_own_table(tmp_path):
     with pytest.raises(GraderError, match="end the name in .html"):
         write_page(tmp_path / "report.csv", "page", [["table"]])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_of_alike_pairs_does_not_take_the_place_of_their_page(graded, monkeypatch):
+    monkeypatch.chdir(graded.course.root)
+    told = CliRunner().invoke(app, ["similar", START, "--out", "pairs.csv"])
+    assert told.exit_code == 1 and "end the name in .html" in told.output
+    assert not (graded.course.root / "pairs.csv").exists()
+
+
+@pytest.mark.parametrize("out", [".", "/", "grading"])
+def test_a_page_that_is_to_be_a_folder_is_told_in_a_sentence(graded, monkeypatch, out):
+    monkeypatch.chdir(graded.course.root)
+    for command in (["report", START], ["term"], ["similar", START]):
+        told = CliRunner().invoke(app, [*command, "--out", out])
+        assert told.exit_code == 1 and "is a folder: add a name that ends in .html." in told.output
