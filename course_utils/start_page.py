@@ -76,8 +76,7 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     lines += [
         f"{solved} of {count} exercises solved.",
         "",
-        f"![{_alt(found)}](data:image/svg+xml;base64,{base64.b64encode(course_map(found).encode()).decode()})",
-        "",
+        *course_map(found),
         "| lab | what you build | needs | minutes | solved |",
         "|---|---|---|---|---|",
     ]
@@ -107,62 +106,57 @@ def _link(lab: LabInfo) -> str:
     return f"{lab.name}/{lab.slug}.ipynb"
 
 
-def _alt(found: Sequence[LabProgress]) -> str:
-    labs = "; ".join(
-        f"{stop.lab.number} {stop.lab.title}, {stop.solved} of {len(stop.exercises)}" for stop in found
-    )
-    return f"Map of the course with the exercises solved in each lab: {labs}"
-
-
 # ---------------------------------------------------------------------------------- the map
 
-_WIDTH, _HEIGHT, _GAP, _LEFT, _TOP = 158, 88, 22, 20, 34
+_WIDTH, _HEIGHT, _GAP = 158, 88, 22
 
 
-def course_map(found: Sequence[LabProgress]) -> str:
-    """The labs as cards, a row for each part of the course, as SVG: light cards, readable on any theme."""
-    parts_of_course = dict.fromkeys(stop.lab.part for stop in found)
-    rows = [(title, [stop for stop in found if stop.lab.part == title]) for title in parts_of_course]
-    longest = max((len(row) for _, row in rows), default=1)
-    width = 2 * _LEFT + longest * _WIDTH + (longest - 1) * _GAP
-    height = len(rows) * (_HEIGHT + _TOP) + 16
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif">',
-        f'<rect width="{width}" height="{height}" rx="12" fill="#eef2f6"/>',
-    ]
+def course_map(found: Sequence[LabProgress]) -> list[str]:
+    """Lines of Markdown: a row of cards for each part of the course, each card an image that links to its lab."""
     following = go_on(found)
-    for line, (title, row) in enumerate(rows):
-        y = line * (_HEIGHT + _TOP) + _TOP
-        parts.append(
-            f'<text x="{_LEFT}" y="{y - 10}" font-size="13" font-weight="600" fill="#4a5a6a">{escape(title)}</text>'
-        )
-        for column, stop in enumerate(row):
-            x = _LEFT + column * (_WIDTH + _GAP)
-            if column:
-                middle = y + _HEIGHT / 2
-                parts.append(
-                    f'<path d="M{x - _GAP + 3} {middle}h{_GAP - 8}m-5 -4l5 4l-5 4" fill="none" stroke="#7b8a99" stroke-width="1.6"/>'
-                )
-            parts.append(_card(stop, x, y, here=following is not None and following[0] == stop))
-    return "".join([*parts, "</svg>"])
+    lines = []
+    for title in dict.fromkeys(stop.lab.part for stop in found):
+        row = [stop for stop in found if stop.lab.part == title]
+        cards = [_linked(stop, stop is not row[0], following and following[0] == stop) for stop in row]
+        lines += [f"**{title}**", "", " ".join(cards), ""]
+    return lines
 
 
-def _card(stop: LabProgress, x: float, y: float, here: bool) -> str:
+def _linked(stop: LabProgress, arrow: bool, here: bool | None) -> str:
+    alt = f"{stop.lab.number} {stop.lab.title}: {stop.solved} of {len(stop.exercises)} solved"
+    if here:
+        alt += ", you are here"
+    data = base64.b64encode(card(stop, arrow, bool(here)).encode()).decode()
+    return f"[![{alt}](data:image/svg+xml;base64,{data})]({_link(stop.lab)})"
+
+
+def card(stop: LabProgress, arrow: bool, here: bool) -> str:
+    """A lab as SVG: a light card, readable on any theme.
+
+    Args:
+        arrow: whether an arrow leads to it, from the card before.
+        here: whether the learner goes on with this lab.
+    """
     done = stop.share == 1
     edge, wide = ("#1b7f5c", 2) if done else ("#c2410c", 2.5) if here else ("#b9c4cf", 1.2)
-    bar = _WIDTH - 74
+    x, y, middle = (_GAP if arrow else 0) + 2, 2, _HEIGHT / 2 + 2
+    width, height, bar = x + _WIDTH + 2, _HEIGHT + 4, _WIDTH - 74
     count = "solved" if done else f"{stop.solved} of {len(stop.exercises)}"
     title = "".join(
         f'<text x="{x + 11}" y="{y + 41 + 15 * line}" font-size="12.5" fill="#22303d">{escape(text)}</text>'
         for line, text in enumerate(textwrap.wrap(stop.lab.title, 21)[:2])
     )
+    lead = (
+        f'<path d="M2 {middle}h{_GAP - 6}m-5 -4l5 4l-5 4" fill="none" stroke="#7b8a99" stroke-width="1.6"/>'
+    )
     return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'font-family="system-ui,-apple-system,Segoe UI,Helvetica,Arial,sans-serif">{lead if arrow else ""}'
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="9" fill="#fff" stroke="{edge}" stroke-width="{wide}"/>'
         f'<text x="{x + 11}" y="{y + 22}" font-size="14" font-weight="700" fill="#22303d">{escape(stop.lab.number)}'
         f"{' ✓' if done else ' · you are here' if here else ''}</text>"
         f"{title}"
         f'<rect x="{x + 11}" y="{y + 67}" width="{bar}" height="8" rx="4" fill="#dbe3ea"/>'
         f'<rect x="{x + 11}" y="{y + 67}" width="{bar * stop.share:.1f}" height="8" rx="4" fill="#3b8bbd"/>'
-        f'<text x="{x + bar + 17}" y="{y + 75}" font-size="11" fill="#4a5a6a">{count}</text>'
+        f'<text x="{x + bar + 17}" y="{y + 75}" font-size="11" fill="#4a5a6a">{count}</text></svg>'
     )

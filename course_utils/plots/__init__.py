@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _CSS_PIXELS_AN_INCH = 80
 _SHARPNESS = 2  # image pixels for each CSS pixel: crisp on high-resolution screens
-# Who says on the page that the theme is dark: JupyterLab, the course's web pages, Colab, VS Code.
-_DARK = '[data-jp-theme-light="false"],html[data-theme="dark"],html[theme="dark"],body.vscode-dark'
+# Who says on the page what its theme is: JupyterLab, the course's web pages, Colab, VS Code.
+ON_DARK_PAGES = '[data-jp-theme-light="false"],html[data-theme="dark"],html[theme="dark"],body.vscode-dark'
+ON_LIGHT_PAGES = '[data-jp-theme-light="true"],html[data-theme="light"],html[theme="light"],body.vscode-light'
 
 
 def show_figure(figure: Figure, alt: str) -> None:
@@ -42,7 +43,7 @@ def show_figure(figure: Figure, alt: str) -> None:
     width = round(figure.get_figwidth() * _CSS_PIXELS_AN_INCH)
     html = (
         f'<img alt="{escape(alt)}" src="{light}" width="{width}" style="max-width:100%;height:auto" class="{name}">'
-        f"<style>@media screen{{:is({_DARK}) .{name}{{content:url({at_night});background:none!important}}}}</style>"
+        f"<style>@media screen{{:is({ON_DARK_PAGES}) .{name}{{content:url({at_night});background:none!important}}}}</style>"
     )
     publish({"text/html": html, "text/plain": alt})
 

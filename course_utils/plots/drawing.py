@@ -6,9 +6,11 @@ A drawing is made of boxes with words, arrows between them, and notes; coordinat
 from __future__ import annotations
 
 import base64
+import hashlib
 from html import escape
 
 from course_utils.display import publish
+from course_utils.plots import ON_DARK_PAGES, ON_LIGHT_PAGES
 
 INK, QUIET, PAPER = (
     "var(--jp-content-font-color1,#1b1b1b)",
@@ -89,26 +91,35 @@ def scrolling(svg: str, width: int) -> str:
     return f'<div style="overflow-x:auto"><div style="min-width:{round(0.66 * width)}px">{svg}</div></div>'
 
 
-_PAGE = """<style>
-:root {--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc}
-@media (prefers-color-scheme: dark) {
-  :root {--jp-content-font-color1:#eee;--jp-content-font-color2:#b5bdc5;--jp-layout-color1:#212121;--jp-border-color2:#555}
-}</style>"""
+_LIGHT = "--jp-content-font-color1:#1b1b1b;--jp-content-font-color2:#5b6b7b;--jp-layout-color1:#fff;--jp-border-color2:#ccc"
+_DARK = "--jp-content-font-color1:#eee;--jp-content-font-color2:#b5bdc5;--jp-layout-color1:#111;--jp-border-color2:#555"
 
 
 def as_image(svg: str, alt: str) -> str:
     """A drawing of :func:`as_svg` as an HTML image.
 
-    An image survives where a page removes SVG: in notebooks that are not trusted, on GitHub, in feedback. It
-    cannot see the page's theme, so it has a ground of its own, and follows the reader's preference where it can.
+    An image survives where a page removes SVG: in notebooks that are not trusted, on GitHub, in feedback. It cannot see the page's
+    theme, so where the page says what that is, a style puts the version for it in its place. Elsewhere, and where styles are
+    removed, too, it has a ground of its own and follows the reader's preference.
     """
     begin, _, parts = svg.partition(">")
+    width, height = begin.partition('viewBox="0 0 ')[2].partition('"')[0].split()
     ground = '<rect width="100%" height="100%" rx="8" style="fill:var(--jp-layout-color1);stroke:var(--jp-border-color2)"/>'
-    size = begin.partition('viewBox="0 0 ')[2].partition('"')[0].split()
-    picture = f'{begin} xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}">{_PAGE}{ground}{parts}'
-    data = base64.b64encode(picture.encode()).decode("ascii")
+
+    def address(colours: str, ground: str = "") -> str:
+        start = f'{begin} xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+        drawn = f"{start}<style>{colours}</style>{ground}{parts}"
+        return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode('ascii')}"
+
+    anywhere = address(f":root{{{_LIGHT}}}@media (prefers-color-scheme: dark){{:root{{{_DARK}}}}}", ground)
+    name = f"drawing-{hashlib.sha256(svg.encode()).hexdigest()[:12]}"
+    themes = ((ON_LIGHT_PAGES, _LIGHT), (ON_DARK_PAGES, _DARK))
+    styles = "".join(
+        f":is({pages}) .{name}{{content:url({address(f':root{{{colours}}}')})}}" for pages, colours in themes
+    )
     return (
-        f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}" style="max-width:100%;height:auto">'
+        f'<img alt="{escape(alt)}" src="{anywhere}" width="{width}" style="max-width:100%;height:auto" class="{name}">'
+        f"<style>{styles}</style>"
     )
 
 
@@ -118,4 +129,5 @@ def show_drawing(width: int, height: int, parts: list[str], alt: str) -> None:
     Args:
         alt: what the drawing shows, in one or two sentences, for whoever cannot see it.
     """
-    publish({"text/html": scrolling(as_svg(width, height, parts, alt), width), "text/plain": alt})
+    picture = as_image(as_svg(width, height, parts, alt), alt)
+    publish({"text/html": scrolling(picture, width), "text/plain": alt})

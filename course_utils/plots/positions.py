@@ -5,6 +5,7 @@ Functions that return a Matplotlib figure leave showing it to :func:`course_util
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -205,10 +206,14 @@ def _dial(pair: int, angle: float, later: float | None) -> str:
         hands = hand(later, 'stroke="#e08214" stroke-dasharray="6 6"') + hands
         caption = f"turned by {later - angle:.3f} rad"
         words += f"; dashed: {caption}"
-    return (
-        f'<div style="text-align:center;width:9.5em;padding:.3em"><div>pair {pair}</div>'
-        f'<svg viewBox="0 0 100 100" width="90" height="90" role="img" aria-label="pair {pair}: {words}">'
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">'
         '<circle cx="50" cy="50" r="46" fill="none" stroke="#888" stroke-width="2"/>'
         f'<line x1="50" y1="4" x2="50" y2="12" stroke="#888" stroke-width="2"/>{hands}</svg>'
+    )
+    data = base64.b64encode(drawn.encode()).decode("ascii")
+    return (
+        f'<div style="text-align:center;width:9.5em;padding:.3em"><div>pair {pair}</div>'
+        f'<img width="90" height="90" alt="pair {pair}: {words}" src="data:image/svg+xml;base64,{data}">'
         f'<div style="font-size:85%;font-variant-numeric:tabular-nums">{caption}</div></div>'
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from course_utils import progress
 from course_utils.display import publish
-from course_utils.plots.drawing import arrow, as_svg, box, note, scrolling
+from course_utils.plots.drawing import arrow, as_image, as_svg, box, note, scrolling
 
 
 class Part(NamedTuple):
@@ -149,7 +149,7 @@ def show_transformer(lab: str) -> None:
 
     def bundle() -> dict[str, str]:
         svg, alt = drawing(lab, progress.best_scores())
-        return {"text/html": scrolling(svg, _WHOLE), "text/plain": alt}
+        return {"text/html": scrolling(as_image(svg, alt), _WHOLE), "text/plain": alt}
 
     try:
         from IPython.core.getipython import get_ipython

@@ -18,7 +18,7 @@ from course_utils import progress, start_page
 from course_utils.checking.exercise import exercises_of
 from course_utils.labs import LabInfo, core_part, labs_in
 from course_utils.progress import LabProgress
-from course_utils.start_page import as_markdown, course_map, go_on, stops
+from course_utils.start_page import as_markdown, card, go_on, stops
 
 
 @pytest.fixture
@@ -117,12 +117,18 @@ def test_a_folder_without_labs_has_a_page_too(tmp_path):
     assert "0 of 0" in page_of(tmp_path)
 
 
-def test_the_map_is_told_in_words(notebooks):
+def test_each_card_of_the_map_leads_to_its_lab_and_is_told_in_words(notebooks):
     solve("start_here")
     page = page_of(notebooks)
-    alt, picture = re.search(r"!\[([^\]]+)\]\(data:image/svg\+xml;base64,([^)]+)\)", page).groups()
-    assert "00 Start here, 1 of 1" in alt
-    ElementTree.fromstring(base64.b64decode(picture))
+    cards = re.findall(r"\[!\[([^\]]+)\]\(data:image/svg\+xml;base64,([^)]+)\)\]\(([^)]+)\)", page)
+    assert [link for *_, link in cards] == [
+        f"{stop.lab.name}/{stop.lab.slug}.ipynb" for stop in stops(notebooks)
+    ]
+    for alt, picture, _ in cards:
+        words = "".join(ElementTree.fromstring(base64.b64decode(picture)).itertext())
+        assert alt.split()[0] in words and alt.endswith("you are here") == ("you are here" in words)
+    assert cards[0][0] == "00 Start here: 1 of 1 solved"
+    assert sum("you are here" in alt for alt, *_ in cards) == 1
 
 
 @given(st.text(min_size=1, max_size=60), st.integers(0, 6), st.integers(1, 6))
@@ -131,7 +137,8 @@ def test_the_map_is_well_formed_whatever_a_lab_is_called(title, solved, count):
     entries = {f"e{n}": {"best": 1 if n < solved else 0.5, "attempts": 1} for n in range(count)}
     lab = LabInfo("03_x", title, "Part", "things", ("02",), 5, tuple(entries))
     stop = LabProgress(lab, entries)
-    ElementTree.fromstring(course_map([stop]))
+    for arrow in (True, False):
+        ElementTree.fromstring(card(stop, arrow, here=True))
     assert as_markdown([stop]).count("](03_x/x.ipynb)") >= 1
 
 

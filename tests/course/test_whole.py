@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 
@@ -53,11 +54,16 @@ def test_what_watches_progress_is_called_after_an_attempt(tmp_path, monkeypatch)
     assert seen == [{"self_attention.causal_mask": 1.0}]
 
 
-def test_the_drawing_follows_the_theme_and_has_words_for_who_cannot_see_it(capsys):
+def test_the_drawing_follows_the_theme_and_has_words_for_who_cannot_see_it(capsys, monkeypatch):
     whole.show_transformer("self_attention")
     assert "You build in this lab: multi-head self-attention" in capsys.readouterr().out
     svg, alt = whole.drawing("self_attention", {})
     assert 'role="img"' in svg and alt.split(".")[0] in svg
+    bundles = []
+    monkeypatch.setattr(whole, "publish", bundles.append)
+    whole.show_transformer("self_attention")
+    assert "<svg" not in bundles[0]["text/html"], "JupyterLab removes it in notebooks that are not trusted"
+    assert f'alt="{alt}"' in unescape(bundles[0]["text/html"])
     colours = set(re.findall(r"(?:fill|stroke):(#\w+)", svg))
     assert colours <= {
         whole.box(0, 0, 1, 1, "", marked=True).partition("stroke:")[2][:7]
