@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +44,7 @@ from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, students_of
 from grader.grade.merge import carry_out, plan, work_of
+from grader.grade.requests import exercises_in
 from grader.grade.resume import Again
 from grader.grade.work import Record
 from grader.handout.bundle import publish as publish_course
@@ -680,9 +681,15 @@ def term(
 def similar(
     lab: LabName,
     out: PageFile = None,
+    section: Annotated[
+        str | None,
+        typer.Option(
+            "--section", metavar="NAME", help="Compare everybody; show pairs with a student of this section."
+        ),
+    ] = None,
 ) -> None:
     """Show pairs of submissions that are more alike than the lab explains. No proof of anything; no points change."""
-    page, table, found = write_similar(Lab.load(Course.find(), lab), out)
+    page, table, found = write_similar(Lab.load(Course.find(), lab), out, section)
     typer.echo(
         f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
     )
@@ -804,6 +811,7 @@ def log(
     student: Annotated[
         str | None, typer.Option(metavar="ID", help="Only what concerns this student.")
     ] = None,
+    section: Section = None,
     out: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write it to a CSV file, too.")
     ] = None,
@@ -811,11 +819,19 @@ def log(
     """Show who changed which points, deadlines, extensions and comments, also in formgrader. Newest last."""
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
+    among = students_of(course, section)
     with Gradebook.open(course) as gradebook:
         now = gradebook.now_called(student) if student else ""
         found = gradebook.changes(name, now)
         if student and not found and now == student and student not in gradebook.students():
             raise GraderError(f"The gradebook knows no student {student!r}. `grader roster` lists the ids.")
+        if among is not None:
+            names = {each.student: gradebook.now_called(each.student) for each in found}
+            found = [each for each in found if names[each.student] in among]
+    exercises = {
+        name: exercises_in(Lab(course, name)) for name in {each.lab for each in found} & {*course.labs()}
+    }
+    found = [replace(each, item=exercises.get(each.lab, {}).get(each.item, each.item)) for each in found]
     if now != (student or ""):
         typer.echo(f"{student} is now {now}. These are the changes under all ids of {now}.")
     short = [
@@ -965,6 +981,7 @@ def queue(
         bool,
         typer.Option("--release", help="From now on, show the names of students whose answers are finished."),
     ] = False,
+    section: Section = None,
     out: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a CSV file, too.")
     ] = None,
@@ -975,15 +992,22 @@ def queue(
         raise GraderError(
             "Do one thing at a time: give out (--readers, --by-section, --second), --reader, --agreement or --release."
         )
+    if section is not None and (giving or release):
+        raise GraderError("--section limits what is shown: leave it out to give out or to release.")
     loaded = Lab.load(Course.find(), lab)
+    among = students_of(loaded.course, section)
     with Gradebook.open(loaded.course) as gradebook:
         readings = Readings(gradebook, loaded)
         if not readings.questions():
             raise GraderError(
                 f"{lab} has no answers that people grade. docs/writing-a-lab.md says how to add one."
             )
+        if not (there := readings.works()):
+            raise GraderError(
+                f"No answer of {lab} waits to be graded by hand. Run `grader autograde {lab}` first."
+            )
         if giving:
-            before = readings.settings()
+            before, here = readings.settings(), len(there) - nobody_s(there)
             dealt = readings.deal(
                 Settings(
                     before.readers if readers is None else readers_of(readers),
@@ -992,22 +1016,24 @@ def queue(
                 )
             )
             typer.echo(f"Given out: {dealt.new} new, {dealt.moved} moved, {dealt.second} to be read twice.")
+            if by_section is not None and here:
+                which = "by section" if by_section else "without regard to sections"
+                typer.echo(f"{here} had been given out before and stay. What comes is given out {which}.")
         if release:
             typer.echo(f"Submissions that are finished and no longer anonymous: {readings.release()}")
         works, settings = readings.works(), readings.settings()
         questions = readings.questions()
-    if not works:
-        raise GraderError(
-            f"No answer of {lab} waits to be graded by hand. Run `grader autograde {lab}` first."
-        )
+    works = {page: work for page, work in works.items() if among is None or work.student in among}
     if agree:
         found = pairs(works)
         if not found:
             raise GraderError(
                 f"No answer of {lab} has been read by two people yet: `grader queue {lab}` shows who has what, and --second 10% has some read twice."
             )
-        _show_table(f"Answers read twice: {len(found)}", *agreement_table(agreement(found, questions)))
-        title, (header, rows) = "Differences", difference_table(found, questions)
+        figures = agreement_table(agreement(found, questions))
+        _show_table(f"Answers read twice: {len(found)}", *figures)
+        header, rows = difference_table(found, questions)
+        title = "Differences" if rows else "Differences: none"
     elif reader is not None:
         header, rows = reader_table(works, reader)
         title = f"For {reader}: {len(rows)}"
@@ -1018,6 +1044,8 @@ def queue(
         title, (header, rows) = lab, progress_table(standings(works, settings))
     _show_table(title, *(short_differences(rows) if agree else (header, rows)))
     _write_table(out, header, rows)
+    if agree and out:
+        _write_table(out.with_name(f"{out.stem}-agreement{out.suffix}"), *figures)
     place = f"/{ADDRESS}/{lab}"
     if agree:
         typer.echo(f"To decide: {place}/differences at the address of `make instructor`.")

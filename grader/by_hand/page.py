@@ -40,6 +40,7 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.grade.points import digest
 from grader.lab import Lab, nbgrader_of
+from grader.show.class_report import title_of
 from grader.show.feedback_page import Markdown
 
 _HUB = "JUPYTERHUB_SERVICE_PREFIX"
@@ -147,7 +148,7 @@ class _Labs(_Page):
             for name in self.course.labs():
                 readings = Readings(gradebook, Lab.load(self.course, name))
                 if readings.questions():
-                    found.append((name, standings(readings.works(), readings.settings())))
+                    found.append((readings.lab, standings(readings.works(), readings.settings())))
         self.show("labs", title="Answers to grade by hand", labs=found)
 
 
@@ -157,7 +158,8 @@ class _Readers(_Page):
         with self.readings(lab) as readings:
             found = standings(readings.works(), readings.settings())
             undecided = sum(bool(work.undecided()) for work in readings.works().values())
-        self.show("readers", title=lab, lab=lab, standings=found, undecided=undecided)
+            title = title_of(readings.lab)
+        self.show("readers", title=title, lab=lab, called=title, standings=found, undecided=undecided)
 
 
 class _Queue(_Page):
@@ -165,7 +167,7 @@ class _Queue(_Page):
     def get(self, lab: str, reader: str) -> None:
         self.see_that_it_is(reader)
         with self.readings(lab) as readings:
-            works = readings.works()
+            works, settings, called = readings.works(), readings.settings(), title_of(readings.lab)
         rows = [
             {
                 "work": work,
@@ -176,7 +178,11 @@ class _Queue(_Page):
             for role in ROLES
             for work in in_order(works, reader, role)
         ]
-        self.show("queue", title=f"{lab}: {reader}", lab=lab, reader=reader, rows=rows, short=short)
+        if not rows and reader not in settings.readers:
+            names = ", ".join(settings.readers) or "nobody yet"
+            raise GraderError(f"{reader!r} has nothing to read here. Readers: {names}.")
+        title = f"{called}: {reader}"
+        self.show("queue", title=title, lab=lab, called=called, reader=reader, rows=rows, short=short)
 
 
 class _Next(_Page):
@@ -215,6 +221,7 @@ class _Marking(_Page):
         self.show(
             "marking",
             lab=readings.lab.name,
+            called=title_of(readings.lab),
             work=work,
             role=role,
             answers=answers,
@@ -336,7 +343,13 @@ class _Reading(_Marking):
         works = readings.works()
         left = sum(each.state(kind) != "done" for kind in ROLES for each in in_order(works, reader, kind))
         self.form(
-            readings, work, role, faults, title=f"{readings.lab.name}: {reader}", reader=reader, left=left
+            readings,
+            work,
+            role,
+            faults,
+            title=f"{title_of(readings.lab)}: {reader}",
+            reader=reader,
+            left=left,
         )
 
 
@@ -344,15 +357,15 @@ class _Differences(_Page):
     @_allowed
     def get(self, lab: str) -> None:
         with self.readings(lab) as readings:
-            works, questions = readings.works(), readings.questions()
+            works, questions, called = readings.works(), readings.questions(), title_of(readings.lab)
         found = pairs(works)  # of what both have read: nobody sees another's points before giving some
         rows = agreement(found, questions)
         differ = [pair for pair in found if pair.differ]
-        title = f"{lab}: first and second readers"
         self.show(
             "differences",
-            title=title,
+            title=f"{called}: first and second readers",
             lab=lab,
+            called=called,
             found=found,
             rows=rows,
             differ=differ,
@@ -388,7 +401,7 @@ class _Decision(_Marking):
 
     def _show(self, readings: Readings, work: Work, faults: list[str]) -> None:
         both = {pair.cell: pair for pair in pairs({work.page: work})}
-        title = f"{readings.lab.name}: what counts"
+        title = f"{title_of(readings.lab)}: what counts"
         self.form(
             readings,
             work,
@@ -430,4 +443,5 @@ def _template() -> jinja2.Template:
         "course_text": lambda source: Markdown(trusted=True)(source),
         "learner_text": lambda source: Markdown(trusted=False)(source),
     }
+    environment.globals["title_of"] = title_of
     return environment.get_template("page.html")

@@ -367,10 +367,15 @@ def as_html(lab: Lab, found: Analysis, section: str | None = None) -> str:
         states=_counted(
             [result.marker.state if result.marker else "graded elsewhere" for result in found.results]
         ),
-        title=f"Lab {lab.name[:2]}: {lab.settings['title']}{f' ({section})' if section else ''}",
+        title=title_of(lab, section),
         few=FEW,
         first=FIRST,
     )
+
+
+def title_of(lab: Lab, section: str | None = None) -> str:
+    """What pages about a lab are called."""
+    return f"Lab {lab.name[:2]}: {lab.settings['title']}{f' ({section})' if section else ''}"
 
 
 def percent(share: float) -> str:

@@ -22,14 +22,14 @@ import nbformat
 
 from course_utils.checking.given import all_earlier
 from grader.grade.autograde import submissions
-from grader.grade.gradebook import Gradebook, Result
+from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.results import MAX_SOURCE
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
 from grader.receive.files import find_notebook
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
-from grader.show.class_report import FIRST, default_page, percent, write_page
+from grader.show.class_report import FIRST, default_page, percent, title_of, write_page
 from grader.show.fingerprints import all_hashes, fingerprints, names_in, tokens_of
 
 COMMON_SHARE, COMMON_FROM, COMMON_TO = 0.1, 4, 20
@@ -122,12 +122,16 @@ class Found:
         return f"{name} ({student})" if name and name != student else student
 
 
-def write_similar(lab: Lab, page: Path | None = None) -> tuple[Path, Path, Found]:
+def write_similar(lab: Lab, page: Path | None = None, section: str | None = None) -> tuple[Path, Path, Found]:
     """Writes ``grading/reports/<lab>-similar.html`` (or ``page``) and a CSV file next to it. Returns both paths, and what they show.
 
+    Args:
+        section: everybody's work is compared, and shown is what concerns a student of this one.
+
     Raises:
-        GraderError: nothing was collected, or a file cannot be written.
+        GraderError: nothing was collected, there is no such section, or a file cannot be written.
     """
+    among = students_of(lab.course, section)
     folders = submissions(lab)
     with Gradebook.open(lab.course) as gradebook:
         results = {result.student: result for result in gradebook.results(lab)}
@@ -140,9 +144,12 @@ def write_similar(lab: Lab, page: Path | None = None) -> tuple[Path, Path, Found
         else:
             unread.append(folder.parent.name)
     pairs, crowds = compare(works)
+    if among is not None:
+        pairs = [pair for pair in pairs if any(work.student in among for work in pair.works)]
+        crowds = [(name, who) for name, who in crowds if among.intersection(who)]
     found = Found(tuple(works), tuple(pairs), tuple(crowds), tuple(unread), names)
-    page = page or default_page(lab.course, f"{lab.name}-similar")
-    return page, write_page(page, as_html(lab, found), as_rows(found, reader.exercises)), found
+    page = page or default_page(lab.course, f"{lab.name}-similar", section)
+    return page, write_page(page, as_html(lab, found, section), as_rows(found, reader.exercises)), found
 
 
 # ---------------------------------------------------------------------------------- reading
@@ -306,14 +313,19 @@ def _crowds(works: Sequence[Work], limit: float) -> list[tuple[str, tuple[str, .
 # ---------------------------------------------------------------------------------- the page
 
 
-def as_html(lab: Lab, found: Found) -> str:
-    """The page, as one self-contained file without scripts."""
+def as_html(lab: Lab, found: Found, section: str | None = None) -> str:
+    """The page, as one self-contained file without scripts.
+
+    Args:
+        section: what the page says it is limited to.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grader", "show"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"percent": percent, "called": found.called}
     return environment.get_template("similar.html").render(
-        title=f"Lab {lab.name[:2]}: {lab.settings['title']}",
+        title=title_of(lab, section),
+        section=section,
         lab=lab,
         found=found,
         pairs=found.pairs[:SHOWN],

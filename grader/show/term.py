@@ -28,6 +28,7 @@ from grader.show.class_report import (
     in_short,
     percent,
     share_of,
+    title_of,
     write_page,
 )
 from grader.show.standing import anew_in_words, handed_in_anew
@@ -218,7 +219,7 @@ def analyse(
     facts = [
         LabFacts(
             lab.name,
-            f"Lab {lab.name[:2]}: {lab.settings['title']}",
+            title_of(lab),
             len(found),
             sum(each.waiting[place] for each in students),
             sum(

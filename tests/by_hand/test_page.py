@@ -186,6 +186,20 @@ def test_an_answer_is_read_without_a_name_and_the_points_are_where_formgrader_fi
         assert {change.who for change in gradebook.changes(START, student)} == {"ana"}
 
 
+def test_pages_are_called_as_the_lab_and_a_reader_without_answers_is_told_so(lab, server, somebody):
+    title = f"Lab 00: {lab.settings['title']}"
+    for path in ("", "/ana", "/ana/next", "/differences"):
+        heading = re.search(r"<h1>(.*)</h1>", somebody.get(f"{server}{path}").text)[1]
+        assert unescape(heading).startswith(title) and START not in heading
+    assert f">{title}</a>" in unescape(somebody.get(server.removesuffix(f"/{START}")).text)
+    stranger = somebody.get(f"{server}/nix")
+    assert stranger.status_code == 409 and "Readers: ana, ben, cem." in stranger.text
+    with Gradebook.open(lab.course) as gradebook:
+        Readings(gradebook, lab).deal(Settings(("ana", *(f"r{number}" for number in range(9)))))
+    idle = next(text for n in range(9) if "given out to" in (text := somebody.get(f"{server}/r{n}").text))
+    assert "Everything is read" not in idle
+
+
 def test_ticked_lines_are_points_where_none_are_written(lab, server, somebody):
     page = page_of(lab, "ana")
     save(somebody, f"{server}/ana/{page}", **{"item-why": "1", "points-why": ""})

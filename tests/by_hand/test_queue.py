@@ -98,6 +98,45 @@ def test_answers_are_given_out_by_section_and_the_next_call_gives_out_only_what_
     assert Counter(given(lab).values())["cem"] == 1
 
 
+def test_what_was_given_out_before_is_said_to_stay_where_it_is(lab):
+    assert "stay" not in queue("--readers", "ana,ben", "--no-by-section")
+    before = given(lab)
+    told = "12 had been given out before and stay. What comes is given out"
+    assert f"{told} by section." in queue("--by-section")
+    assert f"{told} without regard to sections." in queue("--no-by-section")
+    assert "stay" not in queue("--readers", "ana,ben") and given(lab) == before
+
+
+def test_a_section_limits_what_is_shown_and_nothing_else(lab, tmp_path):
+    queue("--readers", "ana,ben", "--second", "100%")
+    table, first, second = tmp_path / "t.csv", given(lab), given(lab, SECOND)
+    for student in ("s00", "s01"):  # Mon and Tue
+        read(lab, student, first[student], 0)
+        read(lab, student, second[student], 3, SECOND)
+    queue("--section", "mon", "--csv", str(table))
+    total = list(csv.DictReader(table.open()))[-1]
+    assert (total["Given"], total["Done"]) == ("6", "1")
+    queue("--section", "Tue", "--reader", "ana", "--csv", str(table))
+    mine = {
+        page_of(lab, each)[:8] for each in first if int(each[1:]) % 2 and "ana" in (first[each], second[each])
+    }
+    assert {row["Submission"] for row in csv.DictReader(table.open())} == mine
+    queue("--section", "Tue", "--agreement", "--csv", str(table))
+    assert [row["Submission"] for row in csv.DictReader(table.open())] == [page_of(lab, "s01")[:8]]
+    for options in (("--readers", "ana"), ("--by-section",), ("--release",)):
+        assert "--section limits what is shown" in queue("--section", "Tue", *options)
+    assert "There is no section 'Wed'" in queue("--section", "Wed")
+
+
+def test_before_anything_is_graded_nothing_is_given_out_or_kept(lab):
+    with book_of(lab.course) as book:
+        for submission in book.assignment_submissions(START):
+            book.remove_submission(START, submission.student.id)
+    assert "Run `grader autograde" in queue("--readers", "ana,ben")
+    with readings_of(lab) as readings:
+        assert readings.settings() == Settings()
+
+
 def test_progress_and_lists_name_no_student_until_they_are_released(lab, tmp_path):
     queue("--readers", "ana,ben", "--second", "25%")
     mine = sorted(student for student, reader in given(lab).items() if reader == "ana")
@@ -215,6 +254,10 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
     table = tmp_path / "table.csv"
     said = queue("--agreement", "--csv", str(table))
     assert "Answers read twice: 12" in said and "92%" in said and "points (quadratic weights)" in said
+    figures = {row["What"]: row for row in csv.DictReader((tmp_path / "table-agreement.csv").open())}
+    points = figures["points (quadratic weights)"]
+    assert (points["Read twice"], points["The same"]) == ("12", "92%") and float(points["Cohen's kappa"]) < 1
+    assert len(figures) == 3  # the points and two lines of the rubric
     rows = {row["Submission"]: row for row in csv.DictReader(table.open())}
     pages = [page_of(lab, student) for student in ("s00", "s01")]
     assert rows.keys() == {page[:8] for page in pages}
@@ -239,6 +282,13 @@ def test_the_second_reading_is_blind_and_a_decision_settles_what_differs(lab, tm
     with readings_of(lab) as readings:
         marks = readings.work(pages[0]).answers[0].marks
         assert marks[FIRST].points == 2 and readings.work(pages[0]).answers[0].points == 2
+
+
+def test_readers_who_agree_are_said_to(lab, tmp_path):
+    queue("--readers", "ana,ben", "--second", "100%")
+    read(lab, "s00", given(lab)["s00"], 1)
+    read(lab, "s00", given(lab, SECOND)["s00"], 1, SECOND)
+    assert "\nDifferences: none\n" in queue("--agreement")
 
 
 def test_differences_are_legible_in_a_terminal_of_80_columns(lab, monkeypatch):

@@ -115,9 +115,24 @@ def test_work_that_is_newer_than_its_grade_is_told_wherever_scores_are_shown(lab
     assert not any("handed in anew" in text for text in told())
 
 
+def test_the_log_of_a_section_has_its_students_only_also_under_earlier_ids(lab):
+    with book_of(lab.course) as book:
+        for student in ("s00", "s01", "s03"):
+            book.find_submission_notebook("start_here", START, student).grades[0].manual_score = 2.5
+        book.db.commit()
+    assert all(each in run("log", START) for each in ("s00", "s01", "s03", "3 changes"))
+    said = run("log", START, "--section", "Monday")
+    assert "1 change" in said and "s00" in said and "s01" not in said
+    assert "│ softmax: points by hand" in said and "check_" not in said  # as everywhere else
+    run("roster", "remove", "s03", "--keep-work")
+    run("roster", "merge", "s03", "s00", "--keep", "s03", "--yes")
+    assert "s03" in run("log", START, "--section", "Monday")
+
+
 @pytest.mark.parametrize(
     "command",
-    [("autograde", START), ("report", START), ("feedback", START), ("export",), ("roster",)],
+    [(name, START) for name in ("autograde", "report", "feedback", "similar", "log", "queue")]
+    + [("export",), ("roster",), ("term",)],
 )
 def test_a_section_that_is_not_there_is_told_with_those_that_are(lab, command):
     told = CliRunner().invoke(app, [*command, "--section", "Friday"])

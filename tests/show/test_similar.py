@@ -246,7 +246,13 @@ def test_a_copy_with_other_names_in_another_order_is_at_the_top(tmp_path, monkey
     )
     hand_in(course, lab, "corrupt", b"{")
     with Gradebook.open(course) as gradebook:
-        gradebook.enter_people([Person("anna", "Anna", "Lee <i>"), Person("ben", "Ben", "Wu")])
+        gradebook.enter_people(
+            [
+                Person("anna", "Anna", "Lee <i>", section="early"),
+                Person("ben", "Ben", "Wu", section="late"),
+                Person("s0", section="other"),
+            ]
+        )
     before = course.gradebook.read_bytes()
     monkeypatch.chdir(course.root)
     said = CliRunner().invoke(app, ["similar", ATTENTION])
@@ -260,6 +266,15 @@ def test_a_copy_with_other_names_in_another_order_is_at_the_top(tmp_path, monkey
     assert [(row["student"], row["other student"]) for row in rows] == [("anna", "ben")]
     assert int(rows[0]["causal_mask alike (%)"]) >= 60 and rows[0]["project_qkv alike (%)"] == ""
     assert course.gradebook.read_bytes() == before
+    for section, pairs in (
+        ("early", 1),
+        ("late", 1),
+        ("other", 0),
+    ):  # everybody is compared, whoever is shown
+        said = CliRunner().invoke(app, ["similar", ATTENTION, "--section", section])
+        assert f"10 compared; pairs to look at: {pairs}." in said.output, said.output
+        page = (course.grading / "reports" / f"{ATTENTION}-similar-{section}.html").read_text()
+        assert ("Ben Wu (ben)" in page) == bool(pairs) and f"pairs with somebody of {section}" in page
 
 
 def test_identical_wrong_results_are_read_from_what_was_graded(tmp_path) -> None:
