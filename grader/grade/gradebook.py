@@ -297,9 +297,15 @@ class Gradebook:
         with self._book.engine.connect() as connection:
             return sorted(connection.execute(select(_STUDENT.c.id)).scalars())
 
-    def people(self) -> dict[str, Person]:
-        """Student -> what the gradebook knows of everybody in it, sorted by id."""
+    def people(self, student: str | None = None) -> dict[str, Person]:
+        """Student -> what the gradebook knows of everybody in it, sorted by id.
+
+        Args:
+            student: only of this one; None: of everybody.
+        """
         query = select(_STUDENT, _ROSTER.c.section).outerjoin(_ROSTER, _ROSTER.c.student == _STUDENT.c.id)
+        if student is not None:
+            query = query.where(_STUDENT.c.id == student)
         with self._book.engine.connect() as connection:
             rows = connection.execute(query.order_by(_STUDENT.c.id)).mappings().all()
         return {

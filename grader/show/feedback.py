@@ -1,6 +1,6 @@
 """The feedback for a lab: one page per graded notebook. Pages whose inputs are unchanged are left as they are.
 
-A page depends on the graded notebook, on what the gradebook says about it, and on the code. Their fingerprint is noted
+A page depends on the graded notebook, on what the gradebook says about it and its student, and on the code. Their fingerprint is noted
 in ``grading/pages/<lab>.jsonl`` with that of the page itself, as soon as the page is there. The note is not on the page,
 because the graded notebook contains the seed of the checks. If the file of notes is lost, all pages are made again.
 """
@@ -34,6 +34,7 @@ from grader.grade.pool import Lost, Pool, prepare
 from grader.grade.resume import version
 from grader.lab import Lab, nbgrader_of
 from grader.receive.files import SECRET, TIMESTAMP
+from grader.roster import Person
 from grader.show.feedback_page import as_html
 
 PAGE_SECONDS = 120
@@ -91,8 +92,8 @@ def generate_feedback(
         )
     with Gradebook.open(lab.course) as gradebook:
         results = {result.student: result for result in gradebook.results(lab)}
-        lines = Readings(gradebook, lab).lines()
-    pages = _Pages(lab, _code(), lines)
+        lines, people = Readings(gradebook, lab).lines(), gradebook.people()
+    pages = _Pages(lab, _code(), lines, {student: _whose(person) for student, person in people.items()})
     failed: dict[str, str] = {}
     with _opened_notes(lab) as file:
         notes = _read(file)
@@ -151,11 +152,13 @@ class _Pages:
 
     Attributes:
         lines: student -> cell -> the rubric's lines, see :meth:`grader.by_hand.readings.Readings.lines`.
+        whose: student -> what the page calls this student.
     """
 
     lab: Lab
     code: str
     lines: Mapping[str, Mapping[str, tuple[Line, ...]]]
+    whose: Mapping[str, str]
 
     def open(self) -> None:
         pass
@@ -177,7 +180,11 @@ class _Pages:
                 else:
                     (target / name).unlink(missing_ok=True)
             notebook = nbformat.reads(data.decode("utf-8"), as_version=4)
-            names = {"notebook": self.lab.slug, "assignment": self.lab.name}
+            names = {
+                "notebook": self.lab.slug,
+                "assignment": self.lab.name,
+                "whose": self.whose[result.student],
+            }
             facts = enter(notebook, result, self.lines.get(result.student, {}))
             text = as_html(notebook, facts | names)
             scratch = target / f".{self._page.name}.new"
@@ -218,12 +225,24 @@ class _Pages:
         source = self._source(result.student)
         told = (sorted(result.points.items()), sorted(result.comments.items()), result.penalty)
         asked = (result.submission, result.requests, self.lines.get(result.student))
-        parts = [self.code, repr(told), repr(asked), hashlib.sha256(notebook).hexdigest()]
+        parts = [
+            self.code,
+            self.whose[result.student],
+            repr(told),
+            repr(asked),
+            hashlib.sha256(notebook).hexdigest(),
+        ]
         parts += [_digest_of(source / name) for name in _BESIDE]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _digest(self, target: Path) -> str:
         return " ".join(_digest_of(target / name) for name in (self._page.name, *_BESIDE))
+
+
+def _whose(person: Person) -> str:
+    """What a page calls somebody: the name and the id, or the id alone."""
+    named = person.name and person.name != person.student
+    return f"{person.name} ({person.student})" if named else person.student
 
 
 def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line, ...]]) -> dict[str, Any]:
@@ -265,9 +284,11 @@ class Grades(NbGraderPreprocessor):
             lab = Lab(course, names["assignment"])
             found = gradebook.results(lab, [names["student"]])
             lines = Readings(gradebook, lab).lines(names["student"])
+            people = gradebook.people(names["student"])
         if not found:
             raise GraderError(f"The gradebook does not know {names['student']}'s {names['assignment']}.")
         names |= enter(nb, found[0], lines.get(names["student"], {}))
+        names["whose"] = _whose(people[names["student"]])
         return nb, resources
 
 

@@ -67,7 +67,7 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
     Args:
         notebook: with scores and comments in its cells' metadata.
         facts: ``score``, ``max_score``, ``late_penalty`` and ``submission`` (its id in the gradebook) of the submission;
-            ``notebook`` and ``assignment``, its names.
+            ``notebook`` and ``assignment``, its names; ``whose`` it is.
     """
     rows = [row for cell in notebook.cells if (row := _row(cell))]
     if notebook.metadata.get("transformer_labs", {}).get("state") == _UNREAD:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import zipfile
 
@@ -18,6 +19,7 @@ from grader.grade.gradebook import Gradebook
 from grader.grade.points import Points
 from grader.lab import Lab
 from grader.receive.files import TIMESTAMP
+from grader.roster import Person
 from grader.show import feedback as feedback_module
 from grader.show.export import write_feedback_zip
 from grader.show.feedback import Feedback, generate_feedback
@@ -81,6 +83,18 @@ def test_only_pages_whose_inputs_changed_or_that_are_not_as_they_were_are_made_a
     assert "Well explained" in page(lab, "s00").read_text()
     assert "Points given by hand" in page(lab, "s01").read_text()
     assert "# new" in page(lab, "s04").read_text() and "edited" not in page(lab, "s03").read_text()
+    assert made(lab) == []
+
+
+def test_a_page_says_whose_it_is_and_is_made_again_when_the_roster_says_it_otherwise(lab):
+    generate_feedback(lab)
+    assert re.search(r"</h1>\s*<p[^>]*>s01</p>", page(lab, "s01").read_text())
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("s01", "Zoë", "<b>Müller", "z@example.org", "Monday")])
+    assert made(lab) == ["s01"]
+    assert '<p class="soft">Zoë &lt;b&gt;Müller (s01)</p>' in page(lab, "s01").read_text()
+    with Gradebook.open(lab.course) as gradebook:  # what no page shows makes none again
+        gradebook.enter_people([Person("s01", "Zoë", "<b>Müller", "other@example.org", "Tuesday")])
     assert made(lab) == []
 
 

@@ -16,7 +16,7 @@ from grader.show.feedback_page import MAX_FORMULA, FeedbackPage, as_html, typese
 
 CODE = "0123456789abcdef" * 2
 SCORES = {"score": 4.5, "max_score": 7.0, "late_penalty": 0.5}
-SCORES |= {"notebook": "small", "assignment": "00_small", "submission": CODE}
+SCORES |= {"notebook": "small", "assignment": "00_small", "submission": CODE, "whose": "Ann Kim (ak1)"}
 
 
 def graded(grade_id: str, points: float, score: float, **more) -> dict:
@@ -37,6 +37,7 @@ def page(*cells, **facts) -> str:
 def test_it_begins_with_the_score_and_what_came_out_of_each_exercise():
     text = page(check(1.0, 1.0, ["Two is *added*."]))
     assert text.count("A small lab</h1>") == 1 and "Prose." in text
+    assert re.search(r"</h1>\s*<p[^>]*>Ann Kim \(ak1\)</p>", text)
     assert re.search(r"4\.5 of 7 points\s+<small>\(0\.5 deducted", text)
     assert '<a href="#check_double">double</a>' in text and 'id="check_double"' in text
     assert "<td>1 of 2 checks passed. <b>Common misconception:</b> Two is <em>added</em>." in text
