@@ -17,8 +17,8 @@
 # *Where is Mary?* Lab 10 taught a network to point at the answer. Here you build the same reader in **Keras 3 on TensorFlow**: the same pretrained
 # encoder, from the same file; the same stories; the same loss. With equal weights both readers give the same numbers, as you will see.
 #
-# What is different is how TensorFlow likes to work: on **whole batches at once**, in **graphs** that are made once and run many times. There is no loop
-# over windows here, and no `if` on a number in a tensor. The parts that need no tensors (cutting texts into windows, SQuAD's scores) you wrote in lab
+# What is different is how TensorFlow likes to work: on **whole batches at once**, in **graphs** that are made once and run many times. You need no loop
+# over windows, and no `if` on a number in a tensor. The parts that need no tensors (cutting texts into windows, SQuAD's scores) you wrote in lab
 # 10; here the course provides them.
 #
 # **After this lab you can**
@@ -341,7 +341,7 @@ check("question_answering_tensorflow.SpanHead")
 # %% [markdown]
 # ### Exercise 4: `weights_from_torch`
 #
-# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras' `Dense` keeps its kernel as (in, out) and computes
+# PyTorch's `nn.Linear` keeps its weight as (out, in) and computes $x W^\top + b$. Keras's `Dense` keeps its kernel as (in, out) and computes
 # $x W + b$. The numbers are the same, only arranged differently.
 
 # %% nbgrader={"grade": false, "grade_id": "weights_from_torch", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -372,7 +372,7 @@ from course_utils import check
 check("question_answering_tensorflow.weights_from_torch")
 
 # %% [markdown]
-# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the proof: both readers
+# Now the whole reader: the encoder in Keras, loaded from the same weights file that PyTorch uses, with your head on top. Then the comparison: both readers
 # get the same random head and the same three stories.
 
 # %% tags=["skip-grading"]
@@ -429,8 +429,8 @@ print(f"largest difference: {np.abs(mine - theirs)[allowed].max():.1e}")
 del encoder
 
 # %% [markdown]
-# A model is not its framework. From here on only chance can make a difference: the order of sums, and with it, after hundreds of steps, the last digits of
-# everything.
+# A model is not its framework. From here on only rounding can make a difference: sums are taken in another order, and after hundreds of steps that
+# changes the last digits of everything.
 #
 # ### Exercise 5: `span_loss`
 #
@@ -462,7 +462,7 @@ def span_loss(
     ### END SOLUTION
 
 # %% [markdown]
-# <details><summary>Hint 1: which of Keras' cross-entropies?</summary>
+# <details><summary>Hint 1: which of Keras's cross-entropies?</summary>
 #
 # The targets are class numbers, not rows of 0 and 1: Keras calls that *sparse*. The functions in `keras.losses` take the targets first, then the logits, and return one loss
 # for each window.
@@ -897,7 +897,7 @@ show_figure(
 )
 
 # %% [markdown]
-# Compare with what lab 10 printed: the results differ no more than those of two seeds. And compare with the baselines: a rule of six lines solves
+# Compare with what lab 10 printed: the results differ by a point or two. Another seed could do that, too. And compare with the baselines: a rule of six lines solves
 # task 1. The network *found* such a rule, and it holds for names it has never seen. It has not learned anything else. (What helps is to
 # start the harder task from the weights of the easier one. Try it here: `train` accepts any examples.)
 #
@@ -1076,7 +1076,7 @@ print(f"fit reports {result.history['loss'][0]:.4f}: "
       f"the mean of its {FIT_STEPS} losses")
 
 # %% [markdown]
-# The losses agree to the last digit shown. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
+# The losses agree to within rounding. So the choice is about what you want to write, and to see. `fit` is less code, and every callback that
 # somebody has published fits it. In your loop nothing is hidden: two models that train each other, or a batch that depends on the last loss, are easier
 # there. The first step of `fit` makes the graph, which pays for itself in a longer training. And what `fit` reports is the mean over the whole epoch:
 # early in a training it lags behind.
@@ -1156,7 +1156,7 @@ show_table(["one window through", "time", "largest difference from Keras"], rows
 
 # %% [markdown]
 # The logits are those of your reader, without its code. (Keras can write the folder itself, with `keras.export.ExportArchive` or `model.export`. It is
-# worth looking at the size afterwards: for this reader `ExportArchive` wrote every weight twice, 181 MB.)
+# worth looking at the size afterwards: with the versions of this course, `ExportArchive` wrote every weight of this reader twice, 181 MB.)
 #
 # ## Common mistakes, by their symptom
 #
