@@ -52,7 +52,7 @@ from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
 from grader.handout.site import build_site
 from grader.lab import Lab
-from grader.receive.collect import OUTCOMES, Collected
+from grader.receive.collect import OUTCOMES
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
 from grader.receive.files import printable, time_of
@@ -107,6 +107,9 @@ Section = Annotated[
 PageFile = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="HTML file to write; a CSV file is written next to it."),
+]
+CsvFile = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a CSV file, too.")
 ]
 Sandbox = Annotated[str | None, typer.Option(help="'none': run learners' code unprotected on this machine.")]
 
@@ -267,6 +270,9 @@ def extend(
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
 
 
+_COLLECTED = ("Student", "File", "What happened", "Notes")
+
+
 @app.command()
 def collect(
     lab: LabName,
@@ -283,17 +289,20 @@ def collect(
             help="In the exchange, all submissions belong to one system user: do not check whose they are.",
         ),
     ] = False,
+    out: CsvFile = None,
 ) -> None:
     """Collect submissions for grading, from nbgrader's exchange, a folder, or an LMS's zip."""
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
     loaded = Lab.load(Course.find(), lab)
     rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
-    console.print(_table_of_collected(lab, rows))
+    table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
+    console.print(_table(lab, _COLLECTED, table))
     counts = Counter(row.outcome for row in rows)
     told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
     typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
+    _write_table(out, _COLLECTED, table)
 
 
 def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
@@ -312,12 +321,13 @@ def _described(person: Person) -> str:
     return f"{person.student}: {person.name}, {person.email or 'no e-mail address'}, {person.section or 'no section'}"
 
 
-def _table_of_collected(lab: str, rows: Iterable[Collected]) -> Table:
-    table = Table(title=lab, title_justify="left")
-    for name in ("Student", "File", "What happened", "Notes"):
+def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table for the terminal in which no cell is cut."""
+    table = Table(title=escape(title), title_justify="left")
+    for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, (row.student or "?", row.file, row.outcome, row.why)))
+        table.add_row(*map(escape, row))
     return table
 
 
@@ -329,7 +339,8 @@ app.add_typer(roster_app, name="roster")
 def roster(
     context: typer.Context,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write it to a CSV file, too.")
+        Path | None,
+        typer.Option("--csv", "--out", metavar="FILE", help="Write the table to a CSV file, too."),
     ] = None,
     section: Section = None,
 ) -> None:
@@ -339,22 +350,12 @@ def roster(
     course = Course.find()
     rows, strangers, outdated = standing(course, section)
     where = f" in {section}" if section else ""
-    table = Table(title=escape(f"{len(rows) - 1} on the roster{where}"), title_justify="left")
-    for name in rows[0]:
-        table.add_column(name, overflow="fold")
-    for row in rows[1:]:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    console.print(_table(f"{len(rows) - 1} on the roster{where}", rows[0], rows[1:]))
     for line in strangers:
         typer.echo(f"Not on the roster: {line}")
     for line in outdated:
         typer.echo(line)
-    if out:
-        try:
-            write_csv(out, rows)
-        except OSError as error:
-            raise GraderError(f"{out} cannot be written: {error.strerror}.") from None
-        typer.echo(f"Table: {out.resolve()}")
+    _write_table(out, rows[0], rows[1:])
 
 
 @roster_app.command("import")
@@ -574,6 +575,7 @@ def autograde(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run notebooks on a Dask cluster: tcp://host:8786.")
     ] = None,
+    out: CsvFile = None,
 ) -> None:
     """Grade a lab's submissions. You can stop it at any point; run it again and it continues from there."""
     if force and only_new:
@@ -605,6 +607,7 @@ def autograde(
         raise typer.Exit(130) from None
     records.sort(key=lambda record: record.student)
     show(lab, records)
+    _write_table(out, ("Student", "State", "Score", "Of", *_RECORD[3:]), map(_cells_of, records))
     typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
     with Gradebook.open(loaded.course) as gradebook:
         other = [
@@ -673,8 +676,10 @@ def term(
     section: Section = None,
 ) -> None:
     """Write one page about all labs: how each went, each student's way, misconceptions that stay, who needs help."""
-    page, table = write_term(Course.find(), out, section)
-    typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+    page, *tables = write_term(Course.find(), out, section)
+    typer.echo(f"Report: {page.resolve()}")
+    for table in tables:
+        typer.echo(f"Table:  {table.resolve()}")
 
 
 @app.command()
@@ -703,7 +708,8 @@ def export(
         str | None, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle; default: csv.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="CSV file to write; default: grades.csv.")
+        Path | None,
+        typer.Option("--out", "--csv", metavar="FILE", help="CSV file to write; default: grades.csv."),
     ] = None,
     canvas: Annotated[
         str | None,
@@ -812,9 +818,7 @@ def log(
         str | None, typer.Option(metavar="ID", help="Only what concerns this student.")
     ] = None,
     section: Section = None,
-    out: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write it to a CSV file, too.")
-    ] = None,
+    out: CsvFile = None,
 ) -> None:
     """Show who changed which points, deadlines, extensions and comments, also in formgrader. Newest last."""
     course = Course.find()
@@ -872,9 +876,7 @@ def requests_list(
         str | None, typer.Argument(metavar="[LAB]", help="Folder name; all if none is given.")
     ] = None,
     section: Section = None,
-    out: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write it to a CSV file, too, in full.")
-    ] = None,
+    out: CsvFile = None,
 ) -> None:
     """List requests, the open ones last. The same as `grader requests [LAB]`."""
     course = Course.find()
@@ -982,9 +984,7 @@ def queue(
         typer.Option("--release", help="From now on, show the names of students whose answers are finished."),
     ] = False,
     section: Section = None,
-    out: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a CSV file, too.")
-    ] = None,
+    out: CsvFile = None,
 ) -> None:
     """Share out answers that people grade, and show how far everybody is. Students stay anonymous."""
     giving = readers is not None or by_section is not None or second is not None
@@ -1093,6 +1093,9 @@ def demo(labs: Labs = None) -> None:
     run_demo(Course.find(), labs or [], say=typer.echo, show=show)
 
 
+_RECORD = ("Student", "State", "Score", "Recognised misconceptions", "Notes")
+
+
 def show(lab: str, records: Iterable[Record]) -> None:
     console.print(table_of(lab, records))
 
@@ -1100,22 +1103,23 @@ def show(lab: str, records: Iterable[Record]) -> None:
 def table_of(title: str, records: Iterable[Record]) -> Table:
     """Students, states, scores, recognised misconceptions and notes, as a table for the terminal."""
     table = Table(title=title, title_justify="left")
-    table.add_column("Student", overflow="fold")
-    table.add_column("State")
-    table.add_column("Score", justify="right", no_wrap=True)
-    table.add_column("Recognised misconceptions", overflow="fold")
-    table.add_column("Notes", overflow="fold")
-    for record in records:
-        score = "-" if record.score is None else f"{record.score:g}"
-        by_hand = [f"Written answers to grade by hand: {record.by_hand}."] if record.by_hand else []
-        table.add_row(
-            escape(record.student),
-            record.state,
-            f"{score} / {record.max_score:g}",
-            escape("\n".join(record.recognised)),
-            escape("\n".join([*by_hand, *record.notes])),
-        )
+    student, state, score, *rest = _RECORD
+    table.add_column(student, overflow="fold")
+    table.add_column(state)
+    table.add_column(score, justify="right", no_wrap=True)
+    for name in rest:
+        table.add_column(name, overflow="fold")
+    for student, state, score, of, *rest in map(_cells_of, records):
+        table.add_row(escape(student), state, f"{score or '-'} / {of}", *map(escape, rest))
     return table
+
+
+def _cells_of(record: Record) -> tuple[str, ...]:
+    """A record's cells; the score and what it is of are two."""
+    score = "" if record.score is None else f"{record.score:g}"
+    by_hand = [f"Written answers to grade by hand: {record.by_hand}."] if record.by_hand else []
+    notes = "\n".join([*by_hand, *record.notes])
+    return record.student, record.state, score, f"{record.max_score:g}", "\n".join(record.recognised), notes
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ class Analysis:
         names: student -> first and last name, where the gradebook knows them.
         requests: open ones.
         anew: students whose scores are those of earlier work than what lies there now.
+        sections: student -> section, of those on the roster.
     """
 
     points: float
@@ -115,6 +116,7 @@ class Analysis:
     names: Mapping[str, str] = field(default_factory=dict)
     requests: tuple[Request, ...] = ()
     anew: tuple[str, ...] = ()
+    sections: Mapping[str, str] = field(default_factory=dict)
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -147,7 +149,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         requests = gradebook.requests(lab.name, among)
         enrolled = gradebook.roster() or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
-        names = {student: person.name for student, person in gradebook.people().items() if person.name}
+        people = gradebook.people()
+    names = {student: person.name for student, person in people.items() if person.name}
     collected = [folder.parent.name for folder in sorted(lab.course.submitted.glob(f"*/{lab.name}"))]
     collected = [student for student in collected if among is None or student in among]
     if not results:
@@ -164,9 +167,11 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         names=names,
         requests=requests,
         anew=handed_in_anew(lab, results),
+        sections={student: person.section for student, person in people.items()},
     )
     page = page or default_page(lab.course, lab.name, section)
-    return page, write_page(page, as_html(lab, found, section), as_rows(lab, found))
+    (table,) = write_page(page, as_html(lab, found, section), as_rows(lab, found))
+    return page, table
 
 
 def default_page(course: Course, name: str, section: str | None = None) -> Path:
@@ -174,8 +179,13 @@ def default_page(course: Course, name: str, section: str | None = None) -> Path:
     return course.grading / "reports" / f"{name}{f'-{student_id(section)}' if section else ''}.html"
 
 
-def write_page(page: Path, html: str, rows: list[list[str]]) -> Path:
-    """Writes a page and its table next to it. Returns the table's path.
+def write_page(
+    page: Path, html: str, rows: list[list[str]], more: Mapping[str, list[list[str]]] | None = None
+) -> tuple[Path, ...]:
+    """Writes a page and its tables next to it. Returns the tables' paths.
+
+    Args:
+        more: what the name of another table ends in -> its rows.
 
     Raises:
         GraderError: they cannot be written.
@@ -185,15 +195,18 @@ def write_page(page: Path, html: str, rows: list[list[str]]) -> Path:
     table = page.with_suffix(".csv")
     if table == page:
         raise GraderError(f"--out names the page, and {page} is the table next to it: end the name in .html.")
+    tables = {table: rows}
+    tables |= {table.with_stem(f"{table.stem}-{name}"): found for name, found in (more or {}).items()}
     try:
         make_private(page.parent)
         page.write_text(html, "utf-8")
-        write_csv(table, rows)
+        for file, found in tables.items():
+            write_csv(file, found)
     except OSError as error:
         raise GraderError(
             f"{page} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
-    return table
+    return tuple(tables)
 
 
 # ---------------------------------------------------------------------------------- facts
@@ -208,6 +221,7 @@ def analyse(
     names: Mapping[str, str] | None = None,
     requests: Sequence[Request] = (),
     anew: Sequence[str] = (),
+    sections: Mapping[str, str] | None = None,
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -218,6 +232,7 @@ def analyse(
         names: student -> first and last name, where known.
         requests: to look again, open and decided.
         anew: students who have handed in anew since they were graded.
+        sections: student -> section, where known.
     """
     open_requests = tuple(each for each in requests if not each.decided)
     graded, cells = {result.student for result in results}, _names(lab)
@@ -238,6 +253,7 @@ def analyse(
         names or {},
         open_requests,
         tuple(anew),
+        sections or {},
     )
 
 
@@ -487,6 +503,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
     header = [
         "student",
         "name",
+        "section",
         "state",
         "handed in (UTC)",
         "hours late",
@@ -502,6 +519,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
             [
                 result.student,
                 found.names.get(result.student, ""),
+                found.sections.get(result.student, ""),
                 result.marker.state if result.marker else "",
                 result.submitted.isoformat(" ", "minutes") if result.submitted else "",
                 f"{result.late.total_seconds() / 3600:.1f}" if result.late else "",
@@ -515,7 +533,7 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
             ]
         )
     for students, state in ((found.ungraded, "collected, not graded yet"), (found.missing, "not handed in")):
-        rows += [
-            [student, found.names.get(student, ""), state, *[""] * len(rows[0][3:])] for student in students
-        ]
+        for student in students:
+            who = [student, found.names.get(student, ""), found.sections.get(student, "")]
+            rows.append([*who, state, *[""] * len(rows[0][4:])])
     return rows

@@ -15,9 +15,20 @@ from grader.grade.gradebook import Gradebook, Result
 from grader.grade.requests import Request, exercises_in
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.regrade import legible
-from grader.roster import Person
 
-HEADER = ("No.", "State", "Asked", "Lab", "Student", "Exercise", "Request", "Decision", "By")
+HEADER = (
+    "No.",
+    "State",
+    "Asked (UTC)",
+    "Lab",
+    "Student",
+    "Name",
+    "Exercise",
+    "Request",
+    "Decision",
+    "Reason",
+    "By",
+)
 SHORT_HEADER = ("No.", "State", "Request")
 
 
@@ -38,12 +49,14 @@ def table(course: Course, lab: str = "", among: Collection[str] | None = None) -
         [
             str(each.number),
             "decided" if each.decided else "open",
-            _asked(each),
+            each.asked.isoformat(" ", "minutes"),
             each.lab,
-            _person(people.get(each.student), each.student),
+            each.student,
+            people[each.student].name if each.student in people else "",
             names.get(each.lab, {}).get(each.cell, each.cell),
             each.words,
-            f"{each.decision}: {each.reason}" if each.decided else "",
+            each.decision if each.decided else "",
+            each.reason or "",
             each.decided_by or "",
         ]
         for each in found
@@ -52,9 +65,10 @@ def table(course: Course, lab: str = "", among: Collection[str] | None = None) -
 
 def short_row(row: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
     """A row of :func:`table` in three columns (see ``SHORT_HEADER``), for a terminal: the last one in lines."""
-    number, state, asked, lab, student, exercise, words, decision, by = row
-    lines = (f"{lab}, {exercise}", f"{student}, asked {asked}", words)
-    return number, state, (*lines, f"Decided by {by}: {decision}") if decision else lines
+    number, state, asked, lab, student, name, exercise, words, decision, reason, by = row
+    who = _called(name, student)
+    lines = (f"{lab}, {exercise}", f"{who}, asked {_ago(datetime.fromisoformat(asked))}", words)
+    return number, state, (*lines, f"Decided by {by}: {decision}: {reason}") if decision else lines
 
 
 @dataclass(frozen=True)
@@ -82,8 +96,9 @@ def details(course: Course, number: int) -> Shown:
         people = gradebook.people()
     result = next((each for each in results if each.submission == request.submission), None)
     exercise = exercises_in(lab).get(request.cell, request.cell)
-    state = "decided" if request.decided else f"open since {_asked(request)}"
-    who = _person(people.get(request.student), request.student)
+    state = "decided" if request.decided else f"open since {_ago(request.asked)}"
+    person = people.get(request.student)
+    who = _called(person.name if person else "", request.student)
     parts = [("Request", request.words)]
     if request.decided:
         when = f"{request.decided:%Y-%m-%d %H:%M} UTC, {request.decided_by}"
@@ -154,11 +169,11 @@ class _Lines(HTMLParser):
             self.lines[-1].append(data)
 
 
-def _asked(request: Request) -> str:
-    """When it was asked, and how many days ago."""
-    days = (datetime.now(UTC).replace(tzinfo=None) - request.asked).days
-    return f"{request.asked:%Y-%m-%d} ({max(days, 0)} d)"
+def _ago(when: datetime) -> str:
+    """A day, and how many days ago it was."""
+    days = (datetime.now(UTC).replace(tzinfo=None) - when).days
+    return f"{when:%Y-%m-%d} ({max(days, 0)} d)"
 
 
-def _person(person: Person | None, student: str) -> str:
-    return f"{person.name} ({student})" if person and person.name else student
+def _called(name: str, student: str) -> str:
+    return f"{name} ({student})" if name else student

@@ -149,7 +149,8 @@ def write_similar(lab: Lab, page: Path | None = None, section: str | None = None
         crowds = [(name, who) for name, who in crowds if among.intersection(who)]
     found = Found(tuple(works), tuple(pairs), tuple(crowds), tuple(unread), names)
     page = page or default_page(lab.course, f"{lab.name}-similar", section)
-    return page, write_page(page, as_html(lab, found, section), as_rows(found, reader.exercises)), found
+    (table,) = write_page(page, as_html(lab, found, section), as_rows(found, reader.exercises))
+    return page, table, found
 
 
 # ---------------------------------------------------------------------------------- reading

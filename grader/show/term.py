@@ -151,8 +151,9 @@ class Term:
         )
 
 
-def write_term(course: Course, page: Path | None = None, section: str | None = None) -> tuple[Path, Path]:
-    """Writes ``grading/reports/term.html`` (or ``page``) and a CSV file next to it. Returns both paths.
+def write_term(course: Course, page: Path | None = None, section: str | None = None) -> tuple[Path, ...]:
+    """Writes ``grading/reports/term.html`` (or ``page``) and two CSV files next to it, of students and of misconceptions. Returns
+    all paths.
 
     Args:
         section: only about the students of this one.
@@ -177,7 +178,8 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
     found = analyse(results, collected, listed or people, people, among, requests, anew)
     page = page or default_page(course, "term", section)
-    return page, write_page(page, as_html(found, section), as_rows(found))
+    more = {"misconceptions": rows_of_misconceptions(found)}
+    return page, *write_page(page, as_html(found, section), as_rows(found), more)
 
 
 def analyse(
@@ -360,4 +362,24 @@ def as_rows(found: Term) -> list[list[str]]:
         mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
         counts = [str(each.handed_in), str(len(each.shares)), mean, change]
         rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons)])
+    return rows
+
+
+def rows_of_misconceptions(found: Term) -> list[list[str]]:
+    """A heading, and a row for each misconception, in the order of the page."""
+    rows = [
+        [
+            "misconception",
+            "labs",
+            "students",
+            "held again",
+            "of",
+            "longest from",
+            "longest to",
+            "students so long",
+        ]
+    ]
+    for one in found.misconceptions:
+        over = [*one.longest, str(one.held_so_long)] if one.longest else ["", "", ""]
+        rows.append([one.title, " ".join(one.labs), str(one.students), str(one.again), str(one.met), *over])
     return rows

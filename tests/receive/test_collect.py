@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import random
@@ -183,6 +184,22 @@ def test_a_notebook_of_another_lab_among_others_is_refused_alone(lab):
     assert outcomes(rows) == {"Person a": NEW, "Person b": REFUSED, "Person c": NEW}
     assert "Is it work for 00_start_here?" in why(rows, "Person b")
     assert "Is it work for 00_start_here?" in graded_as(lab, "Person b")
+
+
+def test_what_was_refused_is_in_a_table_too(lab, tmp_path, monkeypatch):
+    monkeypatch.chdir(lab.course.root)
+    with_gradebook(lab.course)
+    source = folder_of(
+        lab, {f"anna/{FILE}": notebook(), f"{FILE}": notebook("whose?"), "=b.ipynb": notebook()}
+    )
+    told = CliRunner().invoke(app, ["collect", LAB, str(source), "--csv", str(tmp_path / "rows.csv")])
+    assert told.exit_code == 0, told.output
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        rows = {row["File"]: row for row in csv.DictReader(file)}
+    assert rows[f"anna/{FILE}"]["What happened"] == NEW and rows["'=b.ipynb"]["Student"].startswith("_b-")
+    refused = rows[FILE]
+    assert (refused["Student"], refused["What happened"]) == ("?", REFUSED)
+    assert "does not say whose it is" in refused["Notes"]
 
 
 def test_of_several_versions_the_last_counts(lab):

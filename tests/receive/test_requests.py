@@ -10,7 +10,7 @@ import pwd
 import re
 import shutil
 import zipfile
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -222,9 +222,20 @@ def test_a_list_of_one_section_and_a_table_of_everything(lab):
     listed = run("--section", "tuesday", "--csv", "list.csv")
     assert "1 request, 1 open" in listed and "\x1b" not in listed
     (row,) = csv.DictReader((lab.course.root / "list.csv").open(newline=""))
-    assert row["Student"] == "Ben Costa (s01)" and row["Exercise"] == EXERCISE and row["State"] == "open"
+    assert (row["Student"], row["Name"], row["Exercise"], row["State"]) == (
+        "s01",
+        "Ben Costa",
+        EXERCISE,
+        "open",
+    )
+    assert datetime.fromisoformat(row["Asked (UTC)"]) <= datetime.now(UTC).replace(tzinfo=None)
     assert row["Request"] == "'=cmd() [red]me[/red], and \ufffd[2J"
     run("decide", "1", "--keep", "--reason", "No.")
+    run("--csv", "list.csv")
+    row = next(
+        row for row in csv.DictReader((lab.course.root / "list.csv").open(newline="")) if row["No."] == "1"
+    )
+    assert (row["Decision"], row["Reason"], row["By"]) == ("the points stay", "No.", ME)
     assert re.findall(r"^│ (\d+)", run(), re.M) == ["1", "2"]  # open last
     assert "There is no section" in run("--section", "Friday", fails=True)
 

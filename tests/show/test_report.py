@@ -211,11 +211,17 @@ def test_the_page_stands_alone_and_its_figure_is_told_in_words(lab):
 
 def test_the_table_has_a_row_for_everybody(lab):
     found = analyse(
-        lab, a_class(lab, 3), ["s00", "absent"], collected=["s00", "waits"], names={"absent": "Ab Sent"}
+        lab,
+        a_class(lab, 3),
+        ["s00", "absent"],
+        collected=["s00", "waits"],
+        names={"absent": "Ab Sent"},
+        sections={"s01": "Mon", "absent": "Tue"},
     )
     rows = as_rows(lab, found)
     assert [row[0] for row in rows] == ["student", "s00", "s01", "s02", "waits", "absent"]
-    assert [row[2] for row in rows[4:]] == ["collected, not graded yet", "not handed in"]
+    assert [row[2] for row in rows] == ["section", "", "Mon", "", "", "Tue"]
+    assert [row[3] for row in rows[4:]] == ["collected, not graded yet", "not handed in"]
     assert rows[-1][1] == "Ab Sent" and len({len(row) for row in rows}) == 1
 
 

@@ -84,7 +84,17 @@ def test_only_a_section_is_graded(lab):
     assert "s01" in said and "s02" in said and "s00" not in said and "s03" not in said
 
 
-def test_the_roster_shows_a_section(lab):
+def test_what_was_graded_is_in_a_table_too(lab, tmp_path):
+    run("autograde", START, "--sandbox", "none", "--only-new", "--csv", str(tmp_path / "graded.csv"))
+    rows = {row["Student"]: row for row in csv.DictReader((tmp_path / "graded.csv").open())}
+    assert (rows["s00"]["State"], rows["s00"]["Score"], rows["s00"]["Of"]) == ("graded", "5", "5")
+    assert rows["s02"]["Recognised misconceptions"].startswith("softmax: ") and len(rows) == 4
+
+
+@pytest.mark.parametrize("option", ["--csv", "--out"])
+def test_the_roster_shows_a_section(lab, tmp_path, option):
+    run("roster", option, str(tmp_path / "roster.csv"))
+    assert column((tmp_path / "roster.csv").read_text(), "id") == ["s00", "s01", "s02", "s03"]
     said = run("roster", "--section", "Tuesday")
     assert "2 on the roster in Tuesday" in said and "s01" in said and "s00" not in said
 

@@ -18,7 +18,16 @@ from grader.grade.resume import Marker
 from grader.lab import Lab
 from grader.roster import Person
 from grader.show.class_report import FIRST
-from grader.show.term import StudentFacts, Term, analyse, as_html, as_rows, in_words, summary
+from grader.show.term import (
+    StudentFacts,
+    Term,
+    analyse,
+    as_html,
+    as_rows,
+    in_words,
+    rows_of_misconceptions,
+    summary,
+)
 
 FOUR = ("00_start_here", "01_why_attention", "02_self_attention", "03_multi_head_attention")
 SHARED = "The key is not transposed, so the shapes do not fit."  # labs 01 and 02 both can recognise it
@@ -124,6 +133,9 @@ def test_a_misconception_is_followed_into_the_labs_that_can_recognise_it(labs):
     )
     page = as_html(found)
     assert "1 of 2" in page and "01, 02" in page
+    assert rows_of_misconceptions(found)[1] == [
+        SHARED, f"{FOUR[1]} {FOUR[2]}", "4", "1", "2", FOUR[1], FOUR[2], "1"
+    ]  # fmt: skip
 
 
 def test_what_is_held_longest_is_not_what_most_hold_again(labs):
@@ -205,6 +217,10 @@ def test_the_command_writes_a_page_and_a_table_of_everybody(tmp_path, monkeypatc
     with page.with_suffix(".csv").open() as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert list(rows) == ["s00", "s01", "s02", "s9"]
+    with (page.parent / "term-misconceptions.csv").open() as file:
+        held = list(csv.DictReader(file))
+    assert [row["labs"] for row in held] == [START] and held[0]["students"] == "1"
+    assert "term-misconceptions.csv" in told.output.replace("\n", "")
     assert (rows["s00"][f"{START} (%)"], rows["s9"]["handed in"], rows["s01"]["section"]) == (
         "100.0",
         "0",
