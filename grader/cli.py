@@ -348,12 +348,12 @@ def roster(
     if context.invoked_subcommand:
         return
     course = Course.find()
-    rows, strangers, outdated = standing(course, section)
+    rows, strangers, notes = standing(course, section)
     where = f" in {section}" if section else ""
     console.print(_table(f"{len(rows) - 1} on the roster{where}", rows[0], rows[1:]))
     for line in strangers:
         typer.echo(f"Not on the roster: {line}")
-    for line in outdated:
+    for line in notes:
         typer.echo(line)
     _write_table(out, rows[0], rows[1:])
 

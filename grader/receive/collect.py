@@ -33,6 +33,7 @@ from grader.receive.files import (
     time_of,
 )
 from grader.receive.names import PLAIN, File, file_of, layout, name_reader
+from grader.receive.refused import remember
 from grader.receive.regrade import Desk, is_request
 from grader.receive.sources import Offer, in_folder, in_zip, leads_out
 from grader.receive.students import MOODLE_NUMBER, folded, stored_moodle_number
@@ -98,10 +99,19 @@ def collect(
             f"<student>/{lab.notebook_name} or <student>_{lab.notebook_name}, or leave the names that Canvas or "
             "Moodle gave."
         )
+    remember(
+        lab,
+        [(row.file, row.why) for row in rows if row.outcome == REFUSED and not _has_folder(lab, row.student)],
+    )
     if reception.learned:
         with Gradebook.open(lab.course) as gradebook:
             gradebook.enter_people(reception.learned.values())
     return rows
+
+
+def _has_folder(lab: Lab, student: str) -> bool:
+    """Whether grading will tell of a student's work, or of why it was refused."""
+    return bool(student) and _folders(lab, student)[0].is_dir()
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.requests import Request
 from grader.grade.work import UNREADABLE
 from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.receive.refused import Refused, refused
 from grader.receive.students import student_id
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
@@ -102,6 +103,7 @@ class Analysis:
         requests: open ones.
         anew: students whose scores are those of earlier work than what lies there now.
         sections: student -> section, of those on the roster.
+        refused: files that were refused when work was last collected, and why: nobody knows whose they are.
     """
 
     points: float
@@ -117,6 +119,7 @@ class Analysis:
     requests: tuple[Request, ...] = ()
     anew: tuple[str, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
+    refused: tuple[Refused, ...] = ()
 
     def called(self, student: str) -> str:
         """What to call a student on the page: the name with the id, or the id alone."""
@@ -168,6 +171,7 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         requests=requests,
         anew=handed_in_anew(lab, results),
         sections={student: person.section for student, person in people.items()},
+        refused=refused(lab),
     )
     page = page or default_page(lab.course, lab.name, section)
     (table,) = write_page(page, as_html(lab, found, section), as_rows(lab, found))
@@ -222,6 +226,7 @@ def analyse(
     requests: Sequence[Request] = (),
     anew: Sequence[str] = (),
     sections: Mapping[str, str] | None = None,
+    refused: Sequence[Refused] = (),
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -233,6 +238,7 @@ def analyse(
         requests: to look again, open and decided.
         anew: students who have handed in anew since they were graded.
         sections: student -> section, where known.
+        refused: files that are in no student's folder, and why.
     """
     open_requests = tuple(each for each in requests if not each.decided)
     graded, cells = {result.student for result in results}, _names(lab)
@@ -254,6 +260,7 @@ def analyse(
         open_requests,
         tuple(anew),
         sections or {},
+        tuple(refused),
     )
 
 
@@ -337,10 +344,10 @@ def _who_needs_help(lab: Lab, names: Mapping[str, str], results: Sequence[Result
         if result.marker and result.marker.state in _ENDED:
             reasons.append(f"the submission {_ENDED[result.marker.state]}")
         at_stake = lab.points - sum(lab.points_of_cells.get(cell, 0.0) for cell in result.waiting)
-        if result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
-            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         if all(name in result.untouched for name in names.values()):
             reasons.append("nothing was attempted")
+        elif result.earned < NEEDS_HELP_BELOW * at_stake:  # lateness alone is no reason to need help
+            reasons.append(f"less than {percent(NEEDS_HELP_BELOW)} of the points")
         count = len(result.marker.recognised) if result.marker else 0
         if count >= MANY_MISCONCEPTIONS:
             reasons.append(f"{count} misconceptions at once")
@@ -425,6 +432,10 @@ def summary(found: Analysis) -> list[str]:
         lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
     if found.ungraded:
         lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
+    if count := len(found.refused):
+        lines.append(
+            f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected: nobody's work yet, and listed below."
+        )
     if waiting := sum(facts.waiting for facts in found.exercises):
         lines.append(
             f"{waiting} written answers are waiting to be graded by hand. Percentages are of the points without them."

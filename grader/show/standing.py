@@ -9,6 +9,7 @@ from grader.course import Course, CourseError
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
+from grader.receive.refused import refused
 from grader.roster import NotSure, Roster, in_section
 
 
@@ -31,8 +32,8 @@ def anew_in_words(lab: str, count: int) -> str:
 
 
 def standing(course: Course, section: str | None = None) -> tuple[list[list[str]], list[str], list[str]]:
-    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's, and one about each
-    lab with work that is newer than its grade.
+    """A heading and a row for each person on the roster, then a line about each id with work that is nobody's, and lines about
+    each lab with work that is newer than its grade, or with files that were refused.
 
     Args:
         section: only the people of this one.
@@ -76,8 +77,14 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
         for student, had in folders.items()
         if student not in people and had
     ]
-    outdated = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
-    return rows, strangers, outdated
+    notes = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
+    aside = {name: len(refused(Lab.load(course, name))) for name in course.labs()}
+    notes += [
+        f"{name}: {count} file{'s were' if count > 1 else ' was'} refused when work was last collected; `grader report {name}` lists them."
+        for name, count in aside.items()
+        if count
+    ]
+    return rows, strangers, notes
 
 
 def _state(score: float | None, collected: bool, anew: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
+from grader.receive.refused import refused
 from grader.receive.students import folded
 from grader.roster import NotSure, Person, Roster, changes, read_roster
 
@@ -360,6 +362,26 @@ def test_who_cannot_say_whose_it_is_gets_it_refused(lab):
     enrol(lab, JANE, OTHER_JANE)
     files = {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook()}
     assert [outcome for outcome, _ in collected(lab, files, lambda what, people: None).values()] == [REFUSED]
+
+
+def test_what_is_in_nobody_s_folder_is_remembered_until_work_is_collected_again(lab, monkeypatch):
+    enrol(lab, JANE, OTHER_JANE, ZOE)
+    monkeypatch.chdir(lab.course.root)
+    files = {f"Jane Doe_71_assignsubmission_file/{FILE}": notebook()}
+    broken = {"Zoë van Dyk_72_assignsubmission_file/notes.txt": b"x"}  # refused, but grading says so
+    collected(lab, files | broken)
+    ((file, why),) = refused(lab)
+    assert file.startswith("Jane Doe_71") and "Several people on the roster" in why
+    told = " ".join(CliRunner().invoke(app, ["roster"]).output.split())
+    assert f"{LAB}: 1 file was refused when work was last collected" in told
+    collected(lab, files, lambda what, people: people[0])
+    assert refused(lab) == [] and "refused" not in CliRunner().invoke(app, ["roster"]).output
+    two = {f"vandykzoë_6_901_{FILE}": notebook("a"), f"zoëvandyk_7_902_{FILE}": notebook("b")}
+    shutil.rmtree(lab.course.submitted / "zoe")
+    collected(lab, two)  # the student is known, and still nothing is in the folder
+    assert len(refused(lab)) == 1
+    next((lab.course.grading / "refused").iterdir()).write_text("{")
+    assert refused(lab) == []
 
 
 def test_canvas_s_number_counts_before_the_name_and_is_learned_from_it(lab):

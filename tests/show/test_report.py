@@ -126,7 +126,7 @@ def test_who_needs_help_and_why(lab):
     found = analyse(lab, class_, ["fine", "nowhere"])
     reasons = {one.student: " ".join(one.reasons) for one in found.needs_help}
     assert set(reasons) == {"half", "empty", "late-crash", "confused"}
-    assert "less than 50 %" in reasons["half"] and "nothing was attempted" in reasons["empty"]
+    assert "less than 50 %" in reasons["half"] and reasons["empty"] == "nothing was attempted"
     assert "crashed" in reasons["late-crash"] and "3 misconceptions" in reasons["confused"]
     assert found.missing == ("nowhere",)
 
@@ -232,6 +232,13 @@ def test_what_waits_to_be_graded_is_not_called_missing(lab):
     assert "1 collected, not graded yet: they are not in these figures." in summary(found)
     page = as_html(lab, found)
     assert "Collected, not graded yet: waits." in page and "Enrolled, but nothing handed in: absent." in page
+
+
+def test_files_that_are_nobody_s_are_listed_and_their_names_are_no_markup(lab):
+    page = as_html(lab, analyse(lab, a_class(lab, 3), [], refused=[("<b>Ann Kim", "Several are called so.")]))
+    assert "1 file was refused when work was last collected" in page
+    assert '<li>&lt;b&gt;Ann Kim: <span class="soft">Several are called so.</span></li>' in page
+    assert "refused" not in as_html(lab, analyse(lab, a_class(lab, 3), []))
 
 
 def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(lab):

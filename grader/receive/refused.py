@@ -1,0 +1,48 @@
+"""Files that nobody's grading will tell of: refused when a lab's work was last collected, and in no student's folder.
+
+They are remembered until work of the lab is collected again, so that whoever is said to have handed in nothing can be found among them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from grader.course import make_private
+from grader.errors import GraderError
+from grader.lab import Lab
+
+Refused = tuple[str, str]
+"""A file, as it is shown, and why it was refused."""
+
+
+def remember(lab: Lab, files: Sequence[Refused]) -> None:
+    """Takes the place of what was remembered before.
+
+    Raises:
+        GraderError: it cannot be written.
+    """
+    file = _file(lab)
+    try:
+        if not files:
+            file.unlink(missing_ok=True)
+            return
+        make_private(file.parent)
+        scratch = file.with_suffix(".new")
+        scratch.write_text(json.dumps(files), "utf-8")
+        scratch.replace(file)
+    except OSError as error:
+        raise GraderError(f"{file} cannot be written: {error.strerror}.") from None
+
+
+def refused(lab: Lab) -> list[Refused]:
+    """What is remembered; nothing, if its file is damaged."""
+    with suppress(OSError, ValueError):
+        return [(name, why) for name, why in json.loads(_file(lab).read_text("utf-8"))]
+    return []
+
+
+def _file(lab: Lab) -> Path:
+    return lab.course.grading / "refused" / f"{lab.name}.json"
