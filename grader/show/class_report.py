@@ -434,7 +434,7 @@ def summary(found: Analysis) -> list[str]:
         lines.append(f"{len(found.ungraded)} collected, not graded yet: they are not in these figures.")
     if count := len(found.refused):
         lines.append(
-            f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected: nobody's work yet, and listed below."
+            f"{count} file{'s were' if count > 1 else ' was'} refused when work was last collected, and count{'' if count > 1 else 's'} for nobody: see the list below."
         )
     if waiting := sum(facts.waiting for facts in found.exercises):
         lines.append(

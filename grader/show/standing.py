@@ -80,7 +80,7 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     notes = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
     aside = {name: len(refused(Lab.load(course, name))) for name in course.labs()}
     notes += [
-        f"{name}: {count} file{'s were' if count > 1 else ' was'} refused when work was last collected; `grader report {name}` lists them."
+        f"{name}: {count} file{'s were' if count > 1 else ' was'} refused when work was last collected; `grader report {name}` says which."
         for name, count in aside.items()
         if count
     ]

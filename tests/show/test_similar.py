@@ -274,7 +274,7 @@ def test_a_copy_with_other_names_in_another_order_is_at_the_top(tmp_path, monkey
         said = CliRunner().invoke(app, ["similar", ATTENTION, "--section", section])
         assert f"10 compared; pairs to look at: {pairs}." in said.output, said.output
         page = (course.grading / "reports" / f"{ATTENTION}-similar-{section}.html").read_text()
-        assert ("Ben Wu (ben)" in page) == bool(pairs) and f"pairs with somebody of {section}" in page
+        assert ("Ben Wu (ben)" in page) == bool(pairs) and f"with somebody of {section} to look at" in page
 
 
 def test_identical_wrong_results_are_read_from_what_was_graded(tmp_path) -> None:
