@@ -219,6 +219,6 @@ def test_the_log_is_legible_in_a_terminal_of_80_columns(lab, monkeypatch):
     lines_shown = CliRunner().invoke(app, ["log"]).output.splitlines()
     assert max(map(len, lines_shown)) <= 80
     (change,) = lines(lab)
-    for words in (START, "anna", f"{name}: {log.POINTS}", "5 from the checks → 1.25"):
+    for words in (START, "anna", f"{name.removeprefix('check_')}: {log.POINTS}", "5 from the checks → 1.25"):
         assert any(words in line for line in lines_shown), words
     assert change[1:3] == ("anna", name)
