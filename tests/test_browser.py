@@ -37,6 +37,42 @@ pytestmark = [
 ]
 
 
+FOUR_WIDGETS = (
+    """import numpy as np
+from course_utils.widgets.training import watch_it_learn
+
+kept = {0: np.full((2, 2), 0.5), 10: np.array([[0.7, 0.3], [0.4, 0.6]]), 20: np.eye(2)}
+watch_it_learn(["one", "two"], ["eins", "zwei"], kept)""",
+    """from course_utils.widgets.alignment import type_and_align
+
+
+def backwards(sentence):
+    words = sentence.split()
+    return words, words[::-1], np.eye(len(words))[::-1]
+
+
+type_and_align(backwards, ["le chat noir"])""",
+    """from types import SimpleNamespace
+
+from course_utils.widgets.word_moves import Word, word_moves
+
+
+def read(sentence):  # bank is near whatever else is in the sentence
+    tokens = sentence.lower().split()
+    about = [3.0 * ("river" in tokens), 3.0 * ("money" in tokens), len(tokens) / 10, 1.0]
+    return SimpleNamespace(tokens=tokens, hidden=np.array([[about] * len(tokens)]))
+
+
+senses = {"water": ["the river bank", "a bank at the river"], "cash": ["the money bank", "money in the bank"]}
+word_moves(read, {"bank": Word(senses, ["my river bank", "my money bank"])})""",
+    """from course_utils.widgets.predict import measured, predict
+
+predict("self_attention.shuffled")""",
+    'measured("self_attention.shuffled")',
+)
+"""Cells with the widgets of labs 01 to 04 on small made data."""
+
+
 @pytest.fixture(scope="module")
 def jupyterlab(tmp_path_factory, labs):
     """A running JupyterLab over a copy of the labs, each unsolved and solved; yields its address."""
@@ -65,6 +101,31 @@ def jupyterlab(tmp_path_factory, labs):
     )
     nbformat.write(
         nbformat.v4.new_notebook(cells=[stepper, figure], metadata=wrong.metadata), root / "stepper.ipynb"
+    )
+    writer = nbformat.v4.new_code_cell(
+        "from course_utils.plots.language import writer_box\n\n\n"
+        "def likeliest_next(text):  # stands in for a language model: how many words there are, in letters\n"
+        "    numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven']\n"
+        "    return [(' ' + numbers[len(text.split()) + more], 0.5 / 2**more) for more in range(5)]\n\n\n"
+        "writer_box(likeliest_next, 'The train')"
+    )
+    looks = nbformat.v4.new_code_cell(
+        "from types import SimpleNamespace\n\nimport numpy as np\n\n"
+        "from course_utils.plots.language import causal_heads\n\n\n"
+        "def read(sentence):  # the first head looks at the word itself, the second one at the first word\n"
+        "    words = sentence.split()\n"
+        "    first = np.eye(len(words))[np.zeros(len(words), int)]\n"
+        "    return SimpleNamespace(tokens=words, attention=np.array([[np.eye(len(words)), first]]))\n\n\n"
+        "causal_heads(read, 'Mary gave the book', layer=1, head=1)"
+    )
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[writer, looks], metadata=wrong.metadata), root / "writer.ipynb"
+    )
+    nbformat.write(
+        nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in FOUR_WIDGETS], metadata=wrong.metadata
+        ),
+        root / "widgets.ipynb",
     )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -151,6 +212,14 @@ def run_all(page) -> None:
             busy.wait_for(timeout=10_000)
             break
     page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for(timeout=240_000)
+
+
+def choose_theme(page, name: str) -> None:
+    """JupyterLab's own theme "Light" or "Dark"."""
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
+    page.locator(".lm-Menu-item", has_text=re.compile(f"^JupyterLab {name}$")).click()
+    page.locator(f"body[data-jp-theme-light={str(name == 'Light').lower()}]").wait_for(state="attached")
 
 
 def scroll_to(page, grade_id: str) -> None:
@@ -325,10 +394,7 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     shown = "element => getComputedStyle(element).content"
     assert figure.evaluate(shown) == "normal"
     keep_picture(page, "stepper_light")
-    page.get_by_role("menuitem", name="Settings", exact=True).click()
-    page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
-    page.locator(".lm-Menu-item", has_text=re.compile("^JupyterLab Dark$")).click()
-    page.locator("body[data-jp-theme-light=false]").wait_for(state="attached")
+    choose_theme(page, "Dark")
     page.wait_for_function(f"light => ({ink})(document.querySelector('.tl-widget svg')) !== light", arg=light)
     assert figure.evaluate(shown).startswith('url("data:image/webp')
     keep_picture(page, "stepper_dark")
@@ -343,6 +409,32 @@ def test_a_widget_steps_by_keyboard_a_figure_follows_the_theme_and_no_other_mach
     assert page.locator(".tl-widget svg[tabindex='0']").evaluate(shrunk) >= 0.65, "its text is too small"
     assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
     page.close()
+
+
+def test_the_box_goes_on_with_a_text_and_the_picture_of_a_head_follows_by_keyboard(jupyterlab, page):
+    open_notebook(page, jupyterlab, "writer.ipynb")
+    run_all(page)
+    typed = page.get_by_label("text", exact=True)
+    assert typed.input_value() == "The train"
+    page.get_by_role("button", name="␣two").wait_for()
+    typed.fill("The train left")
+    page.keyboard.press("Enter")
+    page.get_by_text("The train left ...").wait_for()
+    page.get_by_role("button", name="␣three").focus()
+    page.keyboard.press("Enter")  # writes the token; then come the next five
+    page.get_by_text("The train left three ...").wait_for()
+    page.get_by_role("button", name="␣four").wait_for()
+    assert typed.input_value() == "The train left three"
+    page.get_by_label("sentence").scroll_into_view_if_needed()
+    keep_picture(page, "writer")
+    page.get_by_label("sentence").fill("John had asked")
+    page.keyboard.press("Enter")
+    page.get_by_label("asked looks most at asked (1.00)").wait_for()
+    page.get_by_role("slider").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("Layer 1, head 2: left looks at right.").wait_for()
+    page.get_by_label("asked looks most at John (1.00)").wait_for()
+    keep_picture(page, "head_of_a_decoder")
 
 
 def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyterlab, page):
@@ -369,3 +461,58 @@ def test_validate_says_success_for_the_solved_lab(jupyterlab, page):
     text = validate(page)
     keep_picture(page, "validate_solved")
     assert "Success" in text
+
+
+def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other_machine(jupyterlab, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 1400}, reduced_motion="reduce")
+    page.set_default_timeout(300_000)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_notebook(page, jupyterlab, "widgets.ipynb")
+    choose_theme(page, "Light")  # another test may have left the dark one
+    run_all(page)
+    page.get_by_text("You made no prediction.").wait_for()
+    training, alignment, word, prediction = (page.locator(".tl-widget").nth(at) for at in range(4))
+
+    assert not training.get_by_role("button").count(), "the reader wants no motion"
+    training.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    training.get_by_text("Step 20 of 20: the largest weight of a row is 1.00").wait_for()
+    page.keyboard.press("ArrowLeft")
+    training.get_by_text("Step 10 of 20: the largest weight of a row is 0.65").wait_for()
+
+    field = alignment.get_by_label("French sentence")
+    field.fill("la maison")
+    page.keyboard.press("Enter")
+    alignment.get_by_text("la maison → maison la").wait_for()
+    for _ in range(3):  # the button, the example, the first word of the translation
+        page.keyboard.press("Tab")
+    alignment.get_by_text("“maison” looked at maison (1.00).").wait_for()
+
+    word.get_by_text("bank is closest to “water”").wait_for()
+    word.get_by_role("radio", name="my river bank").focus()
+    page.keyboard.press("ArrowDown")
+    word.get_by_text("bank is closest to “cash”").wait_for()
+    word.get_by_text("The sentences behind the marks").press("Enter")
+    word.get_by_text("water: the river bank a bank at the river").wait_for()
+    word.get_by_label("Your sentence:").fill("no such word")
+    page.keyboard.press("Enter")
+    word.get_by_text("does not stand in this sentence").wait_for()
+
+    prediction.get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert prediction.locator("[aria-checked=true]").count() == 1
+    page.locator(".jp-CodeCell").last.click()
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("You predicted ").wait_for()
+
+    ink = "element => getComputedStyle(element.querySelector('text')).fill"
+    drawn = [each.locator("svg").first for each in (training, alignment, word)]
+    light = [picture.evaluate(ink) for picture in drawn]
+    keep_picture(page, "widgets_light")
+    choose_theme(page, "Dark")
+    keep_picture(page, "widgets_dark")
+    assert all(picture.evaluate(ink) != before for picture, before in zip(drawn, light, strict=True))
+    assert not [url for url in asked if not url.startswith((jupyterlab, "blob:", "data:"))]
+    page.close()

@@ -16,7 +16,9 @@ function draw(place, model, roles) {
   const said = html("div", { class: "said", "aria-live": "polite" });
   const picture = svg("svg", { role: "img" });
   let width = 720; // of the plane: narrower in a narrow page, so that its words stay as large
-  place.append(wordButtons.element, examples, form, said, picture);
+  const behind = html("div", {});
+  const listed = html("details", {}, html("summary", {}, "The sentences behind the marks"), behind);
+  place.append(wordButtons.element, examples, form, said, picture, listed);
   model.on("change:data", () => { stop(); const moved = shown().moved; latest[word] = moved.length - 1; change(); });
   model.on("change:error", () => { stop(); if (model.get("error")) said.textContent = model.get("error"); });
 
@@ -67,6 +69,8 @@ function draw(place, model, roles) {
     parts.push(arrow(now.at, 1));
     parts.push(shape(roles.value, x(bare), y(bare), 6), text(x(bare), y(bare) + 18, `${word} alone`, { "text-anchor": "middle", class: "halo" }));
     picture.replaceChildren(...parts);
+    behind.replaceChildren(...senses.map((sense) =>
+      html("p", {}, html("b", {}, sense.name), `: ${sense.sentences.join(" ")}`)));
 
     function arrow(to, opacity) {
       const [x1, y1, x2, y2] = [x(bare), y(bare), x(to), y(to)];

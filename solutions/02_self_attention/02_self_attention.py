@@ -1084,7 +1084,7 @@ word_picker(
 #
 # *l'Afrique* took its meaning from its company by your hand-made matrices. Here is a real encoder, six layers of attention with trained
 # weights (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957); you meet it again in lab 03). *station* has one vector when it stands alone. In a sentence attention moves it: towards
-# trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it); they fix the plane. The arrow
+# trains, or towards radio. The small marks are sentences whose meaning is clear (hover over one to read it, or open the list below); they fix the plane. The arrow
 # is your sentence. Look at one thing for each word:
 #
 # - **station**: write a sentence about trains, then one about radio. Can you write one that stays in the middle?
