@@ -396,7 +396,10 @@ def test_a_path_that_leads_out_is_refused_and_the_others_are_taken(lab, name):
     rows = collect(lab, source)
     assert outcomes(rows) == {"good_9": NEW, "": REFUSED}
     assert "leads out" in why(rows)
-    assert files_below(lab.course.root.parent) - before == {f"course/grading/submitted/good_9/{LAB}/{FILE}"}
+    assert files_below(lab.course.root.parent) - before == {
+        f"course/grading/submitted/good_9/{LAB}/{FILE}",
+        f"course/grading/refused/{LAB}.json",  # says which file was refused, and why
+    }
 
 
 @pytest.mark.parametrize(
