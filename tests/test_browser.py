@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 
-FOUR_WIDGETS = (
+MADE_WIDGETS = (
     """import numpy as np
 from course_utils.widgets.training import watch_it_learn
 
@@ -68,6 +68,12 @@ word_moves(read, {"bank": Word(senses, ["my river bank", "my money bank"])})""",
     """from course_utils.widgets.predict import measured, predict
 
 predict("self_attention.shuffled")""",
+    """from course_utils.plots.attention import temperature_widget
+
+temperature_widget(np.array([1.0, 0.0]), ["one", "two"])""",
+    """from course_utils.widgets.clocks import clocks
+
+clocks(np.arange(41)[:, None] * np.array([1.0, 0.1]), offset=4)""",
     'measured("self_attention.shuffled")',
 )
 """Cells with the widgets of labs 01 to 04 on small made data."""
@@ -123,7 +129,7 @@ def jupyterlab(tmp_path_factory, labs):
     )
     nbformat.write(
         nbformat.v4.new_notebook(
-            cells=[nbformat.v4.new_code_cell(cell) for cell in FOUR_WIDGETS], metadata=wrong.metadata
+            cells=[nbformat.v4.new_code_cell(cell) for cell in MADE_WIDGETS], metadata=wrong.metadata
         ),
         root / "widgets.ipynb",
     )
@@ -311,7 +317,7 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
             assert output["output_type"] != "error", output
             assert output.get("name") != "stderr", output
     scroll_to(page, "word_picker(")
-    page.get_by_role("button", name="l'Afrique").first.click()
+    page.locator(".tl-widget", has_text="attends to").get_by_role("radio", name="l'Afrique").click()
     page.get_by_text("“l'Afrique” attends to").first.wait_for()
     keep_picture(page, "word_picker")
     scroll_to(page, "quiz(")
@@ -321,7 +327,8 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_an_error_or_a_warning(ju
     end_kernels(page, jupyterlab)
     open_notebook(page, jupyterlab, "02_self_attention/solved.ipynb")
     scroll_to(page, "word_picker(")
-    page.get_by_text("“l'Afrique” attends to").first.wait_for()
+    page.locator(".tl-widget", has_text="attends to").get_by_role("radio", name="visite").click()
+    page.get_by_text("“visite” attends to").first.wait_for()  # though nothing has run
     assert not page.get_by_text("Error displaying widget").count()
     keep_picture(page, "reopened")
 
@@ -472,7 +479,8 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     choose_theme(page, "Light")  # another test may have left the dark one
     run_all(page)
     page.get_by_text("You made no prediction.").wait_for()
-    training, alignment, word, prediction = (page.locator(".tl-widget").nth(at) for at in range(4))
+    widgets = (page.locator(".tl-widget").nth(at) for at in range(6))
+    training, alignment, word, prediction, bars, hands = widgets
 
     assert not training.get_by_role("button").count(), "the reader wants no motion"
     training.get_by_role("slider").focus()
@@ -506,6 +514,17 @@ def test_the_other_widgets_answer_the_keyboard_follow_the_theme_and_ask_no_other
     page.locator(".jp-CodeCell").last.click()
     page.keyboard.press("Control+Enter")
     page.get_by_text("You predicted ").wait_for()
+
+    bars.get_by_text("d_k = 4, scores divided by √d_k").wait_for()
+    bars.get_by_role("slider", name="d_k").focus()
+    page.keyboard.press("End")
+    bars.get_by_text("d_k = 512, scores as they are").wait_for()
+    hands.get_by_role("slider", name="position").focus()
+    page.keyboard.press("End")
+    hands.get_by_text("position 30, and (dashed) position 34").wait_for()
+    hands.get_by_role("slider", name="offset").focus()
+    page.keyboard.press("ArrowRight")
+    hands.get_by_role("img", name="pair 1: turned by 0.500 rad").wait_for()
 
     ink = "element => getComputedStyle(element.querySelector('text')).fill"
     drawn = [each.locator("svg").first for each in (training, alignment, word)]

@@ -147,7 +147,12 @@ def with_faults(rows: Iterable[Row], seed: int = 0) -> list[Row]:
 def kept_logits(name: str) -> dict[str, np.ndarray]:
     """What a model of lab 12, "LoRA" or "fine-tuned", gave on the default set: "validation" and "test" -> (texts, 6) logits."""
     kept = json.loads(LOGITS.read_text("utf-8"))[name]
-    return {part: np.array(rows) for part, rows in kept.items()}
+    return {part: np.array(kept[part]) for part in ("validation", "test")}
+
+
+def kept_seconds(name: str) -> int:
+    """How long that model took, training and predicting, when its logits were kept."""
+    return json.loads(LOGITS.read_text("utf-8"))[name]["seconds"]
 
 
 def load_unlabelled() -> list[str]:

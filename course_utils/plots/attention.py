@@ -14,9 +14,9 @@ import numpy as np
 
 from course_utils.display import show_table
 from course_utils.maths import softmax
-from course_utils.plots import focus_ring, show_live
 from course_utils.plots.drawing import arrow, box, note, show_drawing
 from course_utils.plots.roles import KEY, OUTPUT, QUERY, VALUE, WEIGHT, Role, shades, shape, tint
+from course_utils.widgets.panels import Control, Panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -215,18 +215,13 @@ def temperature_widget(scores: np.ndarray, labels: Sequence[str]) -> None:
         plain, scaled = view(d_k)
         return f"d_k = {d_k}, scores as they are\n{_bars_text(labels, plain)}\nd_k = {d_k}, scores divided by √d_k\n{_bars_text(labels, scaled)}"
 
-    import ipywidgets
-
-    slider = ipywidgets.SelectionSlider(
-        options=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-        value=4,
-        description="d_k",
-        continuous_update=True,
-    )
-    picture = ipywidgets.HTML(html(4))
-    slider.observe(lambda change: setattr(picture, "value", html(change["new"])), names="value")
-    widget = ipywidgets.VBox([focus_ring(), slider, picture])
-    show_live(widget, html="".join(map(html, (1, 16, 256))), text="\n\n".join(map(text, (1, 16, 256))))
+    sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    Panels(
+        [Control("d_k", list(map(str, sizes)), start=sizes.index(4), slider=True)],
+        lambda at: html(sizes[at]),
+        still="".join(map(html, (1, 16, 256))),
+        alt="\n\n".join(map(text, (1, 16, 256))),
+    ).show()
 
 
 def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> None:
@@ -237,30 +232,15 @@ def word_picker(words: Sequence[str], attention: Mapping[str, np.ndarray]) -> No
         attention: name of a mask -> weights (len(words), len(words)).
     """
 
-    def html(kind: str, position: int) -> str:
-        return _bars_html(words, attention[kind][position], f"{kind}: “{words[position]}” attends to")
-
-    import ipywidgets
-
-    word = ipywidgets.ToggleButtons(
-        options=[(name, place) for place, name in enumerate(words)], description="word"
-    )
-    mask = ipywidgets.ToggleButtons(options=list(attention), description="mask")
-    for buttons in (word, mask):
-        buttons.style.button_width = "auto"  # a button of the usual width cuts long names off
-    picture = ipywidgets.HTML(html(mask.value, word.value))
-
-    def redraw(_: object) -> None:
-        picture.value = html(mask.value, word.value)
-
-    word.observe(redraw, names="value")
-    mask.observe(redraw, names="value")
-    widget = ipywidgets.VBox([word, mask, picture])
-    show_live(
-        widget,
-        html="".join(_weights_table(words, weights, kind) for kind, weights in attention.items()),
-        text="\n\n".join(f"{kind}\n{weights_text(words, weights)}" for kind, weights in attention.items()),
-    )
+    kinds = list(attention)
+    Panels(
+        [Control("word", words), Control("mask", kinds)],
+        lambda word, mask: _bars_html(
+            words, attention[kinds[mask]][word], f"{kinds[mask]}: “{words[word]}” attends to"
+        ),
+        still="".join(_weights_table(words, weights, kind) for kind, weights in attention.items()),
+        alt="\n\n".join(f"{kind}\n{weights_text(words, weights)}" for kind, weights in attention.items()),
+    ).show()
 
 
 def _weights_table(words: Sequence[str], weights: np.ndarray, caption: str) -> str:

@@ -1,19 +1,14 @@
-"""Figures and a widget about positions: encodings, their waves and clocks, and the effect of distance.
+"""Figures about positions: encodings, their waves, and the effect of distance.
 
 Functions that return a Matplotlib figure leave showing it to :func:`course_utils.plots.show_figure`.
 """
 
 from __future__ import annotations
 
-import base64
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from course_utils.display import TEXT
-from course_utils.plots import focus_ring, show_live
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,85 +130,3 @@ def accuracy_by_length(
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-# ---------------------------------------------------------------------------------- widget
-
-
-def clocks(angles: np.ndarray, offset: int | None = None, start: int = 3) -> None:
-    """Each pair of features as a clock; a slider moves the position, and all hands move at their own speeds.
-
-    The tip of a hand is at (sin, cos): straight up at position 0, then clockwise.
-
-    Args:
-        angles: (n_positions, n_pairs) in radians.
-        offset: if given, a second, dashed hand shows the position that many steps later, and a second
-            slider changes it.
-        start: the position shown first.
-    """
-
-    def html(position: int, steps: int | None) -> str:
-        later = None if steps is None else position + steps
-        head = f"position {position}" + ("" if later is None else f", and (dashed) position {later}")
-        dials = "".join(
-            _dial(pair, angles[position, pair], None if later is None else angles[later, pair])
-            for pair in range(angles.shape[1])
-        )
-        return f'<div style="{TEXT};line-height:1.3"><div>{head}</div><div style="display:flex;flex-wrap:wrap">{dials}</div></div>'
-
-    def text(position: int, steps: int | None) -> str:
-        lines = [f"position {position}" + ("" if steps is None else f", then {steps} steps later")]
-        for pair, angle in enumerate(angles[position]):
-            line = f"  pair {pair}: sin {math.sin(angle):6.3f}  cos {math.cos(angle):6.3f}"
-            if steps is not None:
-                line += f"  turns by {angles[position + steps, pair] - angle:.3f} radians"
-            lines.append(line)
-        return "\n".join(lines)
-
-    import ipywidgets
-
-    room = len(angles) - 1
-    place = ipywidgets.IntSlider(start, 0, room - (10 if offset is not None else 0), description="position")
-    sliders = [place]
-    if offset is not None:
-        sliders.append(ipywidgets.IntSlider(offset, 0, 10, description="offset"))
-    picture = ipywidgets.HTML(html(start, offset))
-
-    def redraw(_: object) -> None:
-        picture.value = html(place.value, sliders[1].value if offset is not None else None)
-
-    for slider in sliders:
-        slider.observe(redraw, names="value")
-    shown = [position for position in (0, start, start + 7) if position <= place.max]
-    show_live(
-        ipywidgets.VBox([focus_ring(), *sliders, picture]),
-        html="".join(html(position, offset) for position in shown),
-        text="\n\n".join(text(position, offset) for position in shown),
-    )
-
-
-def _dial(pair: int, angle: float, later: float | None) -> str:
-    """One clock as SVG, with its numbers as text below."""
-
-    def hand(at: float, style: str) -> str:
-        x, y = 50 + 38 * math.sin(at), 50 - 38 * math.cos(at)
-        return f'<line x1="50" y1="50" x2="{x:.1f}" y2="{y:.1f}" stroke-width="4" stroke-linecap="round" {style}/>'
-
-    hands = hand(angle, 'stroke="#3b8bbd"')
-    words = f"sin {math.sin(angle):.2f}, cos {math.cos(angle):.2f}"
-    caption = words
-    if later is not None:
-        hands = hand(later, 'stroke="#e08214" stroke-dasharray="6 6"') + hands
-        caption = f"turned by {later - angle:.3f} rad"
-        words += f"; dashed: {caption}"
-    drawn = (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">'
-        '<circle cx="50" cy="50" r="46" fill="none" stroke="#888" stroke-width="2"/>'
-        f'<line x1="50" y1="4" x2="50" y2="12" stroke="#888" stroke-width="2"/>{hands}</svg>'
-    )
-    data = base64.b64encode(drawn.encode()).decode("ascii")
-    return (
-        f'<div style="text-align:center;width:9.5em;padding:.3em"><div>pair {pair}</div>'
-        f'<img width="90" height="90" alt="pair {pair}: {words}" src="data:image/svg+xml;base64,{data}">'
-        f'<div style="font-size:85%;font-variant-numeric:tabular-nums">{caption}</div></div>'
-    )

@@ -345,7 +345,7 @@ show_figure(
 # a second hand, the slow ones are for minutes and hours.
 
 # %% tags=["skip-grading"]
-from course_utils.plots.positions import clocks
+from course_utils.widgets.clocks import clocks
 
 clocks(get_angles(np.arange(61)[:, None], np.arange(8)[None, :], 8)[:, ::2])
 

@@ -16,9 +16,11 @@ import pytest
 
 from course_utils import plots, widgets
 from course_utils.maths import softmax
+from course_utils.plots.attention import word_picker
 from course_utils.plots.roles import ROLES
 from course_utils.quiz import as_html, read_questions
 from course_utils.widgets import Widget, plain, predict
+from course_utils.widgets.panels import Control, Panels
 from course_utils.widgets.stepper import AttentionStepper
 from course_utils.widgets.word_moves import Plane, Word, WordMoves
 
@@ -315,3 +317,22 @@ def test_a_typed_sentence_moves_the_word_and_the_plane_stays(published):
     assert "does not stand in this sentence" in live.error
     assert "bank west" in "".join(image(published[0]["text/html"]).itertext())
     assert "bank in “bank west”: left 1.00" in published[0]["text/plain"]
+
+
+def test_panels_hold_every_choice_and_begin_where_they_are_told_to():
+    controls = [Control("word", ["a", "b"]), Control("d_k", ["1", "2", "4"], start=2, slider=True)]
+    panels = Panels(controls, lambda word, size: f"<b>{word} {size}</b>", still="<i>some</i>", alt="some")
+    data = panels.data()
+    assert data["panels"] == {f"{w},{d}": f"<b>{w} {d}</b>" for w in range(2) for d in range(3)}
+    assert [(each["start"], each["slider"]) for each in data["controls"]] == [(0, False), (2, True)]
+    json.dumps(data, allow_nan=False)
+    assert (panels.still(), panels.alt()) == ("<i>some</i>", "some")
+
+
+def test_a_word_that_looks_like_a_tag_stays_text(monkeypatch):
+    shown = []
+    monkeypatch.setattr(Panels, "show", lambda self: shown.append(self))
+    word_picker(["<b>", "two"], {"none": np.eye(2)})
+    (picker,) = shown
+    assert all("<b>" not in panel and "&lt;b&gt;" in panel for panel in picker.panels.values())
+    assert "<b>" not in picker.still()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from types import SimpleNamespace
 
@@ -12,10 +13,10 @@ from hypothesis import strategies as st
 
 from course_utils import plots
 from course_utils.checking.outcome import try_case
-from course_utils.display import show_table
 from course_utils.exercises.positional_encoding import learned_positional_embedding
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import positions
+from course_utils.widgets.clocks import Clocks
 
 LAB = "04_positional_encoding"
 
@@ -323,52 +324,28 @@ def test_a_similarity_curve_has_distance_zero_at_its_start(rng):
 
 
 @pytest.mark.parametrize("offset", [None, 4])
-def test_clocks_say_in_words_what_their_hands_show(published, offset):
-    angles = np.arange(41)[:, None] * np.array([1.0, 0.1])
-    positions.clocks(angles, offset=offset)
-    (bundle,) = published
-    assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert "pair 1: sin  0.296  cos  0.955" in bundle["text/plain"]
-    assert bundle["text/html"].count('role="img"') == bundle["text/html"].count("aria-label") == 6
-    assert ("turns by 0.400 radians" in bundle["text/plain"]) == (offset is not None)
-    assert ("dashed: turned by 0.400 rad" in bundle["text/html"]) == (offset is not None)
+def test_clocks_say_in_words_what_their_hands_show(offset):
+    clocks = Clocks(np.arange(41)[:, None] * np.array([1.0, 0.1]), offset=offset)
+    assert "pair 1: sin  0.296  cos  0.955" in clocks.alt()
+    assert clocks.still().count('alt="pair') == 6
+    assert ("turns by 0.400 radians" in clocks.alt()) == (offset is not None)
+    assert ("turned by 0.400 rad" in clocks.still()) == (offset is not None)
 
 
-def test_a_clock_hand_stands_at_twelve_at_position_zero_and_goes_clockwise(published):
-    positions.clocks(np.array([[0.0], [np.pi / 2]]), start=1)
-    tips = re.findall(r'x2="([\d.]+)" y2="([\d.]+)" stroke-width="4"', published[0]["text/html"])
+def test_a_clock_hand_stands_at_twelve_at_position_zero_and_goes_clockwise():
+    still = Clocks(np.array([[0.0], [np.pi / 2]]), start=1).still()
+    drawn = [base64.b64decode(data).decode() for data in re.findall(r"svg\+xml;base64,([^\"]+)", still)]
+    tips = re.findall(r'x2="([\d.]+)" y2="([\d.]+)" stroke-width="4"', "".join(drawn))
     assert tips == [("50.0", "12.0"), ("88.0", "50.0")]
 
 
-def test_moving_a_slider_moves_the_hands(monkeypatch):
-    shown = []
-    monkeypatch.setattr(positions, "show_live", lambda widget, html, text: shown.append(widget))
-    positions.clocks(np.arange(41)[:, None] * np.array([1.0]), offset=2)
-    _, place, offset, picture = shown[0].children
-    before = picture.value
-    place.value = 30
-    assert "position 30, and (dashed) position 32" in picture.value != before
-    offset.value = 10
-    assert "position 40" in picture.value
-    assert place.max + offset.max == 40  # the last row is never passed
-
-
-# ---------------------------------------------------------------------------------- the payoff
-
-
-@pytest.mark.slow
-@pytest.mark.alone
-def test_the_order_classifier_is_at_chance_without_positions_and_nearly_always_right_with_them(labs):
-    """The lab's own cells, run as they stand."""
-    namespace = {**labs[LAB].reference, "show_table": show_table}
-    for cell in labs[LAB].source().cells:
-        if cell.cell_type == "code" and re.search(
-            r"LETTERS =|class OrderClassifier|def trained|def share_right", cell.source
-        ):
-            exec(cell.source, namespace)
-    right = {
-        kind: namespace["share_right"](model, namespace["TRAINED_LENGTH"])
-        for kind, model in namespace["models"].items()
+def test_the_page_gets_what_it_needs_to_move_the_hands():
+    angles = np.arange(41)[:, None] * np.array([1.0])
+    assert Clocks(angles).data() | {"angles": 0} == {
+        "angles": 0,
+        "offsets": 0,
+        "start": 3,
+        "offset": 0,
     }
-    assert abs(right["none"] - 0.5) < 0.001  # up to a rounding: twins get the same answer
-    assert min(right[kind] for kind in ("sinusoidal", "learned", "rotary")) > 0.98
+    data = Clocks(angles, offset=2).data()
+    assert data["angles"][40] == [40.0] and (data["offsets"], data["offset"]) == (10, 2)
