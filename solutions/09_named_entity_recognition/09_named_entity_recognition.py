@@ -19,7 +19,7 @@
 # them is **named-entity recognition**, NER for short. Rules can find e-mail addresses. They cannot tell that *Virginia* is a person here
 # and a place there. For that you have to read the words around it, and that is what attention does.
 #
-# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on a few
+# You take an encoder that was pretrained on a very large amount of text, put one small layer on top, and train both together on eight
 # hundred résumés, in minutes, on this computer. Most of the work is elsewhere: getting from characters to word pieces and back without
 # losing a comma, and measuring the result without fooling yourself.
 #
@@ -31,7 +31,7 @@
 # - measure precision, recall and F1 of *entities*, and say why token accuracy is misleading;
 # - split data so that the result means something, compare it with baselines, and read the errors.
 #
-# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 125 minutes
+# **You need** lab 03 (what an encoder is made of) and some experience with training in PyTorch. **Time:** about 130 minutes
 # for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -44,6 +44,9 @@
 # | 6 | `train_epoch` | ●●●○○ | ●●●●○ | 10 | 3 |
 # | 7 | `decode_entities` | ●●●○○ | ●●●●● | 12 | 3 |
 # | 8 | `entity_scores` | ●●●○○ | ●●●●● | 10 | 3 |
+#
+# **The core path** is all exercises with sections 1 to 13, about 110 minutes, and 6 for the review quiz. Whatever is marked *optional* can wait: texts that are
+# too long, keeping the model, data of your own, and sections 14 (the same with the library) and 15 (news, and a model of full size). The core never needs it.
 
 # %%
 import math
@@ -91,14 +94,17 @@ show_entities(example.text, example.entities, LABELS,
 # that you have never seen. So look at four sets:
 
 # %% tags=["skip-grading"]
-for name, resumes in vars(splits).items():
-    layouts = len({resume.template for resume in resumes})
-    entities = sum(len(resume.entities) for resume in resumes)
-    print(f"{name:17} {len(resumes):4} résumés  {layouts:3} layouts "
-          f"{entities:6} entities")
+from course_utils.display import show_table
+
+show_table(["set", "résumés", "layouts", "entities"], [
+    [f"`{name}`", str(len(resumes)),
+     str(len({resume.template for resume in resumes})),
+     str(sum(len(resume.entities) for resume in resumes))]
+    for name, resumes in vars(splits).items()
+])
 seen, new = ({resume.template for resume in part}
              for part in (splits.train, splits.unseen_templates))
-print("\nof the layouts of unseen_templates, "
+print("of the layouts of unseen_templates, "
       f"{len(seen & new)} are in the training set")
 
 # %% [markdown]
@@ -108,7 +114,7 @@ print("\nof the layouts of unseen_templates, "
 #   looking at it.
 #
 # A model that has learned "the third line is the employer" does very well on the first two and fails on the last. A random split into
-# training and test set would have hidden that.
+# training and test set would have hidden that. Section 11 measures how much.
 
 # %% [markdown]
 # ## 2. Cleaning
@@ -210,7 +216,7 @@ from course_utils import check
 check("named_entity_recognition.clean_entities")
 
 # %% [markdown]
-# Here is the proof: mark all résumés as if by hand, clean them, and compare with the truth.
+# Now test it: mark all résumés as if by hand, clean them, and compare with the truth.
 
 # %% tags=["skip-grading"]
 everything = [resume for part in vars(splits).values() for resume in part]
@@ -390,8 +396,9 @@ counts = Counter(label for row in train_rows for label in row["labels"])
 total = sum(counts.values())
 print(f"{total} pieces, of which {counts[-100] / total:.0%} do not count")
 words = total - counts.pop(-100)
-for number, count in counts.most_common(4):
-    print(f"{TAGS[number]:12} {count / words:6.1%} of the words")
+show_table(["tag", "share of the words"],
+           [[TAGS[number], f"{count / words:.1%}"]
+            for number, count in counts.most_common(4)])
 
 # %% [markdown]
 # Remember the share of O. You will meet it again when you measure.
@@ -786,8 +793,18 @@ assert back == len(everything), (
 
 # %% [markdown]
 # Every project of this kind should have such a test, and should stop where it fails. It takes a minute to write, and finds errors that you
-# might otherwise blame on the model for weeks. With the arrow in `encode`, 50 résumés would not come back: all those with tabs in a table.
-# It also fails where an entity splits a word in two; in your own data, count these cases.
+# might otherwise blame on the model for weeks. What would it have said about the arrow of section 3? Put one in place of each tab:
+
+# %% tags=["skip-grading"]
+from dataclasses import replace
+
+with_arrows = [replace(resume, text=resume.text.replace("\t", "→"))
+               for resume in everything if "\t" in resume.text]
+print(f"with arrows in place of tabs, {sum(map(there_and_back, with_arrows))} "
+      f"of {len(with_arrows)} résumés come back exactly")
+
+# %% [markdown]
+# The test also fails where an entity splits a word in two; in your own data, count these cases.
 #
 # ## 9. Measuring
 #
@@ -801,9 +818,9 @@ print(f"token accuracy of always saying O: {outside / len(gold_tags):.1%}; "
       "entities found: 0")
 
 # %% [markdown]
-# It finds not a single entity, yet the number looks respectable. In news texts, where entities are rarer, it would be far higher still. So
-# count *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly" counts for nothing:
-# an employer without its "Ltd" is a wrong employer. With
+# It finds not a single entity, yet it is right at more than half of the words. In news texts, where entities are rarer, the share would be
+# far higher still. So count *entities*. A predicted entity is right if document, start, end **and** label are those of a true one. "Nearly"
+# counts for nothing: an employer without its "Ltd" is a wrong employer. With
 #
 # - TP (true positives): predicted and true; FP: predicted, but not true; FN: true, but not predicted,
 #
@@ -892,13 +909,15 @@ for row in test_rows[:80]:
 theirs_scores = classification_report(gold_words, guessed_words,
                                       output_dict=True, zero_division=0)
 ours_scores = entity_scores(gold, guessed)
+rows = []
 for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"),
                                ("Skills", "Skills")]:
-    reported = [round(float(theirs_scores[theirs_name][key]), 4)
+    reported = [theirs_scores[theirs_name][key]
                 for key in ("precision", "recall", "f1-score")]
-    print(f"{ours_name:7} yours "
-          f"{[round(number, 4) for number in ours_scores[ours_name]]}  "
-          f"seqeval {reported}")
+    rows += [[f"{ours_name}: {whose}", *(f"{score:.4f}" for score in scores)]
+             for whose, scores in (("yours", ours_scores[ours_name]),
+                                   ("seqeval's", reported))]
+show_table(["entities: whose scores", "precision", "recall", "F1"], rows)
 
 # %% [markdown]
 # ## 10. Baselines
@@ -907,6 +926,13 @@ for ours_name, theirs_name in [("all", "micro avg"), ("Name", "Name"),
 #
 # - **majority**: each word gets the tag that it had most often in training; unseen words get O, the most frequent tag;
 # - **rules**: a regular expression for each label that looks regular. The longest match wins (you already have a function for that).
+#
+# Begin with the first one. What do you expect of it on the unseen templates?
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("named_entity_recognition.majority")
 
 # %% tags=["skip-grading"]
 def words_of(text: str, row: dict[str, list]) -> list[str]:
@@ -926,16 +952,37 @@ for resume, row in zip(splits.train, train_rows, strict=True):
             seen_tags.setdefault(word, Counter())[label] += 1
 
 
-def majority(text: str) -> list[Entity]:
-    """Gives each word the tag that it had most often in training."""
-    row = encode(text)
+def usual_tags(text: str, row: dict[str, list]) -> list[int]:
+    """The tag that each word had most often in training."""
     unseen = Counter({TAG_IDS["O"]: 1})
-    tags = [seen_tags.get(word, unseen).most_common(1)[0][0]
+    return [seen_tags.get(word, unseen).most_common(1)[0][0]
             for word in words_of(text, row)]
-    return decode_entities(tags, row["offsets"], row["word_ids"], TAGS)
+
+
+def majority(text: str) -> list[Entity]:
+    """The entities that these tags describe."""
+    row = encode(text)
+    return decode_entities(usual_tags(text, row), row["offsets"], row["word_ids"], TAGS)
 
 # %% tags=["skip-grading"]
+tests = splits.unseen_templates
+right = 0
+for resume, row in zip(tests, test_rows, strict=True):
+    tags = usual_tags(resume.text, row)
+    right += sum(tag == label for tag, label in zip(tags, row["labels"], strict=True))
+scores = entity_scores([list(resume.entities) for resume in tests],
+                       [majority(resume.text) for resume in tests])
+show_table(["on unseen templates", "token accuracy", "F1 of entities"], [
+    ["always O", f"{outside / len(gold_tags):.3f}", f"{0:.3f}"],
+    ["majority", f"{right / len(gold_tags):.3f}", f"{scores['all'][2]:.3f}"],
+])
+measured("named_entity_recognition.majority")
 
+# %% [markdown]
+# The rules are folded: open the cell if you like regular expressions. There is one for each of seven labels. For skills, titles and
+# towns there is none: their form tells nothing.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 NAMES = r"[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*"
 RULES = {
     "Email": r"[\w.+-]+@[\w.-]+\w",
@@ -988,14 +1035,16 @@ def rules(text: str) -> list[Entity]:
 # the training alone.
 #
 # If you do not want to wait, or share this computer with many, set `RUN_TRAINING = False`. Then nothing is trained in this lab, and *your* model gets weights that
-# come with the course: 2 MB and not the 43 MB that were trained, because for each matrix only its *difference* from the pretrained one is stored, as
-# a product of two thin matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12).
+# come with the course. Their file is small, because for each matrix only its *difference* from the pretrained one is stored, as a product of two thin
+# matrices (LoRA's idea, [Hu et al. 2021](https://arxiv.org/abs/2106.09685); lab 12). The cell that loads it prints how small.
+#
+# The batches are made in the folded cell behind the switch, as described above.
 
 # %% tags=["skip-grading"]
 RUN_TRAINING = True  # False: use the weights that come with the course
 EPOCHS, BATCH, RATE, SWAPPED = 2, 4, 4e-4, 0.2
 
-
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 WHOLE_WORDS = sorted(number for piece, number in tokenizer.get_vocab().items()
                      if piece.isalpha() and len(piece) > 2)
 IS_WORD = frozenset(WHOLE_WORDS)
@@ -1024,7 +1073,12 @@ def batches_of(rows: list[dict], seed: int) -> list[dict[str, torch.Tensor]]:
     return [encode_batch(group, tokenizer.pad_token_id)
             for group in rng.sample(groups, len(groups))]
 
-# %% tags=["skip-grading"]
+# %% [markdown]
+# `find_entities(model, texts)` goes all the way from texts to entities: `encode`, the model, and your `decode_entities`. Its two cells are
+# folded, too. They do two things more. A text with more pieces than the encoder has positions, 512, is read in windows that overlap. And
+# neighbours with the same label and nothing between them become one entity, such as *fixed-* and *asset*.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def joined(entities: list[Entity]) -> list[Entity]:
     """The entities; neighbours with the same label and nothing between them,
     not even a space, become one: *fixed-* and *asset*.
@@ -1055,7 +1109,7 @@ def windows_of(rows: list[dict]) -> list[tuple[int, int, dict]]:
                             {"input_ids": ids, "labels": [-100] * len(ids)}))
     return windows
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def tags_of(model: nn.Module, rows: list[dict]) -> list[list[int]]:
     """The tag that the model prefers at each piece of each text.
 
@@ -1093,6 +1147,9 @@ def find_entities(model: nn.Module, texts: list[str]) -> list[list[Entity]]:
         for tags, row in zip(tags_of(model, rows), rows, strict=True)
     ]
 
+# %% [markdown]
+# Now the training itself: your `train_epoch`, fifty batches at a time, with a look at `validation` after each fifty.
+
 # %% tags=["skip-grading"]
 from course_utils.plots.entities import Progress
 
@@ -1126,7 +1183,7 @@ def fine_tune(model: nn.Module) -> tuple[list[float], list[tuple[int, float]], f
     return losses, curve, bar.seconds
 
 # %% tags=["skip-grading"]
-from course_utils.models.shipped_tagger import load_tagger
+from course_utils.models.shipped_tagger import FILE, load_tagger
 from course_utils.plots import show_figure
 from course_utils.plots.entities import training_curves
 
@@ -1144,6 +1201,10 @@ if RUN_TRAINING:
 else:
     model.load_state_dict({key: torch.from_numpy(array)
                            for key, array in load_tagger().items()})
+    moved = sum(weight.numel() for name, weight in model.named_parameters()
+                if "embeddings" not in name)
+    print(f"{FILE.stat().st_size / 1e6:.0f} MB were loaded, "
+          f"for {4 * moved / 1e6:.0f} MB of weights that training would have changed")
 
 # %% [markdown]
 # ### The result
@@ -1152,10 +1213,13 @@ else:
 # much depends on *which* layouts were drawn: F1 is computed 1,000 times, each time over layouts drawn with replacement from those of the
 # set. That is a **bootstrap**, and 95 % of its results lie in the interval. Draw whole layouts, not single résumés: résumés of one layout
 # succeed and fail together, and drawing them one by one would make the interval too narrow.
+#
+# `validation` is in the table, too: it is what a random split would have tested, résumés with the layouts and the words of training.
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
+predict("named_entity_recognition.split")
 
+# %% tags=["skip-grading"]
 held_out = {"unseen documents": splits.unseen_documents,
             "unseen templates": splits.unseen_templates}
 finders = {
@@ -1184,7 +1248,7 @@ def interval(
 
 
 # %% tags=["skip-grading"]
-def measured(sets: dict) -> tuple[dict, dict]:
+def compared(sets: dict) -> tuple[dict, dict]:
     """The scores of each finder on each set, and what it found there."""
     scores, found, rows = {}, {}, []
     for set_name, resumes in sets.items():
@@ -1203,9 +1267,14 @@ def measured(sets: dict) -> tuple[dict, dict]:
     return scores, found
 
 
-results, answers = measured({"training": splits.train[:160], **held_out})
+results, answers = compared({"training": splits.train[:160],
+                             "validation": splits.validation, **held_out})
+measured("named_entity_recognition.split")
 
 # %% tags=["skip-grading"]
+predict("named_entity_recognition.hardest")
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.entities import f1_by_label
 
 show_figure(
@@ -1215,6 +1284,7 @@ show_figure(
     "is far above both baselines for most labels; rules come first for e-mail "
     "addresses, and nearly keep up for years of experience.",
 )
+measured("named_entity_recognition.hardest")
 
 # %% [markdown]
 # Read the table slowly.
@@ -1223,8 +1293,10 @@ show_figure(
 #   graduation from a change of jobs. They learn nothing, so they do about the same on all sets.
 # - **Majority** has memorised words. Even on the training set that is not enough: the same word is a town here and part of a college there.
 #   Where the words are new, next to nothing is left.
-# - **The model** is nearly perfect on what it was trained on. It does worse where the words are new. Whether new layouts cost it anything
-#   more, twelve layouts can hardly tell: compare the difference between the last two sets with the width of the interval.
+# - **The model** is nearly perfect on what it was trained on, and on new people in the same layouts and with the same words. It does worse where
+#   the words are new, and worse again where the layouts are new, too. The intervals of the last two sets do not overlap, so this is more than
+#   luck with twelve layouts. Nor is it luck with one training: the seeds 0, 1 and 2 gave 0.961, 0.962 and 0.971 on unseen documents, and
+#   0.913, 0.920 and 0.919 on unseen templates. Which layouts you draw matters more than where training starts.
 # - And look at the e-mail addresses in the figure. Where a rule is almost perfect, use the rule, and the model for the rest.
 #
 # ### Texts that no template wrote
@@ -1232,6 +1304,9 @@ show_figure(
 # Would the numbers be the same on real résumés? Here is a way to find out a little. Thirty texts were written for this lab one by one, by hand:
 # a cook's list in small letters, a note by a recruiter, a cover letter, an interview. Nothing in the lab was chosen by looking at the scores
 # on them, so whatever comes out stands.
+
+# %% tags=["skip-grading"]
+predict("named_entity_recognition.by_hand")
 
 # %% tags=["skip-grading"]
 from course_utils.data.resumes_by_hand import resumes_by_hand
@@ -1248,22 +1323,22 @@ for finder, find in finders.items():
                  f"{low:.3f} to {high:.3f}"])
 show_table(["thirty texts by hand", "precision", "recall", "F1 (micro)",
             "95 % of draws of texts"], rows)
+measured("named_entity_recognition.by_hand")
 show_entities(written[3].text, answers["fine-tuned", "by hand"][3], LABELS,
               "The cook's list, as the model sees it")
 
 # %% [markdown]
 # Compare that with the table above. It is what a model trained on made-up data is worth where people write as they like. Every one of the
-# sixty layouts came from the same few heads, however carefully they were split. The cure is texts like these in training: thirty, then three
-# hundred. **What carries over from this lab is the method, not the number.**
+# sixty layouts came from the same few heads, however carefully they were split, and so did these thirty texts: real résumés may be harder
+# still. The cure is texts like these in training: thirty, then three hundred. **What carries over from this lab is the method, not the number.**
 #
 # ## 12. Read the errors
 #
 # A number tells you how many errors there are. Only reading them tells you why. First: which labels are mistaken for which?
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.entities import confusion, confusion_figure
 
-tests = splits.unseen_templates
 gold = [list(resume.entities) for resume in tests]
 found = answers["fine-tuned", "unseen templates"]
 show_figure(
@@ -1299,11 +1374,15 @@ show_failures(failures([resume.text for resume in tests], gold, found), each=4)
 # Now by layout: is the model a little bad at everything, or very bad at one layout?
 
 # %% tags=["skip-grading"]
-for template in sorted({resume.template for resume in tests}):
+by_layout = {}
+for template in {resume.template for resume in tests}:
     chosen = [i for i, resume in enumerate(tests) if resume.template == template]
-    scores = entity_scores([gold[i] for i in chosen], [found[i] for i in chosen])
-    print(f"{template:12} F1 {scores['all'][2]:.3f} "
-          f"{'#' * round(40 * scores['all'][2])}")
+    by_layout[template] = entity_scores([gold[i] for i in chosen],
+                                        [found[i] for i in chosen])["all"]
+show_table(["layout", "precision", "recall", "F1 (micro)"], [
+    [template, *(f"{score:.3f}" for score in scores)]
+    for template, scores in sorted(by_layout.items(), key=lambda entry: entry[1][2])
+])
 
 # %% [markdown]
 # With only twelve unseen layouts, one difficult one moves the whole result. That is the true size of this test set: twelve, not
@@ -1314,13 +1393,15 @@ for template in sorted({resume.template for resume in tests}):
 # too high. That happens to everybody who looks at a test set twice. The remedy: hold out other layouts, `resume_splits(held_out=...)`,
 # train again without them, and measure once.
 #
-# ### Texts that are too long
+# ### Texts that are too long (optional)
 #
-# The encoder has 512 positions. The longest of these résumés has 193 pieces, but real ones are often longer, and a tokenizer that is told
-# to truncate cuts off the rest without a word. That is why `tags_of` above reads long texts in windows. Put test résumés together, eight
-# to a text, and compare with what a cut at 512 leaves:
+# The encoder has 512 positions. All of these résumés are far shorter (the cell prints how long the longest is), but real ones are often
+# longer, and a tokenizer that is told to truncate cuts off the rest without a word. That is why `tags_of` above reads long texts in windows.
+# Put test résumés together, eight to a text, and compare with what a cut at 512 leaves:
 
 # %% tags=["skip-grading"]
+longest = max(len(encode(resume.text)["input_ids"]) for resume in everything)
+print(f"the longest résumé has {longest} pieces")
 joined_texts, joined_gold = [], []
 for begin in range(0, 64, 8):
     text, spans = "", []
@@ -1351,7 +1432,42 @@ show_table(
 )
 
 # %% [markdown]
-# ## 13. Keep it, and use it
+# Windows find far more than a cut leaves, but far less than the model finds in each résumé by itself. Why? In your training it never read
+# as many as 512 pieces at once: even the longest résumé is short. If that is the reason, windows of about that length must do better:
+
+# %% tags=["skip-grading"]
+LONGEST, OVERLAP = 192, 64
+in_short_windows = find_entities(model, joined_texts)
+LONGEST, OVERLAP = 512, 128
+show_table(["", "precision", "recall", "F1 (micro)"], [
+    ["in windows of 192 pieces",
+     *(f"{score:.3f}" for score in entity_scores(joined_gold, in_short_windows)["all"])]
+])
+
+# %% [markdown]
+# They do. How much an encoder *can* read is one thing, and what it has been trained to read another. When your texts are long, train on windows as well.
+
+# %% [markdown]
+# ## 13. Try it, and keep it
+#
+# Your turn: write a few lines about somebody who does not exist, then click outside the box. Then make it hard: a company named after a
+# person, two years in one line, no capital letters.
+
+# %% tags=["skip-grading"]
+from course_utils.plots.entities import entity_box
+
+entity_box(
+    lambda written: find_entities(model, [written])[0],
+    "Amara Okafor\n"
+    "Data analyst at Woods & Miller Ltd since 2019, based in Porto, Portugal.\n"
+    "University of Ghent, MSc in Statistics, 2016. "
+    "6 years of experience with SQL, Tableau and R.\n"
+    "amara.okafor@mail.example",
+    LABELS,
+)
+
+# %% [markdown]
+# ### Keep it (optional)
 #
 # A model is its weights *and* what you need to use them: the tags in their order, and the tokenizer. Save all of it, load it as somebody
 # else would, and check that nothing has changed.
@@ -1379,29 +1495,16 @@ print("the loaded model finds the same:",
       find_entities(loaded, texts) == find_entities(model, texts))
 
 # %% [markdown]
-# Your turn: write a few lines about somebody who does not exist, then click outside the box. Then make it hard: a company named after a
-# person, two years in one line, no capital letters.
-
-# %% tags=["skip-grading"]
-from course_utils.plots.entities import entity_box
-
-entity_box(
-    lambda written: find_entities(model, [written])[0],
-    "Amara Okafor\n"
-    "Data analyst at Woods & Miller Ltd since 2019, based in Porto, Portugal.\n"
-    "University of Ghent, MSc in Statistics, 2016. "
-    "6 years of experience with SQL, Tableau and R.\n"
-    "amara.okafor@mail.example",
-    LABELS,
-)
-
-# %% [markdown]
-# ### Data of your own
+# ### Data of your own (optional)
 #
 # `load_entities` reads columns as in CoNLL-2003, and the JSON lines of the annotation tools doccano and DataTurks. It reports whatever it
 # cannot use, with file, row and reason. Here is an example with a file of three rows, of which the last one is wrong:
 
 # %% tags=["skip-grading"]
+import json
+import tempfile
+from pathlib import Path
+
 from course_utils.data.entities import load_entities
 
 rows = [
@@ -1428,7 +1531,7 @@ print("not usable:", *bad_rows)
 # its data; finding entities is no reason to trust it with a decision.
 
 # %% [markdown]
-# ## 14. The same with the library
+# ## 14. The same with the library (optional)
 #
 # You have written every step yourself. At work you will often call a library in which these steps are ready. Here is the same path with
 # Hugging Face's tools, so that you recognise each part:
@@ -1493,6 +1596,8 @@ print(tables["train"])
 # is yours: `compute_metrics` gets all logits and labels, and `decode_entities` does not care whether it counts characters or words.
 
 # %% tags=["skip-grading"]
+import tempfile
+
 from transformers import (
     DataCollatorForTokenClassification, PrinterCallback, Trainer, TrainingArguments
 )
@@ -1543,7 +1648,7 @@ print(f"Trainer, {trained_on}:",
       .format(**result))
 
 # %% [markdown]
-# A fifth of the data and half of the passes, and none of the tricks of section 11: that is a first line to improve on, not a result.
+# A fifth of the data, half of the passes, no random words and nothing frozen: that is a first line to improve on, not a result.
 #
 # And the other way round: **your** trained model in the library's form. Copy its weights, save it, and anybody can use it with two lines,
 # without your code.
@@ -1580,13 +1685,19 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # If you come with an older notebook: transformers 5 has PyTorch classes only. `TFAutoModelForTokenClassification` and its relatives are gone.
 #
-# ## 15. With a network: news, and a model of full size
+# ## 15. With a network: news, and a model of full size (optional)
 #
 # Everything so far came with the course. If this computer has a network, set `ONLINE = True`: the next cell fetches DistilBERT ([Sanh et
 # al. 2019](https://arxiv.org/abs/1910.01108); 65 million parameters, 260 MB) and CoNLL-2003, the news texts that most papers report (Tjong Kim Sang and De Meulder 2003), and trains with
-# **your** functions. DistilBERT has no `token_type_ids`; yours never asked for them. It takes about ten minutes on two cores.
+# **your** functions. DistilBERT has no `token_type_ids`; yours never asked for them. It is one pass over 1,500 sentences, with a model
+# nearly three times as large as yours; how long it takes depends on the computer and the network.
 
 # %% tags=["skip-grading"]
+from itertools import pairwise
+
+import datasets
+
+
 def news_rows(part: datasets.Dataset, pieces_of) -> list[dict[str, list]]:
     """Sentences in word pieces, with the tag of each word at its first piece."""
     rows = []

@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from test_notebooks import printed_without_training
 
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.outcome import try_case
@@ -19,6 +20,7 @@ from course_utils.data.resumes_by_hand import resumes_by_hand
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.shipped_tagger import load_tagger
 from course_utils.plots import entities as plots
+from grader.author import training
 from grader.lab import Lab
 
 LAB = "09_named_entity_recognition"
@@ -185,7 +187,17 @@ def test_the_model_that_comes_with_the_course_finds_what_the_trained_one_finds(l
 
 
 @pytest.mark.slow
-def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(lab, tmp_path):
+@pytest.mark.alone
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(lab, tmp_path):
+    said = printed_without_training(lab, tmp_path)
+    assert not training.broken(lab, training.figures(lab, said))
+    assert "2 MB were loaded, for 43 MB of weights" in said and "steps [" not in said
+    assert "the loaded model finds the same: True" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("named", [True, False], ids=["tags with names", "plain numbers"])
+def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(lab, tmp_path, named):
     import datasets
     from transformers import DistilBertConfig, DistilBertModel
 
@@ -200,27 +212,34 @@ def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(lab, tmp_pat
         {
             "id": datasets.Value("string"),
             "tokens": datasets.List(datasets.Value("string")),
-            "ner_tags": datasets.List(datasets.ClassLabel(names=names)),
+            "ner_tags": datasets.List(datasets.ClassLabel(names=names) if named else datasets.Value("int64")),
         }
     )
     for part in ("train", "validation"):
         rows = [
             {
                 "id": str(at),
-                "tokens": ["Mrs", "Okafor-Braithwaite", "left", "Leeds", "."],
-                "ner_tags": [0, 1, 0, 5, 0],
+                "tokens": ["Mrs", "Ana", "Okafor-Braithwaite", "left", "Leeds", "."],
+                "ner_tags": [0, 1, 2, 0, 5, 0],
             }
             for at in range(200)
         ]
         (tmp_path / "data").mkdir(exist_ok=True)
         datasets.Dataset.from_list(rows, features=kind).to_parquet(tmp_path / "data" / f"{part}.parquet")
-    given = {"datasets": datasets, "pairwise": itertools.pairwise}
-    given |= {"load_tokenizer": load_tokenizer, "new_encoder": new_encoder}
-    given |= vars(cell_of(lab, "def news_rows(", given))
+    read = []
+
+    def entity_scores(gold, predicted):
+        read.append(gold)
+        return lab.reference["entity_scores"](gold, predicted)
+
+    given = {"load_tokenizer": load_tokenizer, "new_encoder": new_encoder}
+    given |= vars(cell_of(lab, "def news_rows(", given)) | {"entity_scores": entity_scores}
     cell = cell_of(lab, "def learn_from_hub(", given)
     assert cell_of(lab, "ONLINE = ", {}).ONLINE is False  # nothing is fetched unless somebody asks for it
     scores = cell.learn_from_hub(str(tmp_path / "model"), str(tmp_path / "data"), sentences=160, rate=5e-3)
     assert scores == (1.0, 1.0, 1.0)
+    (gold,) = read
+    assert {tuple(entity.label for entity in sentence) for sentence in gold} == {("PER", "LOC")}
 
 
 def test_the_texts_by_hand_have_trimmed_spans_of_every_label_and_no_mark_is_left():
