@@ -1,4 +1,4 @@
-"""How everything around grading grows with the class: collect, feedback, report and exports, in time, memory and disk.
+"""How everything around grading grows with the class: collect, feedback, reports and exports, in time, memory and disk.
 
 ``make bench-class`` prints the table; ``--help`` lists what can be changed. A few submissions are really graded; the class is made of copies
 of them, each with its own first line, in the gradebook under its own name. Then each command runs as a user would run it.
@@ -37,6 +37,8 @@ COMMANDS = {
     "feedback, nothing to do": ("feedback", LAB),
     "feedback, one page, and the zip": ("feedback", LAB, "--zip", "feedback.zip"),
     "report": ("report", LAB),
+    "term": ("term",),
+    "similar": ("similar", LAB),
     "export, CSV": ("export", "--out", "grades.csv"),
     "export, Canvas": ("export", "--format", "canvas", "--out", "canvas.csv"),
 }

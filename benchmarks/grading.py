@@ -60,6 +60,14 @@ def new_course(folder: Path, imports: str = "") -> Lab:
     return Lab.load(course, LAB)
 
 
+def copied_course(folder: Path, name: str) -> Lab:
+    """A course with one lab, as it is."""
+    shutil.copyfile(ROOT / "nbgrader_config.py", folder / "nbgrader_config.py")
+    for part in ("solutions", "notebooks"):
+        shutil.copytree(ROOT / part / name, folder / part / name)
+    return Lab.load(Course(folder), name)
+
+
 def hand_in_class(lab: Lab, size: int) -> None:
     """An honest class: everybody has the solution, and ``expected.npz`` beside it as the exchange would."""
     notebook = json.dumps(solved(lab)).encode()
@@ -135,7 +143,7 @@ def _watch(process: subprocess.Popen) -> dict[str, int]:
 
 def ours(lab: Lab, jobs: int) -> Run:
     forget_grades(lab)
-    return command(lab, "grader.cli", "autograde", LAB, "--jobs", str(jobs))
+    return command(lab, "grader.cli", "autograde", lab.name, "--jobs", str(jobs))
 
 
 def stock(lab: Lab) -> Run:
@@ -258,8 +266,8 @@ def compare(title: str, imports: str, size: int, rounds: int, jobs: int) -> Tabl
     return table
 
 
-def grow(sizes: list[int], jobs: int) -> Table:
-    table = Table(title=f"Growing class, NumPy lab, {jobs} jobs", title_justify="left")
+def grow(sizes: list[int], jobs: int, name: str) -> Table:
+    table = Table(title=f"Growing class, {name}, {jobs} jobs", title_justify="left")
     for column in (
         "submissions",
         "s",
@@ -269,7 +277,7 @@ def grow(sizes: list[int], jobs: int) -> Table:
     ):
         table.add_column(column, justify="right")
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        lab = new_course(Path(folder))
+        lab = copied_course(Path(folder), name)
         for size in sizes:
             console.log(f"growing class: {size}")
             hand_in_class(lab, size)
@@ -287,6 +295,7 @@ def main() -> None:
     parser.add_argument(
         "--grow", type=int, nargs="*", default=[125, 250, 500, 1000], help="sizes of the growing class"
     )
+    parser.add_argument("--lab", default=LAB, help="of the growing class")
     parser.add_argument("--only", choices=("numpy", "tensorflow", "grow"))
     chosen = parser.parse_args()
     tables = []
@@ -296,7 +305,7 @@ def main() -> None:
         imports = "import tensorflow as tf"
         tables.append(compare("TensorFlow lab", imports, chosen.size, chosen.rounds, chosen.jobs))
     if chosen.only in (None, "grow"):
-        tables.append(grow(chosen.grow, chosen.jobs))
+        tables.append(grow(chosen.grow, chosen.jobs, chosen.lab))
     for table in tables:
         console.print(table)
 
