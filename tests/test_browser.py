@@ -439,7 +439,7 @@ def test_the_box_goes_on_with_a_text_and_the_picture_of_a_head_follows_by_keyboa
     page.get_by_role("slider").nth(1).focus()
     page.keyboard.press("ArrowRight")
     page.get_by_text("Layer 1, head 2: left looks at right.").wait_for()
-    page.get_by_label("asked looks most at John (1.00)").wait_for()
+    page.get_by_label("asked looks most at John (1.00)").scroll_into_view_if_needed()
     keep_picture(page, "head_of_a_decoder")
 
 
