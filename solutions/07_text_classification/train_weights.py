@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.models.shipped_classifiers import FILES, FOLDER, save_classifier
+from course_utils.widgets import predict
 from grader.course import Course
 from grader.lab import Lab, checked_exercise
 
@@ -19,6 +20,7 @@ LAST = 'judge, _ = measure("is or are"'
 
 
 def main() -> None:
+    predict.predict = predict.measured = lambda key: None  # the questions are there once the lab is built
     names: dict[str, Any] = {"__name__": "lab_07"}
     saved: set[str] = set()
 
