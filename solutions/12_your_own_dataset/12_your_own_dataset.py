@@ -26,11 +26,11 @@
 #
 # - find the faults of a data set, with row and column, before a model learns them;
 # - split by group so that every class is tested and nothing leaks;
-# - use a pretrained encoder frozen, with LoRA, and fine-tuned, and say which one is worth its price;
+# - use a pretrained encoder frozen, with LoRA, and fine-tuned, and say which of them is worth its price;
 # - say how sure a comparison is, and how sure a model should be: bootstrap, calibration, temperature;
 # - do the same with the tools that people use at work: `datasets`, `Trainer`, `peft`, a model card.
 #
-# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 115 minutes for you; the
+# **You need** lab 03 (what an encoder is made of) and lab 07 (splits, calibration); some PyTorch. **Time:** about 120 minutes for you; the
 # computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -49,8 +49,11 @@
 #
 # At the end you write a short **report** (4 points), which a person grades.
 #
-# **The core path** is exercises 1 to 9 and 11 with the report, about 95 minutes, and 3 for the review quiz. Section 6, the tools of work with exercise 10, is optional: nothing after it
-# needs it.
+# **The core path** is exercises 1 to 4, 6, 7 and 11 with the report, about 75 minutes, and 5 for the review quiz. Whatever is marked *optional* can wait; the core
+# never needs it. Exercises 5, 8, 9 and 10 earn points like the others; your instructor says whether you need them.
+#
+# Before some results a question asks what you expect. Choose first, then run the cell. Nothing is recorded, and a wrong guess makes the result stick. (The
+# answers are about the default set.)
 
 # %%
 import time
@@ -122,7 +125,8 @@ print(len(rows), "rows; labels:",
 bad = [{"group": "", "text": "a short text", "label": 4},
        {"group": "g", "context": "It rained in May.", "question": "When?",
         "answer": "May", "start": 12}]
-print("row 1: `group` is blank, and `label` is no text:", [(1, "group"), (1, "label")])
+print("row 1: `group` is blank, and `label` is not a text:",
+      [(1, "group"), (1, "label")])
 print("row 2: at 12 the context has", repr(bad[1]["context"][12:15]),
       "and not", repr(bad[1]["answer"]) + ":", [(2, "start")])
 
@@ -355,9 +359,10 @@ check("your_own_dataset.split_by_group")
 
 # %% [markdown]
 # You need three parts: at most 300 rows for the **test**, at most 150 for **validation**, and a **pool** of 1,000 that plays the part of the rows that
-# somebody has labelled. In the pool the classes take turns, so that its first 24 or 96 rows have all of them.
+# somebody has labelled. In the pool the classes take turns, so that its first 24 or 96 rows have all of them. The folded cell asks `split_by_group` twice, for the test and then for the
+# validation set; its lines need no reading.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 def balanced(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The rows in an order in which the classes take turns."""
     turn = np.zeros(len(rows), dtype=int)
@@ -399,6 +404,33 @@ for part, numbers in by_group.items():
           f"of each class {np.bincount(y[numbers])}")
 
 # %% [markdown]
+# What has the split by group prevented? `at_random` is a split of the same rows that ignores groups. Ask `find_leaks` about both: how many texts of the test are in the pool,
+# too? Then ask it about less than the whole text: about the first four words, and about the module.
+
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
+
+def met_before(split: dict[str, np.ndarray], things: list[str]) -> int:
+    """How many rows of the test have something that a row of the pool has, too."""
+    rows = np.concatenate([split["pool"], split["test"]])
+    in_test = np.arange(len(rows)) >= len(split["pool"])
+    _, _, leaked = find_leaks([things[row] for row in rows], [""] * len(rows), in_test)
+    return leaked.sum()
+
+
+starts = [" ".join(text.split()[:4]) for text in texts]
+show_table(
+    ["in the pool, too", "split by group", "split at random"],
+    [[name, *(f"{met_before(split, things)} of {len(split['test'])}"
+              for split in (by_group, at_random))]
+     for name, things in {"the same text": texts, "the same first four words": starts,
+                          "the same module": groups}.items()])
+
+# %% [markdown]
+# No text leaks in either split: `cleaned` has left each text only once. But most texts of the random test come from a module that is in the pool, too, and three times as
+# many begin like a text there. Sentences of one module share their names and their habits. A file without a single copy can still leak.
+#
 # ## 3. The ladder
 #
 # This is what you will climb. A marked box is trained with your labels. The others are what you are given, such as the pretrained encoder
@@ -512,7 +544,13 @@ print(f"{len(needed)} texts, vectors of {vectors.shape[1]} numbers, "
       f"{time.perf_counter() - began:.0f} seconds")
 
 # %% [markdown]
-# First the question of section 2: how much better does a model *look* if the split ignores groups? Here is the same model with 400 labels, and two splits:
+# First the question of section 2: how much better does a model *look* if the split ignores groups? The cell below trains the same model with 400 labels on
+# both splits.
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("your_own_dataset.at_random")
 
 # %% tags=["skip-grading"]
 from sklearn.linear_model import LogisticRegression
@@ -523,9 +561,34 @@ for name, split in {"by group": by_group, "at random": at_random}.items():
         vectors[some], y[some]
     ).score(vectors[others], y[others])
     print(f"split {name:9} frozen encoder, 400 labels: accuracy {accuracy:.3f}")
+measured("your_own_dataset.at_random")
 
 # %% [markdown]
-# ### Exercise 5: `learning_curve`
+# The random split flatters the model by 7 points. But each test has only 300 texts, so chance moves both numbers. When this lab was written, five such pairs of splits gave
+# +0.067, +0.023, +0.050, +0.040 and −0.020: 3 points on average, and in one pair nothing to see.
+#
+# Only the split by group tells you what happens with a *new* module. From here on the lab uses no other. The next cell names its three parts, puts the pool into five orders, and has the second rung
+# as a function.
+
+# %% tags=["skip-grading"]
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+pool, validation, test = by_group["pool"], by_group["validation"], by_group["test"]
+words = np.array(texts, dtype=object)
+majority = np.bincount(y[test]).max() / len(test)
+rng = np.random.default_rng(0)
+orders = np.array([balanced(y, rng.permutation(pool)) for _ in range(5)])
+
+
+def tfidf(some: np.ndarray, labels: np.ndarray):
+    """The weights of the words come from the training texts alone."""
+    return make_pipeline(
+        TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)
+    ).fit(some, labels).predict
+
+# %% [markdown]
+# ### Exercise 5: `learning_curve` (optional)
 #
 # Would more labels help? Labels cost money, so draw the accuracy against their number *before* you order more. One training run with 24 labels says little,
 # because another 24 would have given another result. So repeat it. Each row of `orders` is another order of the training rows, and each size takes the **first** rows
@@ -583,63 +646,49 @@ from course_utils import check
 
 check("your_own_dataset.learning_curve")
 
+# %% [markdown]
+# Now the second rung and the third, each with five orders of the pool.
+
 # %% tags=["skip-grading"]
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.pipeline import make_pipeline
+predict("your_own_dataset.catch_up")
 
-from course_utils.display import show_table
-
-pool, validation, test = by_group["pool"], by_group["validation"], by_group["test"]
-words = np.array(texts, dtype=object)
-
-
-def tfidf(some: np.ndarray, labels: np.ndarray):
-    """The weights of the words come from the training texts alone."""
-    return make_pipeline(
-        TfidfVectorizer(sublinear_tf=True), LogisticRegression(C=10, max_iter=1000)
-    ).fit(some, labels).predict
-
-
+# %% tags=["skip-grading"]
 def frozen(some: np.ndarray, labels: np.ndarray):
     return LogisticRegression(max_iter=1000).fit(some, labels).predict
 
 
-# %% tags=["skip-grading"]
-rng = np.random.default_rng(0)
-orders = np.array([balanced(y, rng.permutation(pool)) for _ in range(5)])
 sizes = [size for size in (24, 96, 198, 1000) if size <= len(pool)]
-measured, lines = {}, []
+points, lines = {}, []
 for name, fit, features in [("TF-IDF", tfidf, words),
                             ("frozen encoder", frozen, vectors)]:
-    measured[name] = learning_curve(fit, features, y, features[test], y[test],
-                                    sizes, orders)
-    points = zip(*measured[name], strict=True)
-    lines.append([name, *(f"{mean:.3f} ±{around:.3f}" for mean, around in points)])
-majority = np.bincount(y[test]).max() / len(test)
+    points[name] = learning_curve(fit, features, y, features[test], y[test],
+                                  sizes, orders)
+    pairs = zip(*points[name], strict=True)
+    lines.append([name, *(f"{mean:.3f} ±{around:.3f}" for mean, around in pairs)])
 lines.append(["majority", *[f"{majority:.3f}"] * len(sizes)])
 show_table(["accuracy with", *(f"{size} labels" for size in sizes)], lines)
+measured("your_own_dataset.catch_up")
 
 # %% tags=["skip-grading"]
 from course_utils.plots import show_figure
 from course_utils.plots.own_data import curves
 
 show_figure(
-    curves(sizes, measured, majority),
+    curves(sizes, points, majority),
     alt="Accuracy against the number of labels, 24 to 1,000, on a logarithmic axis. "
     "The frozen encoder is far above TF-IDF at 24 and 96 labels; at 1,000 they are "
-    "close. Both are far above the majority.",
+    "much closer. Both are far above the majority.",
 )
 
 # %% [markdown]
 # With few labels the encoder is worth a great deal: it knows from its pretraining that *vertex* and *node* are related, and TF-IDF has to see both words with
 # a label. With a thousand labels most of that advantage is gone. And a curve that still rises at its end tells you that more labels will help.
 #
-# Only the cheap models are on this picture. A point on a curve needs five runs, and LoRA or full fine-tuning takes many seconds for one. So the next section measures both **at 96 labels only**. What it finds holds for 96 labels; with
-# 1,000 the order may be different.
+# The deviation at 1,000 is nearly 0, but not because chance is gone: the pool has no more than 1,000 rows, so all five orders hold the same ones.
 #
 # ## 4. Training the encoder
 #
-# You have 96 labels. Can the encoder itself be improved with them? **Full fine-tuning** changes all of its layers. **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
+# Say that 96 of your rows are labelled. Can the encoder itself be improved with them? **Full fine-tuning** changes all six of its layers (not the word embeddings). **LoRA** (low-rank adaptation, Hu et al. 2021) leaves each matrix
 # $W_0$ as it is and learns a correction of low rank beside it:
 
 # %% tags=["skip-grading"]
@@ -727,8 +776,7 @@ from course_utils import check
 check("your_own_dataset.LoRALinear")
 
 # %% [markdown]
-# Here is a classifier around the encoder. As in the LoRA paper, the query and value projections of each layer get a correction. The word embeddings stay frozen in both
-# cases. Below it (folded) is the training loop; LoRA starts at zero and has few numbers, so its steps are larger.
+# Here is a classifier around the encoder. As in the LoRA paper, the query and value projections of each layer get a correction. Below it (folded) is the training loop; LoRA starts at zero and has few numbers, so its steps are larger.
 
 # %% tags=["skip-grading"]
 class Classifier(nn.Module):
@@ -795,19 +843,24 @@ def logits_of(model: nn.Module, some: list[str]) -> np.ndarray:
                       for start in range(0, len(some), 64)]).numpy()
 
 # %% [markdown]
-# If you do not want to wait, set `RUN_TRAINING = False`: then you get what both gave on the default set when the lab was written, and the training in section 6 is skipped.
+# If you do not want to wait, set `RUN_TRAINING = False`: then you get what both gave on the default set when the lab was written, with the seconds that they took then. The training in section 7 is skipped.
 
 # %% tags=["skip-grading"]
-from course_utils.data.own import kept_logits
+predict("your_own_dataset.who_wins")
+
+# %% tags=["skip-grading"]
+from course_utils.data.own import kept_logits, kept_seconds
 
 RUN_TRAINING, LABELS = True, 96
-chosen = orders[0][:LABELS]
+chosen, seconds = orders[0][:LABELS], {}
+began = time.perf_counter()
 regression = LogisticRegression(max_iter=1000).fit(vectors[chosen], y[chosen])
 kept = {"frozen": {part: regression.decision_function(vectors[by_group[part]])
                    for part in ("validation", "test")}}
+seconds["frozen"] = time.perf_counter() - began
 for name, lora in {"LoRA": True, "fine-tuned": False}.items():
     if not RUN_TRAINING:
-        kept[name] = kept_logits(name)
+        kept[name], seconds[name] = kept_logits(name), kept_seconds(name)
         continue
     began = time.perf_counter()
     model = trained([texts[row] for row in chosen], y[chosen], lora)
@@ -815,17 +868,23 @@ for name, lora in {"LoRA": True, "fine-tuned": False}.items():
                   if weight.requires_grad)
     kept[name] = {part: logits_of(model, [texts[row] for row in by_group[part]])
                   for part in ("validation", "test")}
-    print(f"{name:11} {numbers:10,} numbers trained, "
-          f"{time.perf_counter() - began:.0f} seconds")
+    seconds[name] = time.perf_counter() - began
+    print(f"{name:11} {numbers:10,} numbers trained")
 
 # %% tags=["skip-grading"]
+began = time.perf_counter()
 right = {"TF-IDF": tfidf(words[chosen], y[chosen])(words[test]) == y[test]}
+seconds["TF-IDF"] = time.perf_counter() - began
 right |= {name: logits["test"].argmax(axis=1) == y[test]
           for name, logits in kept.items()}
-show_table(["", f"accuracy, {LABELS} labels"],
-           [[name, f"{each.mean():.3f}"] for name, each in right.items()])
+show_table(["", f"accuracy, {LABELS} labels", "seconds"],
+           [["majority", f"{majority:.3f}", "0"],
+            *([name, f"{each.mean():.3f}", f"{seconds[name]:.0f}"]
+              for name, each in right.items())])
 
 # %% [markdown]
+# The seconds are those of training and predicting. The vectors of the frozen encoder were computed above, and cost the seconds that stand there.
+#
 # ## 5. Better, or luck?
 #
 # A test set of 300 texts is a sample. With other texts, each of these numbers would be a few points higher or lower. Is the difference between two
@@ -891,6 +950,7 @@ from course_utils import check
 check("your_own_dataset.bootstrap_interval")
 
 # %% tags=["skip-grading"]
+from course_utils.plots import show_figure
 from course_utils.plots.own_data import intervals
 
 draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))
@@ -906,9 +966,11 @@ show_figure(
     "TF-IDF lies clearly below zero. LoRA and full fine-tuning lie near zero or a "
     "little above.",
 )
+measured("your_own_dataset.who_wins")
 
 # %% [markdown]
-# An interval that contains 0 means that this test cannot tell the two models apart. TF-IDF is clearly worse than the frozen encoder with so few labels. For the other two, look at the picture, and then at the seconds that they took.
+# An interval that contains 0 means that this test cannot tell the two models apart. TF-IDF is clearly worse than the frozen encoder with so few labels. For the other two, look at the picture, and then at the seconds in the table
+# of section 4.
 #
 # A word of caution: the interval is only about the *texts* of the test. The split, the choice of the 96 labels and the seed of the training are sources of chance, too. When this lab was written, it was run with three of
 # each:
@@ -919,8 +981,20 @@ show_figure(
 # | LoRA | +0.013 (−0.023 to +0.050) | −0.007 (−0.050 to +0.033) | +0.047 (+0.010 to +0.087) |
 # | fine-tuned | +0.050 (+0.003 to +0.097) | +0.023 (−0.023 to +0.067) | +0.040 (−0.003 to +0.083) |
 #
-# Training the encoder gained between nothing and 5 points, and only two of the six intervals lie above 0, one of them barely. The accuracy of the frozen encoder alone changes by 10 points from split to split. Had you run only one of these
+# In five of the six cases training the encoder gained 1 to 5 points, in one it lost a little. Only two of the six intervals lie above 0, one of them barely. The accuracy of the frozen encoder alone changes by 10 points from split to split. Had you run only one of these
 # columns, what would you have reported?
+#
+# And with more labels? Split 0 was run once more with 198 of them, and with 1,000:
+#
+# | labels | frozen | LoRA | fine-tuned |
+# |---|---|---|---|
+# | 96 | 0.557 | +0.013 (−0.023 to +0.050) | +0.050 (+0.003 to +0.097) |
+# | 198 | 0.580 | +0.023 (−0.020 to +0.067) | +0.060 (+0.010 to +0.113) |
+# | 1,000 | 0.653 | +0.063 (+0.017 to +0.107) | +0.057 (+0.010 to +0.103) |
+#
+# With 1,000 labels both intervals lie above 0. It is one split and one run, so the caution above holds here, too. And training took about six times as long as with 96 labels.
+#
+# ## 6. Can you trust its probabilities? (optional)
 #
 # ### Exercise 8: `calibration_error`
 #
@@ -1031,6 +1105,12 @@ from course_utils import check
 
 check("your_own_dataset.best_temperature")
 
+# %% [markdown]
+# Now all three encoders, as trained and with their best temperature.
+
+# %% tags=["skip-grading"]
+predict("your_own_dataset.sure")
+
 # %% tags=["skip-grading"]
 from course_utils.maths import softmax
 from course_utils.plots.own_data import before_and_after
@@ -1053,13 +1133,14 @@ show_figure(
     "and with a temperature. As trained, the two that were trained have about twice "
     "that of the frozen one.",
 )
+measured("your_own_dataset.sure")
 
 # %% [markdown]
-# The trained encoders are surer than they are right. On the three splits of the table above, the calibration error was 0.07, 0.08 and 0.05 for the frozen encoder, 0.17, 0.12 and 0.11 with LoRA, and 0.15, 0.11 and 0.13 after
-# full fine-tuning: **about twice as much**. A temperature brings most of it back, to between 0.07 and 0.09, and costs nothing but the validation texts. For the frozen encoder there is nothing to mend, and its temperature mends nothing. If somebody acts on the
+# The trained encoders are surer than they are right. On the three splits of section 5, the calibration error was 0.07, 0.08 and 0.05 for the frozen encoder, 0.17, 0.12 and 0.11 with LoRA, and 0.15, 0.11 and 0.13 after
+# full fine-tuning: **about twice as much**. A temperature brings most of it back, to between 0.07 and 0.09, and costs nothing but the validation texts. For the frozen encoder there is little to mend, and its temperature mends little. More labels do not mend it: with 1,000 on split 0 the three errors were 0.135, 0.175 and 0.215, and with a temperature 0.06 to 0.07. If somebody acts on the
 # probabilities, this difference matters more than a few points of accuracy.
 #
-# ## 6. With the tools of work (optional)
+# ## 7. With the tools of work (optional)
 #
 # So far you have written everything yourself, so you know what the tools do. At work you would use them: `datasets` holds the rows, a *collator* pads each batch, a class whose name begins with `AutoModelFor` puts a head on
 # an encoder, `peft` adds LoRA, and `Trainer` has the loop.
@@ -1124,28 +1205,34 @@ arguments = TrainingArguments(
     logging_strategy="no", report_to=[], disable_tqdm=True,
 )
 trainer = Trainer(
-    model=adapted, args=arguments,
-    train_dataset=tables["train"], eval_dataset=tables["test"],
+    model=adapted, args=arguments, train_dataset=tables["train"],
     data_collator=DataCollatorWithPadding(tokenizer), processing_class=tokenizer,
     compute_metrics=compute_metrics,
 )
 trainer.remove_callback(PrinterCallback)
+began = time.perf_counter()
 if RUN_TRAINING:
-    began = time.perf_counter()
     trainer.train()
-    result = trainer.evaluate()
-    print(f"Trainer with peft: accuracy {result['eval_accuracy']:.3f}, "
-          f"calibration error {result['eval_calibration']:.3f}, "
-          f"{time.perf_counter() - began:.0f} seconds")
+result = trainer.predict(tables["test"])  # logits, labels, and what is computed of them
+print(f"Trainer with peft{'' if RUN_TRAINING else ', not trained'}: "
+      f"accuracy {result.metrics['test_accuracy']:.3f}, "
+      f"calibration error {result.metrics['test_calibration']:.3f}, "
+      f"{time.perf_counter() - began:.0f} seconds")
 
 # %% [markdown]
-# The accuracy is well below yours, although just as many numbers are trained. The head is different: it reads only the state of [CLS], through one more layer. Yours took the mean over all word pieces, and for
-# that this encoder was pretrained. So know what a tool does by default before you compare with it. Now save the model. An adapter is small, because the encoder itself
-# is not in it:
+# The accuracy is well below that of your LoRA model, although just as many numbers are trained. Two things differ. This head reads only the state of [CLS], through one more layer, which stays frozen; yours took the
+# mean over all word pieces, and for that this encoder was pretrained. And here everything learns at one rate, 2e-3; your head learned at 1e-2. So know what a tool does by default before you
+# compare with it.
+#
+# Now save the model. An adapter is small, because the encoder itself is not in it. So the adapter has to say which encoder it belongs to, and it would name the folder on *your* computer: give it the name
+# that everybody knows.
 
 # %% tags=["skip-grading"]
+BASE = "sentence-transformers/all-MiniLM-L6-v2"
+adapted.peft_config["default"].base_model_name_or_path = BASE
 saved = folder / "which-library"
-adapted.save_pretrained(saved)
+# The word embeddings are not trained; "auto" would ask the hub whether they changed.
+adapted.save_pretrained(saved, save_embedding_layers=False)
 tokenizer.save_pretrained(saved)
 for file in sorted(saved.iterdir()):
     print(f"{file.stat().st_size / 1000:8.0f} kB  {file.name}")
@@ -1156,13 +1243,15 @@ with torch.no_grad():
 print("the same logits after loading:", torch.allclose(before, after, atol=1e-5))
 
 # %% [markdown]
+# The file `README.md` is an empty form so far. You replace it now.
+#
 # ### Exercise 10: `model_card`
 #
 # A model without a description is a riddle for everybody who finds it, including you in a year. A **model card** (Mitchell et al. 2019) says what it is, how it was measured, and where it fails.
 # On the Hugging Face hub it is a file `README.md`. Its first lines, between two lines of three dashes, are read by machines. Yours has this form, with three decimals:
 #
 #     ---
-#     license: mit
+#     license: apache-2.0
 #     language: en
 #     base_model: sentence-transformers/all-MiniLM-L6-v2
 #     pipeline_tag: text-classification
@@ -1238,18 +1327,26 @@ from course_utils import check
 
 check("your_own_dataset.model_card")
 
+# %% [markdown]
+# Your card describes the model in the folder: the one that `Trainer` trained, not the LoRA model of section 4. So its figures come from the logits of this model. The licence is
+# that of the base model, from which an adapter is made.
+
 # %% tags=["skip-grading"]
-# Beside a model that is never right.
-low, high = bootstrap_interval(right["LoRA"], np.zeros(len(test), dtype=bool), draws)
+limits = [f"It knows {', '.join(names)}, numbered in this order, "
+          "and names one of them whatever it reads.",
+          "It was measured on first sentences of docstrings only."]
+if not RUN_TRAINING:
+    limits.append("It was not trained: its answers are guesses.")
+correct = result.predictions.argmax(axis=1) == y[test]
+# The interval of an accuracy: its difference to a model that is never right.
+low, high = bootstrap_interval(correct, np.zeros(len(test), dtype=bool), draws)
 card = model_card({
-    "name": "Which library", "license": "mit", "language": "en",
-    "base_model": "sentence-transformers/all-MiniLM-L6-v2",
-    "pipeline_tag": "text-classification",
-    "training_texts": LABELS, "test_texts": len(test),
-    "accuracy": right["LoRA"].mean(), "interval": (low, high), "baseline": majority,
-    "calibration_error": errors["LoRA"][0],
-    "limits": ["It knows six libraries, and names one of them whatever it reads.",
-               "It was measured on first sentences of docstrings only."],
+    "name": "Which library", "license": "apache-2.0", "language": "en",
+    "base_model": BASE, "pipeline_tag": "text-classification",
+    "training_texts": LABELS if RUN_TRAINING else 0, "test_texts": len(test),
+    "accuracy": correct.mean(), "interval": (low, high), "baseline": majority,
+    "calibration_error": calibration_error(softmax(result.predictions), y[test]),
+    "limits": limits,
 })
 (saved / "README.md").write_text(card, "utf-8")
 print(card)
@@ -1257,10 +1354,14 @@ print(card)
 # %% [markdown]
 # ### To the hub
 #
-# With an account and a network, one line publishes the folder, and one line loads it anywhere. Nothing leaves your computer unless you fill in a name. If there is no network, the cell says so and does not
-# wait for one.
+# With an account and a network, the cell below publishes the folder: adapter, tokenizer and card. Then it loads the model as anybody can anywhere: the encoder comes under
+# its own name, your adapter is put on it, and you say the names of the classes. An adapter does not have them, but your card does. Nothing leaves your computer unless you fill in a name, and only you see the
+# repository until you make it public. If there is no network, the cell says so and does not wait for one.
 
 # %% tags=["skip-grading"]
+from huggingface_hub import HfApi
+from peft import AutoPeftModelForSequenceClassification
+
 from course_utils.models.pretrained import hub_reachable
 
 HUB_NAME = None  # "your-name/which-library", after `hf auth login` in a terminal
@@ -1271,12 +1372,15 @@ if HUB_NAME is None:
 elif not hub_reachable():
     print("the hub cannot be reached; run this cell again where there is a network")
 else:
-    adapted.push_to_hub(HUB_NAME)
-    tables["train"].push_to_hub(f"{HUB_NAME}-data")
-    print(datasets.load_dataset(f"{HUB_NAME}-data"))
+    HfApi().create_repo(HUB_NAME, private=True, exist_ok=True)
+    print(HfApi().upload_folder(repo_id=HUB_NAME, folder_path=saved))
+    anywhere = AutoPeftModelForSequenceClassification.from_pretrained(
+        HUB_NAME, id2label=dict(enumerate(names))).eval()
+    with torch.no_grad():
+        print(texts[test[0]], "->", names[anywhere(**example).logits.argmax()])
 
 # %% [markdown]
-# ## 7. Hand it in
+# ## 8. Hand it in
 #
 # `unlabelled` has 300 sentences of the same six libraries, from modules that are not in the default set. Their labels are not in your files; only whoever grades your work has them. That is how
 # models are measured when it matters: by somebody else, once, on texts whose labels you do not have.
@@ -1344,6 +1448,9 @@ check("your_own_dataset.predictions")
 # | 1 | It names the model that you chose and gives its result beside a baseline, with an interval and what that means for the choice. |
 # | 1 | It says whether the probabilities can be used as they are, and if not, what is to be done. |
 # | 1 | It describes two kinds of mistakes with an example each, and says for what the model should not be used. |
+#
+# For the third point you need the table of section 6. If you left that section out: on the default set and with 96 labels the probabilities of the frozen encoder can be used nearly as they are. Those of
+# the trained encoders need a temperature first, and with 1,000 labels the frozen one's do, too.
 #
 # These may help with the last point:
 

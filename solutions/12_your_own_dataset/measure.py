@@ -1,14 +1,15 @@
-"""Runs the lab's notebook up to its comparison, with three splits, prints what the prose says, and keeps one split's logits.
+"""Runs the lab's notebook up to its comparison, with three splits, and prints what the prose and docs/data-own.md say.
 
-    .venv/bin/python solutions/12_your_own_dataset/measure.py [SEED ...]
+    .venv/bin/python solutions/12_your_own_dataset/measure.py [--splits 0 1 2] [--labels 96 198 1000] [--leaks] [--keep]
 
-writes course_utils/data/own_logits.json, which the notebook loads where RUN_TRAINING is False.
+With --leaks, it trains nothing, and compares a split by group with one at random. With --keep, what split 0 gives with 96
+labels goes to course_utils/data/own_logits.json, which the notebook loads where RUN_TRAINING is False.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from grader.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SEEDS, LABELS = tuple(map(int, sys.argv[1:])) or (0, 1, 2), 96
+IN_NOTEBOOK = 96  # labels, of split 0
 
 
 def notebook() -> dict[str, Any]:
@@ -37,18 +38,22 @@ def notebook() -> dict[str, Any]:
     return namespace
 
 
-def measure(made: dict[str, Any], seed: int) -> dict[str, dict[str, np.ndarray]]:
-    """Prints the comparison for one split, and returns the logits of the two encoders that were trained."""
+def measure(made: dict[str, Any], seed: int, labels: int) -> dict[str, dict[str, Any]]:
+    """Prints the comparison for one split and number of labels, and returns what the two trained encoders gave: the logits
+    of the validation and the test texts, and the seconds for training and predicting.
+    """
     texts, y, names = made["texts"], made["y"], made["names"]
     split = made["parts"](made["groups"], [names[label] for label in y], seed)
     test, validation, pool = split["test"], split["validation"], split["pool"]
-    chosen = made["balanced"](y, np.random.default_rng(seed).permutation(pool))[:LABELS]
+    chosen = made["balanced"](y, np.random.default_rng(seed).permutation(pool))[:labels]
     if seed == 0:
-        chosen = made["orders"][0][:LABELS]  # as in the notebook
+        chosen = made["orders"][0][:labels]  # as in the notebook
+    began = time.perf_counter()
     used = {part: made["embed_sorted"](made["new_encoder"](), [texts[row] for row in rows])
             for part, rows in {"chosen": chosen, "validation": validation, "test": test}.items()}  # fmt: skip
     regression = made["LogisticRegression"](max_iter=1000).fit(used["chosen"], y[chosen])
     kept = {"frozen": {part: regression.decision_function(used[part]) for part in ("validation", "test")}}
+    seconds = {"frozen": time.perf_counter() - began}
     for name, lora in {"LoRA": True, "fine-tuned": False}.items():
         began = time.perf_counter()
         model = made["trained"]([texts[row] for row in chosen], y[chosen], lora, seed=seed)
@@ -56,7 +61,7 @@ def measure(made: dict[str, Any], seed: int) -> dict[str, dict[str, np.ndarray]]
             part: made["logits_of"](model, [texts[row] for row in rows])
             for part, rows in {"validation": validation, "test": test}.items()
         }
-        print(f"    {name}: {time.perf_counter() - began:.0f} seconds", flush=True)
+        seconds[name] = time.perf_counter() - began
     words = made["tfidf"](np.array(texts, dtype=object)[chosen], y[chosen])(
         np.array(texts, dtype=object)[test]
     )
@@ -65,7 +70,11 @@ def measure(made: dict[str, Any], seed: int) -> dict[str, dict[str, np.ndarray]]
     draws = np.random.default_rng(0).integers(0, len(test), (2000, len(test)))
     for name, each in right.items():
         low, high = made["bootstrap_interval"](each, right["frozen"], draws)
-        line = f"seed {seed} {name:11} accuracy {each.mean():.3f}, minus frozen {low:+.3f} to {high:+.3f}"
+        gained = each.mean() - right["frozen"].mean()
+        line = (
+            f"split {seed}, {labels:4} labels, {name:10} accuracy {each.mean():.3f}, "
+            f"minus frozen {gained:+.3f} ({low:+.3f} to {high:+.3f})"
+        )
         if name in kept:
             best = made["best_temperature"](
                 kept[name]["validation"], y[validation], np.exp(np.linspace(-1.5, 2, 141))
@@ -73,25 +82,65 @@ def measure(made: dict[str, Any], seed: int) -> dict[str, dict[str, np.ndarray]]
             before, after = (
                 made["calibration_error"](softmax(kept[name]["test"] / heat), y[test]) for heat in (1.0, best)
             )
-            line += f", calibration error {before:.3f}, temperature {best:.2f}: {after:.3f}"
+            line += f", calibration error {before:.3f}, temperature {best:.2f}: {after:.3f}, {seconds[name]:.0f} s"
         print(line, flush=True)
-    return kept
+    return {name: {**kept[name], "seconds": round(seconds[name])} for name in ("LoRA", "fine-tuned")}
+
+
+def leaks(made: dict[str, Any], seed: int) -> None:
+    """Prints what the frozen encoder with 400 labels gets on a split by group, and on a split at random."""
+    names, y = made["names"], made["y"]
+    accuracy = []
+    for groups in (made["groups"], [str(number) for number in range(len(y))]):
+        split = made["parts"](groups, [names[label] for label in y], seed)
+        some, test = split["pool"][:400], split["test"]
+        vectors = made["embed_sorted"](
+            made["new_encoder"](), [made["texts"][row] for row in np.concatenate([some, test])]
+        )
+        model = made["LogisticRegression"](max_iter=1000).fit(vectors[: len(some)], y[some])
+        accuracy.append(model.score(vectors[len(some) :], y[test]))
+    by_group, at_random = accuracy
+    print(
+        f"split {seed}: by group {by_group:.3f}, at random {at_random:.3f}, {at_random - by_group:+.3f}",
+        flush=True,
+    )
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--splits", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--labels", type=int, nargs="+", default=[IN_NOTEBOOK])
+    parser.add_argument("--leaks", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    asked = parser.parse_args()
     made = notebook()
+    if asked.leaks:
+        for split in asked.splits:
+            leaks(made, split)
+        return
     digits = made["LogisticRegression"](max_iter=1000).fit(
         made["vectors"][made["pool"]], made["y"][made["pool"]]
     )
     print("".join(map(str, digits.predict(made["embed_sorted"](made["new_encoder"](), load_unlabelled())))))
-    for seed in SEEDS:
-        kept = measure(made, seed)
-        if seed == 0:
-            rounded = {
-                name: {part: np.round(rows.astype(float), 2).tolist() for part, rows in kept[name].items()}
-                for name in ("LoRA", "fine-tuned")
-            }
-            LOGITS.write_text(json.dumps(rounded) + "\n", "utf-8")
+    for split in asked.splits:
+        for labels in asked.labels:
+            gave = measure(made, split, labels)
+            if asked.keep and (split, labels) == (0, IN_NOTEBOOK):
+                keep(gave)
+
+
+def keep(gave: dict[str, dict[str, Any]]) -> None:
+    """Writes what the notebook shows where nothing is trained."""
+    rounded = {
+        name: {
+            part: found if part == "seconds" else np.round(found.astype(float), 3).tolist()
+            for part, found in parts.items()
+        }
+        for name, parts in gave.items()
+    }
+    LOGITS.write_text(json.dumps(rounded) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import time
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import nbformat
 import numpy as np
@@ -19,17 +24,20 @@ from course_utils.data.own import (
     LIBRARIES,
     default_rows,
     kept_logits,
+    kept_seconds,
     load_unlabelled,
     read_rows,
     with_faults,
     write_rows,
 )
+from course_utils.maths import softmax
+from course_utils.models.pretrained import encoder_folder, load_tokenizer, new_encoder
 from grader.cli import app
 from grader.course import Course
 from grader.demo import any_runner, hand_in, solved
 from grader.grade import autograde as grading
 from grader.handout.bundle import write_bundle
-from grader.lab import Lab, nbgrader_of
+from grader.lab import Lab, checked_exercise, nbgrader_of
 
 NAME = "12_your_own_dataset"
 SMALL = {
@@ -106,6 +114,7 @@ def test_the_kept_logits_are_those_of_the_notebook_s_split():
     for name in ("LoRA", "fine-tuned"):
         kept = kept_logits(name)
         assert {part: rows.shape for part, rows in kept.items()} == {"validation": (150, 6), "test": (300, 6)}
+        assert 1 <= kept_seconds(name) < 100
 
 
 # ---------------------------------------------------------------------------------- the unlabelled file
@@ -169,8 +178,6 @@ def test_lora_is_that_of_peft(lab):
 
 
 def test_embedding_with_the_pretrained_encoder_does_not_depend_on_the_batch(lab):
-    from course_utils.models.pretrained import load_tokenizer, new_encoder
-
     texts = load_unlabelled()[:7]
     encoder, tokenizer = new_encoder(), load_tokenizer()
     together = lab.reference["embed"](encoder, tokenizer, texts, 4)
@@ -189,6 +196,112 @@ def test_the_best_temperature_makes_a_model_that_is_too_sure_calibrated_again(la
     error = lab.reference["calibration_error"]
     sure = np.exp(3 * logits) / np.exp(3 * logits).sum(axis=1, keepdims=True)
     assert error(shares, labels) < 0.03 < 0.1 < error(sure, labels)
+
+
+# ---------------------------------------------------------------------------------- with the tools of work
+
+HUB_NAME = "somebody/which-library"
+
+
+class FakeHub:
+    """A hub with one repository, which is a folder; as `HfApi`, and as what loads a model where no network brings the base."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.private = folder, False
+
+    def __call__(self) -> FakeHub:
+        return self
+
+    def create_repo(self, repo_id: str, *, private: bool, exist_ok: bool) -> None:
+        assert repo_id == HUB_NAME and exist_ok
+        self.private = private
+
+    def upload_folder(self, *, repo_id: str, folder_path: Path) -> str:
+        assert repo_id == HUB_NAME
+        shutil.copytree(folder_path, self.folder)
+        return "uploaded"
+
+    def load(self, name: str, **options):
+        """`AutoPeftModelForSequenceClassification.from_pretrained`, with the base from this computer."""
+        from peft import AutoPeftModelForSequenceClassification
+
+        assert name == HUB_NAME
+        here = shutil.copytree(self.folder, self.folder.with_name("downloaded"))
+        config = json.loads((here / "adapter_config.json").read_text())
+        (here / "adapter_config.json").write_text(
+            json.dumps(config | {"base_model_name_or_path": str(encoder_folder())})
+        )
+        return AutoPeftModelForSequenceClassification.from_pretrained(here, **options)
+
+
+@pytest.fixture(scope="module")
+def published(lab, tmp_path_factory):
+    """What the section with the tools of work leaves behind if nothing is trained and somebody fills in a name."""
+    folder = tmp_path_factory.mktemp("published")
+    hub = FakeHub(folder / "hub")
+    rows, tokenizer = default_rows("classification")[::100], load_tokenizer()
+    made = {
+        **lab.reference,
+        **{"np": np, "torch": torch, "nn": torch.nn, "time": time, "Any": Any, "softmax": softmax},
+        **{"tokenizer": tokenizer, "RUN_TRAINING": False, "LABELS": 6, "folder": folder, "majority": 0.25},
+        "batch_of": lambda some: tokenizer(some, padding=True, truncation=True, return_tensors="pt"),
+        "texts": [row["text"] for row in rows],
+        "names": list(LIBRARIES),
+        "y": np.array([LIBRARIES.index(row["label"]) for row in rows]),
+        "chosen": np.arange(6),
+        "test": np.arange(6, len(rows)),
+        "draws": np.random.default_rng(0).integers(0, len(rows) - 6, (50, len(rows) - 6)),
+        "hub": hub,
+    }
+    inside = False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.HfApi", hub)
+        patch.setattr("course_utils.models.pretrained.hub_reachable", lambda: True)
+        for cell in lab.source().cells:
+            if cell.cell_type == "markdown":
+                headings = re.findall(r"^## .*", cell.source, re.MULTILINE)
+                inside = "With the tools of work" in headings[-1] if headings else inside
+            elif inside and not checked_exercise(cell):
+                code = cell.source.replace("HUB_NAME = None", f"HUB_NAME = {HUB_NAME!r}")
+                exec(
+                    code.replace("AutoPeftModelForSequenceClassification.from_pretrained(", "hub.load("), made
+                )
+    return made
+
+
+def test_the_folder_on_the_hub_is_complete_and_names_no_folder_of_the_computer(published):
+    assert published["hub"].private
+    files = {file.name: file.read_bytes() for file in published["hub"].folder.iterdir()}
+    assert {"README.md", "adapter_config.json", "adapter_model.safetensors", "tokenizer.json"} <= set(files)
+    assert files["README.md"].decode() == published["card"]
+    config = json.loads(files["adapter_config.json"])
+    assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
+    for name, content in files.items():
+        for place in (published["folder"], encoder_folder(), encoder_folder().parent, Path.home()):
+            assert str(place).encode() not in content, name
+
+
+def test_what_is_loaded_from_the_hub_is_the_model_that_was_published(published):
+    with torch.no_grad():
+        there, here = (
+            published[model].eval()(**published["example"]).logits for model in ("anywhere", "adapted")
+        )
+    assert torch.allclose(there, here, atol=1e-5)
+    assert published["anywhere"].config.id2label == dict(enumerate(LIBRARIES))
+
+
+def test_the_model_card_is_that_of_the_model_in_its_folder(lab, published):
+    """Its figures are those of the published adapter, and it says that nothing was trained."""
+    test, labels = published["test"], published["y"][published["test"]]
+    with torch.no_grad():
+        batch = published["batch_of"]([published["texts"][row] for row in test])
+        logits = published["adapted"].eval()(**batch).logits.numpy()
+    assert f"| accuracy | {(logits.argmax(axis=1) == labels).mean():.3f} |" in published["card"]
+    error = lab.reference["calibration_error"](published["softmax"](logits), labels)
+    assert f"| calibration error | {error:.3f} |" in published["card"]
+    assert "| training texts | 0 |" in published["card"]
+    assert "It was not trained" in published["card"]
+    assert all(name in published["card"] for name in LIBRARIES)
 
 
 # ---------------------------------------------------------------------------------- handed in
