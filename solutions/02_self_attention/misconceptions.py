@@ -280,9 +280,9 @@ slip("scaled_dot_product_attention", "query_and_key_exchanged",
      ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
 
 slip("scaled_dot_product_attention", "inverted_and_zeroed_again",
-     "The mask is inverted for the scores, but the weights are then zeroed the right way round.",
-     "What the mask allows you block, and at the end you set to 0 what it does not allow: hardly anything is left. The two "
-     "steps have to read the mask in the same way: True = may attend.",
+     "Rows in which a key is blocked end up at 0, or nearly: the mask is used twice, in two ways.",
+     "One step blocks what the mask forbids, and another takes away what it allows (the mask inverted, or a whole row because "
+     "of one blocked key): hardly anything is left. Both have to read it in the same way: True = may attend.",
      ("np.where(mask, scores, -1e9)", "np.where(mask, -1e9, scores)"))
 
 slip("scaled_dot_product_attention", "mask_as_a_condition",

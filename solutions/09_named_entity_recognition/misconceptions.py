@@ -364,17 +364,17 @@ slip("train_epoch", "gradients_pile_up", "The gradients are never set to zero.",
      ("        optimizer.zero_grad()\n", ""))
 
 slip("train_epoch", "cleared_too_late",
-     "The gradients are set to zero between the backward pass and the step.",
-     "The weights do not change: you clear the gradients after they have been computed and before they are "
-     "used.",
+     "There is no backward pass or no step, or the gradients are set to zero in between.",
+     "The weights do not change. Is there a backward pass, and a step? Clear the gradients before the "
+     "first or after the second.",
      ("        optimizer.zero_grad()\n", ""),
      ("loss.backward()",
       "loss.backward()\n"
       "        optimizer.zero_grad()"))
 
-slip("train_epoch", "not_clipped", "The gradients are not clipped, or they are clipped when it has no effect.",
-     "The step uses the gradients at their full length: you do not clip them, or you do so before they are there "
-     "or after they were used. Clipping belongs between the backward pass and the step.",
+slip("train_epoch", "not_clipped", "The gradients are not clipped to max_norm: not at all, to another norm, or when it has no effect.",
+     "Either you do not clip them, or not to the norm that you are given, or you do so before they are there or after they "
+     "were used. Clipping belongs between the backward pass and the step.",
      ("        nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n", ""))
 
 slip("train_epoch", "clipped_one_by_one",
@@ -534,8 +534,8 @@ slip("entity_scores", "overlap_is_enough",
       "        ]"))
 
 slip("entity_scores", "labels_not_compared",
-     "An entity counts as right if its position is right, whatever its label.",
-     "You compare positions but not labels. A college that was found as an employer is an error.",
+     "An entity counts as right though its label, its start or its end is wrong.",
+     "All three have to agree. A college that was found as an employer is an error, and so is half a college.",
      ("set(truth) & set(guesses)", "[span for span in guesses if span[:2] in {one[:2] for one in truth}]"))
 
 slip("entity_scores", "precision_and_recall_swapped", "Precision and recall are swapped.",
