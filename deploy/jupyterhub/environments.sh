@@ -24,11 +24,8 @@ fi
 export PYTHON=$python
 install -d -m 711 "$prefix"
 
-# git does not keep modes beyond the x bit: what learners may not see is closed first, before minutes of installing.
-chmod 0711 "$course"
-for folder in solutions grading .git .build .demo tests; do
-  if [ -e "$course/$folder" ]; then chmod 0700 "$course/$folder"; fi
-done
+# git does not keep modes beyond the x bit: the project is closed to learners first, before minutes of installing.
+chmod 0700 "$course"
 
 say "[1/4] the project's environment, for instructors"
 "$course/scripts/setup_environment.sh"
@@ -44,11 +41,7 @@ say "[3/4] the learners' environment"
 "$learner/.venv/bin/python" -m pip install --quiet -c "$learner/requirements.txt" -r "$here/requirements.txt"
 
 say "[4/4] the hub"
-[ -x "$prefix/hub/bin/python" ] || "$python" -m venv "$prefix/hub"
-hub_packages=(-r "$here/requirements.txt")
-if systemd; then hub_packages+=(jupyterhub-systemdspawner==1.0.2); fi
-"$prefix/hub/bin/python" -m pip install --quiet "${hub_packages[@]}"
-npm install --silent --no-fund --no-audit --prefix "$prefix/node" configurable-http-proxy@5
+"$here/programs.sh" "$prefix" "$python"
 
 # Whoever can read an environment can use it; a Python in a closed folder would be found out here, not by a learner.
 for environment in "$learner" "$prefix/hub"; do

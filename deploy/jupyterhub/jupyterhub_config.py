@@ -4,14 +4,17 @@ import json
 import os
 from pathlib import Path
 
+from jupyterhub.auth import PAMAuthenticator
+
 c = get_config()  # noqa: F821 (given by traitlets)
 prefix = Path(__file__).resolve().parent
 state = prefix / "state"
 courses = [json.loads(path.read_text("utf-8")) for path in sorted((prefix / "courses").glob("*.json"))]
 learner_bin = prefix / "learner" / ".venv" / "bin"
-own_frames = {
-    "headers": {"Content-Security-Policy": "frame-ancestors 'self'"}
-}  # formgrader is a frame in JupyterLab
+groups = {}  # name -> who is in it
+for course in courses:
+    groups[f"formgrade-{course['id']}"] = course["instructors"]
+    groups[f"nbgrader-{course['id']}"] = course["learners"]
 
 os.umask(0o077)  # servers inherit it: what learners make is theirs alone
 
@@ -19,7 +22,6 @@ c.JupyterHub.bind_url = os.environ.get("TRANSFORMER_HUB_URL", "http://127.0.0.1:
 c.JupyterHub.hub_bind_url = os.environ.get("TRANSFORMER_HUB_API_URL", "http://127.0.0.1:8081")
 c.JupyterHub.db_url = f"sqlite:///{state / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
-c.JupyterHub.tornado_settings = own_frames
 c.JupyterHub.log_level = "WARN"  # each request would put names and file names in the log
 c.ConfigurableHTTPProxy.command = [
     "/usr/bin/env",
@@ -30,13 +32,28 @@ c.ConfigurableHTTPProxy.log_level = "warn"
 c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
 c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "http://127.0.0.1:8001")
 
-# Who may log in: the people of the courses, with the machine's own passwords.
-c.JupyterHub.authenticator_class = "pam"
+
+class CourseLists(PAMAuthenticator):
+    """Who may log in: the people of the courses, with the machine's own passwords.
+
+    By itself JupyterHub only ever adds people and members of groups. Here it forgets, when it starts, whoever is on no list
+    any more, with all tokens, and takes out of a group whoever has left it.
+    """
+
+    def add_user(self, user):
+        """Told of each user that the hub knows. With ``delete_invalid_users``, it forgets those for whom this raises."""
+        if user.name not in self.allowed_users:
+            raise ValueError(f"{user.name} is on the list of no course")
+        user.groups = [group for group in user.groups if user.name in groups.get(group.name, ())]
+        return super().add_user(user)
+
+
+c.JupyterHub.authenticator_class = CourseLists
 c.PAMAuthenticator.open_sessions = False
-c.Authenticator.allowed_users = {
-    name for course in courses for name in course["learners"] + course["instructors"]
-}
+c.Authenticator.allowed_users = {name for members in groups.values() for name in members}
+c.Authenticator.allow_existing_users = False
 c.Authenticator.delete_invalid_users = True
+c.JupyterHub.load_groups = {name: {"users": members} for name, members in groups.items()}
 
 # Learners' servers. The limits take effect with systemd only: nothing else here can hold a user to them.
 if Path("/run/systemd/system").is_dir():
@@ -57,6 +74,7 @@ c.Spawner.environment = {
     "KERAS_BACKEND": "tensorflow",
     "CUDA_VISIBLE_DEVICES": "",
 }
+c.Spawner.disable_user_config = True  # files in a learner's home do not change what their server serves
 c.Spawner.default_url = "/lab"
 c.Spawner.start_timeout = 120
 c.Spawner.http_timeout = 120
@@ -65,16 +83,11 @@ c.Spawner.http_timeout = 120
 c.JupyterHub.load_roles = [
     {"name": "server", "scopes": ["users:activity!user", "access:servers!server", "read:users!user"]}
 ]
-c.JupyterHub.load_groups = {}
 c.JupyterHub.services = []
 
 # One service per course: the project's JupyterLab with formgrader, as the course's own account, for all its instructors.
 for number, course in enumerate(courses):
     name, bin_folder = course["id"], Path(course["root"]) / ".venv/bin"
-    c.JupyterHub.load_groups |= {
-        f"formgrade-{name}": {"users": course["instructors"]},
-        f"nbgrader-{name}": {"users": course["learners"]},
-    }
     c.JupyterHub.load_roles += [
         {
             "name": f"formgrade-{name}",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up JupyterHub for a class on this machine (Debian or Ubuntu). Run it again after any change: it brings
-# everything into the described state and removes nobody.
+# everything into the described state. Whoever is on no list any more cannot log in; accounts and homes stay.
 # shellcheck source-path=SCRIPTDIR source=common.sh
 here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 . "$here/common.sh"
@@ -41,14 +41,28 @@ need_root
 { [ -f "$course/nbgrader_config.py" ] && [ -d "$course/solutions" ]; } ||
   stop "$course is not the course's project: give the folder that holds solutions/ and nbgrader_config.py with --course."
 course=$(CDPATH='' cd -- "$course" && pwd -P)
+prefix=$(realpath -m -- "$prefix") exchange=$(realpath -m -- "$exchange") # settings that other programs read name them
 [ -r "$learners" ] || stop "the list of learners, $learners, cannot be read: give a text file with one login name a line."
 [[ $id =~ ^[a-z][a-z0-9-]{0,24}$ ]] || stop "the id '$id' cannot name an account: use up to 25 small letters, digits and hyphens."
+usable() { # an account that is there already must be a person's, because its home will be closed to others
+  local number home
+  [[ $1 != grader-* ]] || stop "'$1' ($2) begins with grader-, as the accounts do that courses belong to. Nothing was changed: choose another name."
+  number=$(id -u "$1" 2>/dev/null) || return 0
+  # Debian keeps 0 to 999 and 60000 to 65535 for itself; greater numbers come from a university's directory.
+  if [ "$number" -lt 1000 ] || { [ "$number" -ge 60000 ] && [ "$number" -le 65535 ]; }; then
+    stop "'$1' ($2) is an account of the system itself (number $number). Nothing was changed: choose another name."
+  fi
+  home=$(getent passwd "$1" | cut -d: -f6)
+  [ "$(stat -c %u "$home" 2>/dev/null)" = "$number" ] ||
+    stop "'$1' ($2) has an account, but no home of its own: $home is missing or belongs to somebody else. Nothing was changed."
+}
 names() { # one valid login name a line
   trap - ERR
   local name
   while read -r name; do
     [[ $name =~ ^[a-z_][a-z0-9_-]{0,31}$ ]] ||
       stop "'$name' ($1) cannot be a login name: use small letters, digits, - and _, beginning with a letter. Nothing was changed."
+    usable "$name" "$1"
     say "$name"
   done
 }
@@ -114,12 +128,8 @@ c.Exchange.root = "$exchange"
 c.CourseDirectory.course_id = "$id"
 TEXT
 chown -hR "$grader:" "$course"
-chmod 0711 "$course"
-for folder in solutions grading .git .build .demo tests; do
-  if [ -e "$course/$folder" ]; then chmod 0700 "$course/$folder"; fi
-done
-if [ -e "$course/grading/seeds.json" ]; then chmod 600 "$course/grading/seeds.json"; fi
-say "Project: $course is $grader's (0711), solutions and gradebook are closed to others."
+chmod 0700 "$course" # nobody else needs anything in it: learners' environment is a copy
+say "Project: $course is $grader's and closed to others (0700)."
 
 json_list() { awk 'BEGIN { printf "[" } { printf "%s\"%s\"", (NR > 1 ? ", " : ""), $0 } END { printf "]" }'; }
 cat >"$prefix/courses/$id.json" <<TEXT
@@ -149,5 +159,10 @@ if systemd; then
 else
   say "This system runs no systemd: no limits of memory and CPU for a user, and nothing starts the hub at boot. Start it with:"
   say "  $prefix/hub/bin/jupyterhub -f $prefix/jupyterhub_config.py"
+fi
+# Better said now than when the first lab is to be graded. The grading account is no root, so it needs user namespaces.
+if ! why=$(runuser -u "$grader" -- bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc true 2>&1); then
+  say "Warning: $grader cannot set up the sandbox, so nothing can be graded yet. It says: $why"
+  say "  On Ubuntu 24.04 and later: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0. Elsewhere: docs/sandbox.md."
 fi
 say "The hub listens on http://127.0.0.1:8000: put a web server with TLS in front of it (docs/jupyterhub.md)."

@@ -3,7 +3,7 @@
 The set-up script runs with ``--settings-only``: installing both environments takes minutes and 8 GB. Instead, learners' and
 instructors' environments are made of the packages that the project has, for the system's Python, which every user can run;
 learners' has no ``grader`` and no ``solutions``. The hub's own programs come from ``TRANSFORMER_HUB`` (default:
-``/opt/transformer-hub``), where ``deploy/jupyterhub/environments.sh`` puts them.
+``/opt/transformer-hub``); if there are none, ``deploy/jupyterhub/programs.sh`` installs them, from the package indexes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +34,9 @@ import requests
 import websocket
 from classroom import START, new_course
 from nbgrader.api import Gradebook as NbgraderGradebook
+from playwright.sync_api import Browser, Page, sync_playwright
 from project import ROOT
+from test_browser import CHROMIUM, FLAGS, keep_picture
 
 from grader.course import Course
 from grader.demo import solved
@@ -42,18 +46,19 @@ PROGRAMS = Path(os.environ.get("TRANSFORMER_HUB", "/opt/transformer-hub"))
 PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 DEPLOY = ROOT / "deploy/jupyterhub"
 COURSE_ID, OTHER_ID = "transformer-labs", "nlp-evening"
+SYSTEM_S_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # the scripts' own
 HUB_S_UMASK = "077"  # jupyterhub_config.py sets it, and the terminals of the service have it
 
 
 def _missing() -> str | None:
     if os.geteuid() != 0:
         return "needs root: it makes users"
-    if not shutil.which("node"):
-        return "needs node, for the hub's proxy"
+    if Path("/run/systemd/system").is_dir():
+        return "this machine runs systemd: setup.sh would install the hub as one of its services"
+    if not shutil.which("node", path=SYSTEM_S_PATH) or not shutil.which("npm", path=SYSTEM_S_PATH):
+        return "needs node and npm, for the hub's proxy"
     if not shutil.which("bwrap"):
         return "bubblewrap is not installed"
-    if not (PROGRAMS / "hub/bin/jupyterhub").exists() or not (PROGRAMS / "node").is_dir():
-        return f"no hub is installed in {PROGRAMS}: run deploy/jupyterhub/environments.sh, or set TRANSFORMER_HUB"
     if not Path(PYTHON).exists():
         return f"needs {PYTHON}: an interpreter that all users can run"
     return None
@@ -88,19 +93,21 @@ def link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def environment_of(folder: Path, *paths: Path, complete: bool = False) -> Path:
+def environment_of(folder: Path, hub: Path, *paths: Path, complete: bool = False) -> Path:
     """An environment with the project's packages, and the course's code in ``paths``.
 
     Args:
+        hub: the hub's environment, which has what its users' servers need, too.
         complete: whether the packages lie in it, as the sandbox needs them, instead of being named there.
     """
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", folder], check=True)
     site = next(folder.glob("lib/python3.*/site-packages"))
     packages = Path(nbformat.__file__).parents[1]
     if complete:
-        ignored = shutil.ignore_patterns("*.pth", "__editable__*", "__pycache__")
+        # "include" holds headers of C: nearly half of all files, which take long to remove again.
+        ignored = shutil.ignore_patterns("*.pth", "__editable__*", "__pycache__", "include")
         shutil.copytree(packages, site, ignore=ignored, copy_function=link, dirs_exist_ok=True)
-    hub_packages = next(PROGRAMS.glob("hub/lib/python3.*/site-packages"))
+    hub_packages = next(hub.glob("lib/python3.*/site-packages"))
     # A folder named in a .pth file is searched, but its own .pth files, which link the grader, are not read.
     site.joinpath("course.pth").write_text("".join(f"{path}\n" for path in (*paths, packages, hub_packages)))
     program = folder / "bin/alembic"  # nbgrader calls it to make a gradebook
@@ -112,14 +119,14 @@ def environment_of(folder: Path, *paths: Path, complete: bool = False) -> Path:
     return folder
 
 
-def project_in(root: Path, complete: bool = False) -> Course:
+def project_in(root: Path, hub: Path, complete: bool = False) -> Course:
     """A copy of the project, for one course."""
     root.mkdir()
     course = new_course(root)
     for folder in ("course_utils", "grader"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     # Outside, because setup.sh gives the whole project to the grading account, and these files have other names, too.
-    environment = environment_of(root.with_name(f"{root.name}-environment"), root, complete=complete)
+    environment = environment_of(root.with_name(f"{root.name}-environment"), hub, root, complete=complete)
     (root / ".venv").symlink_to(environment)
     return course
 
@@ -148,7 +155,9 @@ class Person:
 
     hub: str
     name: str
+    password: str
     token: str
+    browser: requests.Session
 
     @classmethod
     def logged_in(cls, hub: str, name: str, password: str) -> Person:
@@ -159,7 +168,7 @@ class Person:
         browser.post(f"{hub}/hub/login?next=/hub/home", data=form, timeout=60)
         home = browser.get(f"{hub}/hub/home", timeout=30)
         assert home.url.endswith("/hub/home"), f"{name} cannot log in"
-        assert home.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+        assert "frame-ancestors 'none'" in home.headers["Content-Security-Policy"]
         answer = browser.post(
             f"{hub}/hub/api/users/{name}/tokens",
             headers={
@@ -169,11 +178,14 @@ class Person:
             timeout=30,
         )
         assert answer.status_code == 201, answer.text
-        return cls(hub, name, answer.json()["token"])
+        return cls(hub, name, password, answer.json()["token"], browser)
 
     def ask(self, method: str, path: str, **settings) -> requests.Response:
         headers = {"Authorization": f"token {self.token}"}
         return requests.request(method, f"{self.hub}{path}", headers=headers, timeout=120, **settings)
+
+    def groups(self) -> set[str]:
+        return set(self.ask("GET", "/hub/api/user").json()["groups"])
 
     def start_server(self) -> None:
         answer = self.ask("POST", f"/hub/api/users/{self.name}/server")
@@ -183,6 +195,15 @@ class Person:
                 return
             time.sleep(0.5)
         raise AssertionError(f"the server of {self.name} does not start")
+
+    def open_formgrader(self) -> requests.Response:
+        """Formgrader's first page, once the course's service is up."""
+        for _ in range(120):
+            page = self.ask("GET", f"/services/{COURSE_ID}/formgrader/manage_assignments")
+            if page.status_code != 503:
+                break
+            time.sleep(0.5)
+        return page
 
     def courses(self) -> list[str]:
         return self.ask("GET", f"/user/{self.name}/courses").json()["value"]
@@ -233,12 +254,59 @@ def printed(kernel: websocket.WebSocket, code: str) -> str:
 
 
 @dataclass
-class Deployment:
+class Hub:
+    """The hub's process, which can be started again."""
+
+    prefix: Path
     url: str
+    environment: dict[str, str]
+    log: Path
+    process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [self.prefix / "hub/bin/jupyterhub", "-f", self.prefix / "jupyterhub_config.py"],
+                cwd=self.prefix / "state",
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                # Ignored where the tests run in the background, and then each server waits for a second signal.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            )
+        for _ in range(600):
+            with contextlib.suppress(requests.ConnectionError):
+                if requests.get(f"{self.url}/hub/health", timeout=5).ok:
+                    return
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.5)
+        raise AssertionError(self.log.read_text())
+
+    def stop(self) -> bool:
+        """Stops the hub, which stops its proxy, services and servers; returns whether it did so without being killed."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        with contextlib.suppress(OSError):  # a hub that has failed leaves its proxy behind
+            os.kill(int((self.prefix / "state/proxy.pid").read_text()), signal.SIGTERM)
+        return self.process.wait() >= 0
+
+
+@dataclass
+class Deployment:
+    base: Path
+    hub: Hub
     course: Course
     other: Course
-    exchange: Path
+    names: dict[str, str]
     people: dict[str, Person]
+
+    @property
+    def exchange(self) -> Path:
+        return self.base / "exchange"
 
     @property
     def inbound(self) -> Path:
@@ -264,11 +332,24 @@ class Deployment:
         return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def names() -> Iterator[list[str]]:
-    """Names of two learners and an instructor that no user of this machine has."""
-    mark = secrets.token_hex(3)
-    yield [f"hubtest-{mark}-{who}" for who in ("anna", "ben", "iris")]
+def set_up(base: Path, course_id: str, instructors: list[str], learners: list[str], *before: str) -> str:
+    """Runs setup.sh, after the command ``before``, if any; returns what it says. Folders are given relative to ``base``."""
+    listed = base / f"{course_id}.txt"
+    listed.write_text("# who takes part\n" + "".join(f"{name}  # a row\n" for name in learners))
+    command = [
+        *before,
+        DEPLOY / "setup.sh",
+        "--settings-only",
+        "--prefix",
+        "prefix",
+        "--exchange",
+        "exchange",
+    ]
+    command += ["--course", course_id, "--id", course_id, "--instructors", ",".join(instructors)]
+    command += ["--learners", listed.name]
+    done = subprocess.run(list(map(str, command)), cwd=base, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -279,85 +360,80 @@ def base() -> Iterator[Path]:
         yield Path(folder)
 
 
+def indexes_answer() -> bool:
+    """Whether packages of Python and npm can be had."""
+    asked = (
+        [sys.executable, "-m", "pip", "index", "versions", "--retries", "0", "jupyterhub"],
+        ["npm", "view", "--fetch-retries=0", "configurable-http-proxy", "name"],
+    )
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return all(not subprocess.run(each, capture_output=True, timeout=120).returncode for each in asked)
+    return False
+
+
 @pytest.fixture(scope="module")
-def deployment(base, names) -> Iterator[Deployment]:
-    accounts = {COURSE_ID: f"grader-{COURSE_ID}", OTHER_ID: f"grader-{OTHER_ID}"}
-    for account in accounts.values():
+def programs(base) -> Path:
+    """Where the hub and its proxy are."""
+    if (PROGRAMS / "hub/bin/jupyterhub").exists() and (PROGRAMS / "node").is_dir():
+        return PROGRAMS
+    if subprocess.run([PYTHON, "-c", "import ensurepip"], capture_output=True).returncode:
+        pytest.skip(f"needs {Path(PYTHON).name}-venv, to install a hub")
+    if not indexes_answer():
+        pytest.skip(f"no hub is installed in {PROGRAMS}, and no package index can be reached to install one")
+    made = base / "programs"
+    done = subprocess.run([DEPLOY / "programs.sh", made, PYTHON], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return made
+
+
+@pytest.fixture(scope="module")
+def deployment(base, programs) -> Iterator[Deployment]:
+    """Two courses. Anna, ben and cleo learn in the first one, ben also in the other; iris and omar teach in both."""
+    accounts = [f"grader-{COURSE_ID}", f"grader-{OTHER_ID}"]
+    for account in accounts:
         if subprocess.run(["id", account], capture_output=True).returncode == 0:
             pytest.skip(f"this machine has an account {account}: a hub's accounts are not touched")
-    prefix, exchange = base / "prefix", base / "exchange"
-    prefix.mkdir()
-    course, other = project_in(base / "course", complete=True), project_in(base / "other")
-    for programs in ("hub", "node"):
-        (prefix / programs).symlink_to(PROGRAMS / programs)
+    mark = secrets.token_hex(3)  # names that nobody on this machine has
+    names = {who: f"hubtest-{mark}-{who}" for who in ("anna", "ben", "cleo", "iris", "omar")}
+    anna, ben, cleo, *teaching = names.values()
+    prefix = base / "prefix"
     learner = prefix / "learner"
-    learner.mkdir()
+    learner.mkdir(parents=True)
+    for each in ("hub", "node"):
+        (prefix / each).symlink_to(programs / each)
+    course = project_in(base / COURSE_ID, programs / "hub", complete=True)
+    other = project_in(base / OTHER_ID, programs / "hub")
     shutil.copytree(
         ROOT / "course_utils", learner / "course_utils", ignore=shutil.ignore_patterns("__pycache__")
     )
-    environment_of(learner / ".venv", learner)
-    anna, ben, iris = names
-
-    def set_up(course: Course, course_id: str, *learners: str) -> str:
-        listed = base / f"{course_id}.txt"
-        listed.write_text("# who takes part\n" + "".join(f"{name}  # a row\n" for name in learners))
-        command = [DEPLOY / "setup.sh", "--settings-only", "--prefix", prefix, "--exchange", exchange]
-        command += ["--course", course.root, "--id", course_id, "--instructors", iris, "--learners", listed]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
+    environment_of(learner / ".venv", programs / "hub", learner)
     ports = free_ports(3)
-    ports.append(free_ports_in_a_row(2))
-    server = None
+    url = f"http://127.0.0.1:{ports[0]}"
+    settings = {
+        "TRANSFORMER_HUB_URL": url,
+        "TRANSFORMER_HUB_API_URL": f"http://127.0.0.1:{ports[1]}",
+        "TRANSFORMER_PROXY_API_URL": f"http://127.0.0.1:{ports[2]}",
+        "TRANSFORMER_SERVICE_PORT": str(free_ports_in_a_row(2)),
+    }
+    hub = Hub(prefix, url, os.environ | settings, base / "hub.log")
     try:
-        assert "4 new" in set_up(course, COURSE_ID, anna, ben)
-        assert "0 new" in set_up(course, COURSE_ID, anna, ben)  # running it again changes nothing
-        assert "1 new" in set_up(other, OTHER_ID, ben)
+        said = set_up(base, COURSE_ID, teaching, [anna, ben, cleo])
+        assert "6 new" in said and "Warning" not in said, said
+        assert "0 new" in set_up(base, COURSE_ID, teaching, [anna, ben, cleo])  # again, it changes nothing
+        assert "1 new" in set_up(base, OTHER_ID, teaching, [ben])
         passwords = dict(line.split() for line in (prefix / "state/passwords").read_text().splitlines())
-        url = f"http://127.0.0.1:{ports[0]}"
-        settings = os.environ | {
-            "TRANSFORMER_HUB_URL": url,
-            "TRANSFORMER_HUB_API_URL": f"http://127.0.0.1:{ports[1]}",
-            "TRANSFORMER_PROXY_API_URL": f"http://127.0.0.1:{ports[2]}",
-            "TRANSFORMER_SERVICE_PORT": str(ports[3]),
-        }
-        with (base / "hub.log").open("w") as log:
-            server = subprocess.Popen(
-                [PROGRAMS / "hub/bin/jupyterhub", "-f", prefix / "jupyterhub_config.py"],
-                cwd=prefix / "state",
-                env=settings,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        for _ in range(600):
-            try:
-                if requests.get(f"{url}/hub/health", timeout=5).ok:
-                    break
-            except requests.ConnectionError:
-                pass
-            assert server.poll() is None, (base / "hub.log").read_text()
-            time.sleep(0.5)
-        people = {}
-        for name, short in zip(names, ("anna", "ben", "iris"), strict=True):
-            people[short] = Person.logged_in(url, name, passwords[name])
-        yield Deployment(url, course, other, exchange, people)
+        hub.start()
+        people = {who: Person.logged_in(url, name, passwords[name]) for who, name in names.items()}
+        yield Deployment(base, hub, course, other, names, people)
     finally:
-        if server is not None:
-            server.send_signal(signal.SIGTERM)  # the hub stops its proxy, services and servers
-            try:
-                server.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                server.kill()
-            with contextlib.suppress(OSError):  # a hub that has failed leaves its proxy behind
-                os.kill(int((prefix / "state/proxy.pid").read_text()), signal.SIGTERM)
-            print((base / "hub.log").read_text())  # pytest shows it if something failed
+        if hub.process:
+            hub.stop()
+            print(hub.log.read_text())  # pytest shows it if something failed
         for course_id in (OTHER_ID, COURSE_ID):
             remove = [DEPLOY / "remove.sh", "--prefix", prefix, "--id", course_id, "--accounts"]
             done = subprocess.run(list(map(str, remove)), capture_output=True, text=True)
             assert done.returncode == 0, done.stdout + done.stderr
-        left = [name for name in (*names, *accounts.values()) if Path(f"/home/{name}").exists()]
+        left = [name for name in (*names.values(), *accounts) if Path(f"/home/{name}").exists()]
         assert not left, f"these accounts were not removed: {left}"
 
 
@@ -370,6 +446,11 @@ def handed_in(deployment) -> Deployment:
     mistake = next(iter(lab.misconceptions["start_here.softmax"]))
     for who, notebook in (("anna", solved(lab)), ("ben", solved(lab, {"softmax": mistake.source}))):
         person = deployment.people[who]
+        opened = (
+            'c.ServerApp.tornado_settings = {"headers": {"Content-Security-Policy": "frame-ancestors *"}}'
+        )
+        file = "~/.jupyter/jupyter_server_config.py"  # it must not change what the hub's users are served
+        run_as(person.name, "sh", "-c", f"mkdir ~/.jupyter && echo {shlex.quote(opened)} >{file}")
         person.start_server()
         person.hand_in(notebook)
     return deployment
@@ -393,11 +474,16 @@ def test_one_learner_cannot_enter_the_server_home_or_project_of_another(handed_i
     anna, ben, root = handed_in.people["anna"], handed_in.people["ben"], handed_in.course.root
     assert anna.ask("GET", f"/user/{ben.name}/api/contents").status_code in (403, 404)
     assert anna.ask("GET", f"/services/{COURSE_ID}/formgrader").status_code == 403
-    places = [f"/home/{ben.name}", root, root / "solutions", root / "grading", root.parent / "prefix/state"]
-    for place in places:
+    for place in (
+        f"/home/{ben.name}",
+        root,
+        root / "solutions",
+        root / "grading",
+        root.parent / "prefix/state",
+    ):
         assert "Permission denied" in run_as(anna.name, "ls", place).stderr, place
-    seen = run_as(anna.name, "cat", root / "grading/seeds.json")
-    assert "Permission denied" in seen.stderr
+    for file in ("grading/seeds.json", "nbgrader_config.py"):  # whoever knows a name is kept out, too
+        assert "Permission denied" in run_as(anna.name, "cat", root / file).stderr, file
 
 
 def test_nobody_lists_submissions_and_whoever_knows_the_name_of_one_can_do_nothing_with_it(handed_in):
@@ -487,11 +573,7 @@ def test_what_was_submitted_is_collected_and_a_forged_submission_is_refused(hand
 
 def test_an_instructor_opens_formgrader_in_the_course_s_service(handed_in):
     iris = handed_in.people["iris"]
-    for _ in range(120):
-        page = iris.ask("GET", f"/services/{COURSE_ID}/formgrader/manage_assignments")
-        if page.status_code != 503:
-            break
-        time.sleep(0.5)
+    page = iris.open_formgrader()
     assert page.status_code == 200 and "formgrade" in page.text.lower(), page.text[:500]
     labs = iris.ask("GET", f"/services/{COURSE_ID}/formgrader/api/assignments").json()
     assert START in {each["name"] for each in labs}
@@ -539,3 +621,127 @@ def test_one_hub_serves_two_courses_that_share_learners_and_labs(handed_in):
     # One course's graders cannot read what was handed in to the other.
     denied = run_as(f"grader-{OTHER_ID}", "ls", handed_in.submission_of("ben"))
     assert "Permission denied" in denied.stderr
+
+
+def test_two_instructors_comment_on_answers_at_the_same_time(handed_in):
+    with NbgraderGradebook(f"sqlite:///{handed_in.course.gradebook}") as book:
+        pages = [page.id for each in book.assignment_submissions(START) for page in each.notebooks]
+    teachers = [handed_in.people[who] for who in ("iris", "omar")]
+    api = f"/services/{COURSE_ID}/formgrader/api"
+
+    def comments(page: str, teacher: Person) -> dict[str, str]:
+        listed = teacher.ask("GET", f"{api}/comments", params={"submission_id": page}).json()
+        return {each["id"]: each["manual_comment"] for each in listed}
+
+    def comment_on(page: str, teacher: Person) -> None:
+        for number in comments(page, teacher):
+            said = {"manual_comment": f"{teacher.name} on {number}"}
+            assert teacher.ask("PUT", f"{api}/comment/{number}", json=said).ok
+
+    assert len(pages) == 2
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(comment_on, pages, teachers))
+    for page, writer, reader in zip(pages, teachers, reversed(teachers), strict=True):
+        seen = comments(page, reader)
+        assert seen and seen == {number: f"{writer.name} on {number}" for number in seen}
+
+
+def signed_in(chromium: Browser, person: Person, path: str) -> Page:
+    """A browser's page, at the path that somebody wanted to see before the hub's form asked who it is."""
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(180_000)
+    page.goto(f"{person.hub}{path}")
+    page.get_by_label("Username").fill(person.name)
+    page.get_by_label("Password").fill(person.password)
+    keep_picture(page, "hub_login")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("menuitem", name="Nbgrader", exact=True).wait_for()
+    return page
+
+
+def choose(page: Page, item: str) -> None:
+    page.get_by_role("menuitem", name="Nbgrader", exact=True).click()
+    page.locator(".lm-Menu-item", has_text=re.compile(f"^{item}$")).click()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
+def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrader(handed_in):
+    cleo, iris = handed_in.people["cleo"], handed_in.people["iris"]
+    with (
+        sync_playwright() as playwright,
+        closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as chromium,
+    ):
+        page = signed_in(chromium, cleo, "/")
+        choose(page, "Assignment List")
+        lists = page.locator("#nbgrader-assignment-list")
+        lists.get_by_role("button", name="Fetch", exact=True).click()
+        lists.get_by_role("button", name="Submit").wait_for()
+        (fetched,) = Path(f"/home/{cleo.name}/{COURSE_ID}/{START}").glob("*.ipynb")
+        fetched.write_text(json.dumps(solved(Lab.load(handed_in.course, START))))
+        lists.get_by_role("button", name=START).click()
+        lists.get_by_role("button", name="Validate").click()
+        page.get_by_text("Success! Your notebook passes all the tests.").wait_for()
+        keep_picture(page, "hub_validated")
+        page.get_by_role("button", name="Ok", exact=True).click()
+        lists.get_by_role("button", name="Submit").click()
+        lists.get_by_role("button", name="Fetch Feedback").wait_for()
+        handed_in.grader("grader.cli", "collect", START)
+        handed_in.grader("grader.cli", "autograde", START)
+        handed_in.grader("grader.cli", "feedback", START)
+        handed_in.grader("nbgrader", "release_feedback", START)
+
+        lists.get_by_role("button", name="Fetch Feedback").click()
+        lists.get_by_text("(view feedback)").click()
+        page.locator(".jp-DirListing-item", has_text=".html").dblclick()
+        page.frame_locator(".jp-HTMLViewer iframe").get_by_text("5 of 5 points").first.wait_for()
+        keep_picture(page, "hub_feedback")
+        # The hub's own pages are in nobody's frame, so that nobody is led to press their buttons unawares.
+        page.evaluate(
+            "document.body.append(Object.assign(document.createElement('iframe'), {src: '/hub/home'}))"
+        )
+        page.wait_for_function("document.querySelector('iframe[src=\"/hub/home\"]').contentDocument === null")
+
+        page = signed_in(chromium, iris, f"/services/{COURSE_ID}/lab")
+        choose(page, "Formgrader")
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("link", name=START).wait_for()
+        keep_picture(page, "hub_formgrader")
+        frame.locator("tr", has_text=START).locator("td.num-submissions a").click()
+        frame.locator("tr", has_text=cleo.name).get_by_text("5 / 5").wait_for()
+        keep_picture(page, "hub_submissions")
+
+
+def test_whoever_is_taken_off_a_list_is_refused_once_the_hub_has_started_again(deployment):
+    anna, ben, iris, omar = (deployment.people[who] for who in ("anna", "ben", "iris", "omar"))
+    url, cleo = deployment.hub.url, deployment.names["cleo"]
+    assert iris.open_formgrader().status_code == 200
+    service = f"{url}/services/{COURSE_ID}/formgrader/manage_assignments"
+    assert iris.browser.get(service, timeout=60).status_code == 200
+    # Ben leaves, iris becomes a learner, anna changes to the other course.
+    set_up(deployment.base, COURSE_ID, [omar.name], [cleo, iris.name])
+    set_up(deployment.base, OTHER_ID, [omar.name], [anna.name])
+    assert deployment.hub.stop(), "what it leaves running would still have the old lists"
+    deployment.hub.start()
+
+    assert omar.open_formgrader().status_code == 200
+    assert omar.groups() == {f"formgrade-{COURSE_ID}", f"formgrade-{OTHER_ID}"}
+    assert iris.open_formgrader().status_code == 403
+    assert iris.browser.get(service, timeout=60).status_code == 403
+    assert iris.groups() == {f"nbgrader-{COURSE_ID}"}
+    assert Person.logged_in(url, iris.name, iris.password).groups() == {f"nbgrader-{COURSE_ID}"}
+    assert anna.groups() == {f"nbgrader-{OTHER_ID}"}
+    assert ben.ask("GET", "/hub/api/user").status_code == 403
+    assert "/hub/login" in ben.browser.get(f"{url}/hub/home", timeout=60).url
+    with pytest.raises(AssertionError, match="cannot log in"):
+        Person.logged_in(url, ben.name, ben.password)
+
+
+def test_set_up_says_if_the_grading_account_cannot_have_a_sandbox(deployment):
+    program = deployment.base / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    program.chmod(0o755)
+    place = f'mount --bind {program} {shutil.which("bwrap")} && exec "$@"'
+    people = [deployment.names["omar"]], [deployment.names["anna"]]
+    said = set_up(deployment.base, OTHER_ID, *people, "unshare", "--mount", "sh", "-c", place, "sh")
+    assert "Warning" in said and "uid map: Permission denied" in said
+    assert "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0" in said
