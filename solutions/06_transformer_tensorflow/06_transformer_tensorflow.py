@@ -34,7 +34,7 @@
 #
 # **You need** lab 02 (attention), lab 03 (heads), lab 04 (positions), and [lab 05](../05_transformer_pytorch/transformer_pytorch.ipynb)
 # for the reasons behind the architecture.
-# **Time:** about 130 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
+# **Time:** about 135 minutes for you; the computer needs {measured_seconds} seconds for the whole notebook on two cores.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -50,6 +50,9 @@
 # | 10 | `train_step` | ●●●○○ | ●●●●● | 8 | 4 |
 # | 11 | `greedy_decode` | ●●●○○ | ●●●●○ | 8 | 3 |
 # | 12 | `SavableTransformer` | ●●○○○ | ●●●○○ | 4 | 2 |
+#
+# **The core path** is all exercises with the sections around them, about 115 minutes, and 5 for the review quiz. What has *(optional)* in its heading can wait: a layer with
+# variables of its own, the four ways to run a step (with XLA), beam search, the saved file, and your own sentences.
 
 # %%
 import os
@@ -134,7 +137,7 @@ except ValueError as error:
 
 # %% [markdown]
 # 1. **Variables come with the first call.** Only then does `Dense(5)` know that its kernel is (4, 5). So a model that was never called has no weights
-#    to set or load; this matters again in exercise 12. The method that creates them is `build`, as you will see in a moment.
+#    to set or load; this matters again in exercise 12. The method that creates them is `build`.
 # 2. **`training` is an argument.** Keras passes it on to inner layers automatically. Pass it on explicitly all the same: it makes the code easier to
 #    read.
 # 3. **Only tensors may be positional arguments.** `training` and the masks are keywords. Older notebooks that write `layer(x, True, mask)` stop with
@@ -146,7 +149,7 @@ except ValueError as error:
 # own way. We keep the name because everybody uses it. So each layer below that takes a `mask` comes with two lines that tell Keras to pass nothing on; they
 # are written for you.
 #
-# ### `build`: a layer with variables of its own
+# ### `build`: a layer with variables of its own (optional)
 #
 # Your layers below are made of Keras's layers, so they create no variables themselves. If a layer does, the place is `build`: Keras calls it once,
 # before the first `call`, with the shape of the input. Here is RMSNorm ([Zhang and Sennrich 2019](https://arxiv.org/abs/1910.07467)), which many models now use instead of
@@ -722,8 +725,9 @@ check("transformer_tensorflow.Decoder")
 # no caller can forget one.
 #
 # The numbers that come out are **logits**: any numbers, before the softmax. Many notebooks put `activation="softmax"` into the last layer, and then take the
-# logarithm of its output in the loss. For predictions that are confident but wrong, the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is
-# gone. A loss that gets logits subtracts the maximum first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest
+# logarithm of its output in the loss. For predictions that are confident but wrong, the softmax is 0 in float32, its logarithm is minus infinity, and the gradient is NaN.
+# (Keras's own losses put a small number in the place of 0. Then the loss is finite, but the gradient is 0.) A loss that gets logits subtracts the maximum
+# first and stays exact. And for greedy decoding it makes no difference: the largest logit is the largest
 # probability.
 
 # %%
@@ -1103,7 +1107,7 @@ from course_utils import check
 check("transformer_tensorflow.train_step")
 
 # %% [markdown]
-# ### Four ways to run one step
+# ### `tf.function` and `fit`
 #
 # If you call the step like this, each of its hundreds of operations goes through Python. `tf.function` lets Python record the step **once**, as a
 # graph, and then runs the graph. The first call is slow (it is *traced*), all others are fast. Watch when Python runs:
@@ -1123,10 +1127,7 @@ for length in (3, 4, 5):
 # Without the signature it would be traced again for each new length. A traced function must not rely on what Python does: no `loss.numpy()`, no
 # `print` of values, no list that grows.
 #
-# **XLA** goes further: `jit_compile=True` turns the graph into machine code, and merges operations that follow each other. It has to know all shapes, so it
-# compiles again for every new length.
-#
-# **`fit`** is the fourth way, and the usual one in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. If you write none,
+# **`fit`** is the usual way in Keras. `model.fit` calls a *method* named `train_step` for each batch, as a graph. If you write none,
 # Keras's own calls the model with one input and a loss from its list. Your model takes two inputs and returns two things, so it needs its own, and you
 # have written it already:
 
@@ -1143,8 +1144,18 @@ class Fitted(Transformer):
 
 
 # %% [markdown]
+# ### Four ways to run one step (optional)
+#
+# You know three ways by now: eagerly, as a graph, and inside `fit`. **XLA** goes further than a graph: `jit_compile=True` turns it into machine code, and
+# merges operations that follow each other. It has to know all shapes, so it compiles again for every new length.
+#
 # Do all four do the same? Train the same small model from the same weights on the same five batches, each way, and compare the losses and the time.
 # (No dropout, because each way would draw different random numbers.)
+
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("transformer_tensorflow.first_step")
 
 # %% tags=["skip-grading"]
 import time
@@ -1216,8 +1227,12 @@ rows = [
 ]
 head = ["first call", "then", "new length", "first loss", "fifth loss"]
 show_table(["the step runs", *head], rows)
+measured("transformer_tensorflow.first_step")
 
-# %% tags=["skip-grading"]
+# %% [markdown]
+# And over more steps? In the figure, look for the places where two lines cross: there the dearer start has paid for itself.
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots import show_figure
 from course_utils.plots.transformer import break_even
 
@@ -1234,8 +1249,7 @@ show_figure(
 )
 
 # %% [markdown]
-# The losses agree, so the choice is about time. The figure draws it: where two lines cross, the dearer start has paid for itself. A graph needs only a
-# few steps for that. `fit` is a graph, too: it saves you the loop, not the computing. XLA costs much more at first, and again at every new length. On a
+# The losses agree, so the choice is about time. A graph needs only a few steps to pay for its start. `fit` is a graph, too: it saves you the loop, not the computing. XLA costs much more at first, and again at every new length. On a
 # GPU it often brings a good deal; on two CPU cores most of the time goes into matrix products that are fast already, so it brings little or even costs time. Measure
 # before you switch it on. (Keras's `compile` takes `jit_compile`, too. Its default, `"auto"`, uses XLA on a GPU and not on a CPU.)
 
@@ -1299,7 +1313,7 @@ from course_utils import check
 check("transformer_tensorflow.greedy_decode")
 
 # %% [markdown]
-# ### Given: beam search
+# ### Given: beam search (optional)
 #
 # You wrote beam search in lab 05 with lists of hypotheses. Here are the same rules with arrays, one row for each hypothesis: the model sees the whole beam as one
 # batch. A hypothesis that has ended is continued by EOS only, which costs nothing and counts nothing. A test of the course makes sure that both frameworks
@@ -1357,6 +1371,11 @@ except NotImplementedError as error:
 # So it needs `get_config`: a dict of the constructor's arguments. (For a plain `Layer` with numbers as arguments Keras does that by itself. For a
 # `Model` it does not.) With that, saving works. And loading works, too. Or does it?
 
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("transformer_tensorflow.loaded")
+
 # %%
 class AlmostSavable(Transformer):
     """Knows its configuration, and nothing else."""
@@ -1375,6 +1394,9 @@ with warnings.catch_warnings(record=True) as complaints:
 print("logits before:", logits[0, 0, :4].numpy())
 print("logits after: ", back(one_source, one_target)[0][0, 0, :4].numpy())
 print("a warning, easily overlooked:", str(complaints[0].message).partition(" in `")[0])
+
+# %% tags=["skip-grading"]
+measured("transformer_tensorflow.loaded")
 
 # %% [markdown]
 # The model that came back is **random**. Variables are created by the first call; the loaded model was never called, so there was nothing to put the
@@ -1460,6 +1482,9 @@ print(splits.test[0].source, " ids:", french.encode(splits.test[0].source))
 # sentences of similar length together. Compare how much of a batch is padding:
 
 # %% tags=["skip-grading"]
+predict("transformer_tensorflow.buckets")
+
+# %% tags=["skip-grading"]
 def as_tensors(source, labels):
     """From the ragged tensors come sentences; from here on each is a plain tensor."""
     return source, labels
@@ -1499,6 +1524,7 @@ for name, boundaries in {"one for all": [], "eight buckets": BOUNDARIES}.items()
     padding = sum((part == 0).sum() for part in found) / places
     rows.append([name, str(len(found) // 2), f"{places:,}", f"{padding:.1%}"])
 show_table(["buckets", "batches", "places computed", "padding"], rows)
+measured("transformer_tensorflow.buckets")
 
 # %% [markdown]
 # Nothing is lost by it: the same sentences come, in a new random order each epoch. With `pad_to_bucket_boundary=True` each bucket would have one fixed
@@ -1620,17 +1646,20 @@ sets = {
     "words that never met": splits.unseen_pairings[:500],
 }
 answers = {name: translate_all(translator, pairs) for name, pairs in sets.items()}
+rows = []
 for name, pairs in sets.items():
-    references = [pair.target for pair in pairs]
-    print(f"{name:22}{len(pairs):4} sentences   "
-          f"exact match {exact_match(answers[name], references):6.1%}   "
-          f"BLEU {corpus_bleu(answers[name], references):5.1f}")
+    both = answers[name], [pair.target for pair in pairs]
+    exact, bleu = f"{exact_match(*both):.1%}", f"{corpus_bleu(*both):.1f}"
+    rows.append([name, str(len(pairs)), exact, bleu])
+show_table(["", "sentences", "exact match", "BLEU"], rows)
 asked = [pair for pairs in sets.values() for pair in pairs]
 given = [text for texts in answers.values() for text in texts]
 failure_gallery([pair.source for pair in asked], [pair.target for pair in asked], given)
 
 # %% [markdown]
-# Would a beam have done better? Ask it about sentences that came out right, and about all that came out wrong.
+# ### Would a beam have done better? (optional)
+#
+# Ask it about ten sentences that came out right, and about up to ten that came out wrong.
 
 # %% tags=["skip-grading"]
 both = list(zip(asked, given, strict=True))
@@ -1648,7 +1677,7 @@ for name, pairs in groups.items():
 show_table(["by greedy search", "sentences", "right with a beam of 4"], rows)
 
 # %% [markdown]
-# ### Keep it
+# ### Keep it (optional)
 #
 # `ModelCheckpoint` has written configuration, weights and the state of the optimizer into one file. After loading it, compare, as you have learned above:
 # `load_translator` reads the file with `keras.saving.load_model` and makes sure that the model has the sizes you expect and all of its weights.
@@ -1694,6 +1723,9 @@ print("transposed and cut by hand, equal to yours:", np.allclose(by_hand, ours))
 # `nn.TransformerDecoderLayer`), with the same weights. It gets the same batch, with padding in both languages.
 
 # %% tags=["skip-grading"]
+predict("transformer_tensorflow.twins")
+
+# %% tags=["skip-grading"]
 import torch
 
 in_pytorch = LibraryTranslator(checkpoint)
@@ -1715,6 +1747,7 @@ our_words = [words[1].decode(row) for row in written]
 their_words = [in_pytorch(pair.source)[0] for pair in some]
 equal = sum(map(str.__eq__, our_words, their_words))
 print(f"equal translations: {equal} of {len(some)}")
+measured("transformer_tensorflow.twins")
 
 # and back: what you trained, in PyTorch's layers
 yours = LibraryTranslator(Checkpoint(get_weights(model), CONFIG, french, english))
@@ -1724,11 +1757,11 @@ print("your weights, PyTorch's layers:", yours(splits.test[0].source)[0])
 # The difference is float32 rounding and nothing else. So the architecture does not belong to either framework. It is in the paper, and now you know
 # it.
 #
-# If such a comparison ever fails for a model of yours, look at the size of the difference. About 1e-6 is rounding. About 1e-2 everywhere points to a
-# LayerNormalization's epsilon, or to the other form of GELU. Anything larger points to a mask, a missing factor, or a matrix that was not transposed,
+# If such a comparison ever fails for a model of yours, look at the largest difference. A few millionths are rounding. About 1e-2 points to a
+# LayerNormalization's epsilon. Anything larger points to a mask, a missing factor, or a matrix that was not transposed,
 # which goes unnoticed if it is square.
 #
-# ## 11. Your own sentence
+# ## 11. Your own sentence (optional)
 #
 # Type French; the grammar is small, so stay close to the examples. Each row is one word about to be written: where block 2 of the last layer looks (the mean
 # of its heads; lab 05 shows each head), and on the right the words it finds most probable, with the share that each of them gets. Where does it hesitate?

@@ -990,9 +990,9 @@ slip("greedy_decode", "only_the_last_word_read",
      "written so far.",
      ("model(source_ids, ids,", "model(source_ids, ids[:, -1:],"))
 
-slip("greedy_decode", "begins_with_the_end_of_sentence", "The decoder is started with EOS instead of BOS.",
-     "In training the decoder's input always began with BOS. The model has never seen a beginning with "
-     "anything else.",
+slip("greedy_decode", "begins_with_the_end_of_sentence", "The model gets something other than BOS to begin with, or is not called as for a translation.",
+     "In training the decoder's input always began with BOS, and in decoding the model is not in training. Print what you "
+     "hand to the model at the first step, and how you call it.",
      ("1), bos_id", "1), eos_id"))
 
 slip("greedy_decode", "one_word_too_few", "BOS is counted as a written word, so there is one step too few.",

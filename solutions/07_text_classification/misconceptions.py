@@ -98,8 +98,8 @@ slip("bag_of_ngrams", "longest_only", "Only groups of exactly n words are looked
      "Shorter groups count, too: with n = 2, single words and pairs.",
      ("range(1, n + 1)", "range(n, n + 1)"))
 
-slip("bag_of_ngrams", "single_words_only", "Only single words are looked for.",
-     "Your bags hold single words, whatever n is. Look for longer groups, too.",
+slip("bag_of_ngrams", "single_words_only", "Only single words are found: longer groups are not looked for, or not joined with one space.",
+     "Whatever n is, only single words of the vocabulary end up in your bags. Print a few of the groups that you look for.",
      ("range(1, n + 1)", "range(1, 2)"))
 
 slip("bag_of_ngrams", "up_to_n_minus_1", "The longest groups are missing.",

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from test_notebooks import printed_without_training
 
 from course_utils.checking.outcome import try_exercise
 from course_utils.exercises import transformer_tensorflow as exercises
+from grader.author import training
 
 pytestmark = pytest.mark.slow  # TensorFlow takes seconds to begin, and to trace
 
@@ -347,6 +349,15 @@ def test_a_file_is_read_if_it_holds_the_expected_model_and_else_refused_with_the
         with pytest.raises(translator.WrongWeights) as caught:
             translator.load_translator(tmp_path / name, wanted, {"Almost": Almost})
         assert message in str(caught.value)
+
+
+@pytest.mark.alone
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_weights_from_pytorch(labs, tmp_path):
+    lab = labs["06_transformer_tensorflow"]
+    said = printed_without_training(lab, tmp_path)
+    assert not training.broken(lab, training.figures(lab, said))
+    assert "after training: Jane visits Africa in September" in said
+    assert "equal translations: 60 of 60" in said
 
 
 # ---------------------------------------------------------------------------------- the checks
