@@ -153,6 +153,10 @@ slip("EncoderLayer", "always_pre_norm", "norm_first is ignored: the layer is alw
      "after the sum.",
      ("self.norm_first = norm_first", "self.norm_first = True"))
 
+slip("EncoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+     "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
+     ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
+
 slip("EncoderLayer", "always_post_norm", "norm_first is ignored: the layer is always post-norm.",
      "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
      "sub-layers get a normalised copy, and x itself is never normalised.",
@@ -387,6 +391,10 @@ slip("DecoderLayer", "dropout_forgotten", "Dropout has no effect: there is none,
      "through dropout before x is added.",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
 
+slip("DecoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+     "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
+     ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
+
 slip("DecoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is always post-norm.",
      "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
      "sub-layers get a normalised copy, and x itself is never normalised.",
@@ -514,7 +522,7 @@ slip("make_masks", "true_is_blocked", "True marks what is blocked.",
      ("return source_mask, target_mask", "return ~source_mask, ~target_mask"))
 
 slip("make_masks", "padding_of_the_queries",
-     "The target's padding is marked on the rows (queries) instead of the columns (keys).",
+     "The target's padding is marked on the rows (queries).",
      "A mask says which *keys* may be looked at, and the keys are on the last axis. It does not matter what "
      "a padding position itself sees: nobody reads its output.",
      ("(target_ids != pad_id)[:, None, None, :]", "(target_ids != pad_id)[:, None, :, None]"))
@@ -916,9 +924,9 @@ slip("greedy_decode", "only_the_last_word_asked",
      "written so far. (Real systems keep keys and values instead; that is the topic of lab 08.)",
      ("logits, _ = model(source_ids, target_ids)", "logits, _ = model(source_ids, target_ids[:, -1:])"))
 
-slip("greedy_decode", "begins_with_the_end", "The decoder is started with EOS instead of BOS.",
-     "In training the decoder's input always began with BOS. The model has never seen a beginning with "
-     "anything else.",
+slip("greedy_decode", "begins_with_the_end", "The model gets something other than BOS to begin with, or is not called as in training.",
+     "In training the decoder's input always began with BOS, after the source. Print what you "
+     "hand to the model at the first step, and how you call it.",
      ("1), bos_id)", "1), eos_id)"))
 
 slip("greedy_decode", "one_word_short", "BOS is counted as one of the max_len words.",
@@ -1007,7 +1015,7 @@ slip("beam_search", "ends_continued", "Hypotheses are continued after their end.
 
 slip("beam_search", "begin_returned", "The ids that are returned begin with BOS.",
      "BOS is what you gave the model to begin with, not something it said.",
-     ("torch.tensor([word for", "torch.tensor([bos_id] + [word for"))
+     ("found = [word for", "found = [bos_id] + [word for"))
 
 slip("beam_search", "end_returned", "The ids that are returned end with EOS.",
      "EOS counts towards the score, but it is not a word of the translation.",
@@ -1015,4 +1023,4 @@ slip("beam_search", "end_returned", "The ids that are returned end with EOS.",
 
 slip("beam_search", "sum_returned", "The sum of log-probabilities is returned instead of the score.",
      "The search itself is right. But the caller wants the score that you compared the hypotheses by.",
-     ("dtype=torch.long), score(words, total)", "dtype=torch.long), total"))
+     ("new_tensor(found), score(words, total)", "new_tensor(found), total"))

@@ -13,6 +13,8 @@ import pytest
 import torch
 from test_notebooks import printed_without_training
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 from course_utils import plots
 from course_utils.cases.properties import trained_in_training_mode, weights_have_moved
@@ -378,7 +380,7 @@ def notebook_names(lab) -> dict:
     """The names of the notebook's cells that make data and vocabularies, exercises included."""
     names = dict(lab.reference)
     for cell in lab.source().cells:
-        if "splits = split_pairs" in cell.source or cell.source.startswith("CONFIG ="):
+        if "splits = split_pairs" in cell.source or "CONFIG = {" in cell.source:
             exec(cell.source, names)
     return names
 
@@ -418,12 +420,11 @@ def test_the_shipped_weights_look_at_jane_s_french_words_before_they_write_the_e
 def test_the_notebook_s_alignment_has_a_row_for_each_word_and_the_end_and_none_for_padding(
     lab, reference, notebook_names
 ):
-    source = next(cell.source for cell in lab.source().cells if "def translate(text" in cell.source)
     names = notebook_names | {"encode_batch": encode_batch}
     checkpoint = load_weights()
     names["model"] = reference.Transformer(**checkpoint.config)
     names["model"].load_state_dict(checkpoint.tensors())
-    exec(source.partition("said, alignment")[0], names)
+    exec(cells_with(lab, "def ids_for", "def translate(text").partition("said, alignment")[0], names)
     said, alignment = names["translate"]("Jane visite l'Afrique en septembre")
     assert said == "Jane visits Africa in September"
     assert list(alignment.target) == [*said.split(), "<eos>"]
@@ -459,7 +460,7 @@ def workshop(lab, notebook_names) -> dict:
     checkpoint = load_weights()
     names["model"] = lab.reference["Transformer"](**checkpoint.config).eval()
     names["model"].load_state_dict(checkpoint.tensors())
-    exec(cells_with(lab, "class SeesFuture", "def without"), names)
+    exec(cells_with(lab, "class SeesFuture", "class OtherMask", "def without"), names)
     exec(cells_with(lab, "class FusedAttention", "class SwiGLU", "def modern"), names)
     return names
 
@@ -476,7 +477,102 @@ def test_no_tensor_of_the_reference_is_bound_to_a_device(reference):
         assert reference.shift_right(target).device.type == "cpu"
         assert reference.label_smoothed_loss(logits, target).device.type == "cpu"
         assert reference.greedy_decode(model, source, 5).device.type == "cpu"
-        assert reference.beam_search(model, source[:1], 2, 5)[1] < 0
+        words, score = reference.beam_search(model, source[:1], 2, 5)
+        assert words.device.type == "cpu" and score < 0
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor on a device that this machine lacks. Its device is called meta; its numbers are in `here`."""
+
+    @staticmethod
+    def __new__(cls, here: torch.Tensor):
+        return cls._make_wrapper_subclass(
+            cls, here.shape, strides=here.stride(), dtype=here.dtype, device="meta"
+        )
+
+    def __init__(self, here: torch.Tensor) -> None:
+        self.here = here
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function is torch.Tensor.tolist:
+            return args[0].here.tolist()
+        if function is torch.Tensor.new_tensor:  # puts its numbers on the device unseen
+            return cls(args[0].here.new_tensor(*args[1:]))
+        if function is torch.Tensor.numpy:
+            raise TypeError("can't convert a tensor of another device to numpy. Use Tensor.cpu() first")
+        with torch._C.DisableTorchFunctionSubclass():
+            return function(*args, **(kwargs or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        return AnotherDevice().__torch_dispatch__(function, types, args, kwargs)
+
+
+class AnotherDevice(TorchDispatchMode):
+    """Within it, the device meta computes, and tensors of two devices cannot meet, as with a GPU."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        found = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        there = any(isinstance(tensor, Elsewhere) for tensor in found)
+        copies = function in (torch.ops.aten._to_copy.default, torch.ops.aten.copy_.default)
+        if there and not copies and any(type(tensor) is torch.Tensor and tensor.dim() for tensor in found):
+            raise RuntimeError(f"Expected all tensors to be on the same device: {function}")
+        if kwargs.get("device") is not None:
+            there = torch.device(kwargs["device"]).type == "meta"
+            kwargs = kwargs | {"device": torch.device("cpu")}
+        args_here, kwargs_here = tree_map(
+            lambda leaf: leaf.here if isinstance(leaf, Elsewhere) else leaf, (args, kwargs)
+        )
+        result = function(*args_here, **kwargs_here)
+        if function._schema.is_mutable:
+            return args[0]
+        return tree_map(
+            lambda leaf: Elsewhere(leaf) if there and isinstance(leaf, torch.Tensor) else leaf, result
+        )
+
+
+def moved(model: nn.Module) -> nn.Module:
+    """The model with all its weights and buffers on the other device."""
+    for part in model.modules():
+        for name, weight in part._parameters.items():
+            part._parameters[name] = nn.Parameter(Elsewhere(weight.detach())) if weight is not None else None
+        for name, buffer in part._buffers.items():
+            part._buffers[name] = Elsewhere(buffer)
+    return model
+
+
+def test_tensors_of_two_devices_cannot_meet_where_the_tests_pretend_another_one():
+    with AnotherDevice():
+        there = torch.ones(3, device="meta")
+        assert (there + there.new_ones(1)).cpu().tolist() == [2, 2, 2]
+        with pytest.raises(RuntimeError, match="same device"):
+            there + torch.ones(3)
+        with pytest.raises(TypeError, match="cpu"):
+            there.numpy()
+
+
+def test_a_model_that_was_moved_to_another_device_trains_and_translates_there(
+    lab, notebook_names, workshop, capsys
+):
+    names = workshop | notebook_names | {"measured": lambda key: None}
+    names["CONFIG"] = names["CONFIG"] | {"num_layers": 1, "embedding_dim": 16, "fully_connected_dim": 16}
+    exec(cells_with(lab, "def ids_for", "def endless_batches", "class SwiGLU", "def modern"), names)
+    pairs = names["splits"].test[:2]
+    names |= {"sets": {"some": pairs}, "written": {"some": ["", pairs[1].target]}}
+    with AnotherDevice():
+        for model in (names["Transformer"](**names["CONFIG"]), names["modern"](("pre-norm", "rotary"))):
+            model.final_linear.bias.data[2] = 9  # short sentences, which end at once
+            names["model"] = moved(model)
+            history = names["train"](model, "a step elsewhere", steps=1, evaluate=False)
+            assert history.steps == 1
+            assert len(names["translate_all"](model, [pair.source for pair in pairs])) == 2
+        exec(cells_with(lab, "def translate(text").partition("said, alignment")[0], names)
+        _, alignment = names["translate"](pairs[0].source)
+        assert alignment.weights.shape[:2] == (1, 4)
+        exec(cells_with(lab, "beam_size=4, max_len=24"), names)
+    assert "a beam of 4 gets" in capsys.readouterr().out
 
 
 def test_a_model_without_a_piece_lacks_exactly_that_piece(workshop, reference):
@@ -490,10 +586,15 @@ def test_a_model_without_a_piece_lacks_exactly_that_piece(workshop, reference):
     def same(one, other) -> bool:
         return torch.allclose(one, other, atol=1e-4)
 
-    for piece in ("nothing", "the causal mask", "the shift", "the padding mask", "the positions"):
+    pieces = ("the causal mask", "the shift", "the padding mask", "the right padding mask", "the positions")
+    for piece in ("nothing", *pieces):
         model = workshop["without"](piece).eval()
         with torch.no_grad():
             logits = model(source, target)[0]
+            hidden = source.clone()
+            hidden[:, 6:] = 9  # the target has 6 words: behind them its mask hides the source
+            looks = [torch.cat(model(ids, target)[1])[..., 6:] for ids in (source, hidden)]
+            assert (not any(look.any() for look in looks)) == (piece == "the right padding mask")
             assert same(model(source, future)[0][:, :4], logits[:, :4]) == (piece != "the causal mask")
             assert same(model(longer, target)[0], logits) == (piece != "the padding mask")
             assert same(model(source[:, order], target)[0], logits) == (piece == "the positions")
