@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from project import drawn
 
 from course_utils import plots, widgets
 from course_utils.maths import softmax
@@ -81,11 +80,6 @@ def published(monkeypatch) -> list[dict]:
     return bundles
 
 
-def image(html: str) -> ElementTree.Element:
-    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', html).group(1)
-    return ElementTree.fromstring(base64.b64decode(data))
-
-
 def luminance(colour: str) -> float:
     parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
@@ -114,7 +108,7 @@ def test_a_widget_is_shown_with_its_still_picture_and_its_text(published):
     stepper().show()
     (bundle,) = published
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"]
-    texts = "".join(image(bundle["text/html"]).itertext())
+    texts = "".join(drawn(bundle["text/html"]).itertext())
     assert "<sat>" in texts and "√d_k" in texts
     assert bundle["text/plain"].startswith("Attention of the word the, step by step.")
     assert "script" not in bundle["text/html"] and "onclick" not in bundle["text/html"]
@@ -315,7 +309,7 @@ def test_a_typed_sentence_moves_the_word_and_the_plane_stays(published):
     assert after["senses"] == before["senses"] and after["bare"] == before["bare"]
     live.asked = {"word": "bank", "sentence": "the east side"}
     assert "does not stand in this sentence" in live.error
-    assert "bank west" in "".join(image(published[0]["text/html"]).itertext())
+    assert "bank west" in "".join(drawn(published[0]["text/html"]).itertext())
     assert "bank in “bank west”: left 1.00" in published[0]["text/plain"]
 
 
