@@ -1351,9 +1351,12 @@ sets = {
     "new sentences": splits.test,
     "words that never met": splits.unseen_pairings[:500],
 }
-written, rows = {}, []
+written = {
+    name: translate_all(model, [pair.source for pair in pairs])
+    for name, pairs in sets.items()
+}
+rows = []
 for name, pairs in sets.items():
-    written[name] = translate_all(model, [pair.source for pair in pairs])
     wanted = [pair.target for pair in pairs]
     exact, bleu = exact_match(written[name], wanted), corpus_bleu(written[name], wanted)
     rows.append([name, str(len(pairs)), f"{exact:.1%}", f"{bleu:.1f}"])
