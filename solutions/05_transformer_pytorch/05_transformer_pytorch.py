@@ -1561,7 +1561,7 @@ if history:
 # previous word. If your last two lines differ by a point or two, do not read much into it: a different seed moves them, too.
 #
 # By how much? That is a question for an experiment, not for a guess. Set `TRY_SEEDS = True`: each model is trained three times for 400
-# steps, from other random weights, which takes some minutes. Only a difference between the means that is clearly larger than the spread
+# steps, from other random weights, which takes about two minutes. Only a difference between the means that is clearly larger than the spread
 # within a row says something about the models. Measured once, the cell gave the Transformer 91.2 % ± 1.6 % and the LSTM 75.9 % ± 4.1 %. So after
 # few and equally *many* steps the Transformer is clearly ahead. In equal *time* the LSTM takes more steps, and in the end both know the grammar.
 
@@ -1849,7 +1849,8 @@ if RUN_TRAINING:
 #   enough to guess it. In real text it would not be.
 #
 # To see the causal mask at its worst, begin with random weights. Set `FROM_SCRATCH = True`: two models are trained for 400 steps each, one with
-# the mask and one without. Compare their losses, then their translations.
+# the mask and one without. Compare their losses, then their translations. Measured once, the model with the mask ended at a loss of 1.01 and got
+# 93 % of 60 sentences right; the one without it ended at 0.96, and got 2 % right. The lower loss belongs to the model that cannot translate.
 
 # %% tags=["skip-grading"]
 FROM_SCRATCH = False
@@ -2087,10 +2088,11 @@ print(f"forward and backward: float32 {times[0]:.0f} ms, bfloat16 {times[1]:.0f}
 # model and these shapes, in C++ or for the GPU. That costs time at the first call, and again when shapes change (`dynamic=True` writes
 # code for any length), and it needs a C++ compiler on the machine.
 #
-# Measured once on two CPU cores that did nothing else: the first call of a layer of the encoder cost 12 seconds, of which some start the
-# compiler, and that of the whole model 7 more. After that the model took 7.1 ms instead of 10.7 for a batch of 64 sentences. So it
-# has paid for itself after about two thousand batches: in a long training, not in a short one. Set `TRY_COMPILE = True` to measure it on
-# your machine, which takes half a minute or more. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
+# Measured once on two CPU cores that did nothing else, with batches of 64 sentences: the first call of a layer of the encoder cost 18 seconds, of
+# which some start the compiler, and that of the whole model 8 more. After that a forward pass took 7.4 ms instead of 11.8. So for the forward pass
+# alone, the model's 8 seconds are paid back after about 1,800 batches. Forward and backward together cost another 16 seconds at first, and then took
+# 37.8 ms instead of 35.4: for training, compiling never paid on that machine. On a GPU it often does. Set `TRY_COMPILE = True` to measure it on
+# yours, which takes about a minute. (PyTorch keeps the code in a folder. If it finds that of an earlier run there, the first
 # call is faster.)
 
 # %% tags=["skip-grading"]
@@ -2159,7 +2161,9 @@ if rows:
 # | rotary positions | turn queries and keys by their position (lab 04) | relative positions, nothing to add ([Su et al. 2021](https://arxiv.org/abs/2104.09864)) |
 #
 # SwiGLU has three matrices instead of two, so its inner width is two thirds as large. Rotary positions live in the self-attentions, and the sums
-# at the bottom go. Each run adds one change to those before. Set `TRY_TODAY = True`; five short trainings take a few minutes.
+# at the bottom go. Each run adds one change to those before. Set `TRY_TODAY = True`; five short trainings take one to two
+# minutes. Measured once, the loss after 300 steps went from 1.10 to 1.05 and the exact match stayed between 76 % and 79 %: a model this small has
+# little to gain.
 
 # %% tags=["skip-grading"]
 from course_utils.models.rotary import rotate

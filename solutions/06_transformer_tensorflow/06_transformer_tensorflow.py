@@ -1659,7 +1659,7 @@ failure_gallery([pair.source for pair in asked], [pair.target for pair in asked]
 # %% [markdown]
 # ### Would a beam have done better? (optional)
 #
-# Ask it about ten sentences that came out right, and about up to ten that came out wrong.
+# Ask it about ten sentences that came out right and up to ten that came out wrong.
 
 # %% tags=["skip-grading"]
 both = list(zip(asked, given, strict=True))
