@@ -2,9 +2,10 @@
 
 EXTRA = [
     """
-import mmap, os
+import mmap, os, time
 held, step = [], 32 * 2**20
 print("TRIED", flush=True)
+time.sleep(0.5)  # so that this is heard before the system ends it
 try:
     zero = os.open("/dev/zero", os.O_RDWR)
     for number in range(64):

@@ -2,10 +2,11 @@
 
 EXTRA = [
     """
-import ctypes
+import ctypes, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
 print("TRIED", flush=True)
+time.sleep(0.5)  # so that this is heard before the system ends it
 held = 0
 for number in range(64):
     segment = libc.shmget(0, 32 * 2**20, 0o1600)

@@ -5,6 +5,7 @@ EXTRA = [
 import mmap, time
 held = []
 print("TRIED", flush=True)
+time.sleep(0.5)  # so that this is heard before the system ends it
 for number in range(24):
     held.append(mmap.mmap(-1, 64 * 2**20))
     for start in range(0, 64 * 2**20, 2**20):

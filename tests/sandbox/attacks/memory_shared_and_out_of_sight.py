@@ -2,9 +2,10 @@
 
 EXTRA = [
     """
-import mmap
+import mmap, time
 held, step = [], 32 * 2**20
 print("TRIED", flush=True)
+time.sleep(0.5)  # so that this is heard before the system ends it
 try:
     for number in range(64):
         held.append(mmap.mmap(-1, step))
