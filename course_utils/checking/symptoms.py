@@ -77,17 +77,17 @@ _HELP = (
      "A tuple is used where an array is needed: something that returns several values was not taken apart."),
     ("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
      "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
+    (
+        "another form",
+        r"WrongForm|it returned an? ",
+        "What it returns is of another form, or holds another kind of number, than the docstring promises.",
+    ),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|int32.*int64|int64.*int32|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
      "Two kinds of numbers meet that do not go together (int32 and int64, float and integer, a boolean in a calculation). Convert one of them."),
     (
         "whole number needed",
         r"cannot be interpreted as an integer|indices must be integers|only integer|expected an integer|must be integers? or|int\(\), but got float",
         "A whole number is needed, and a float is given. `/` always gives a float; `//` divides whole numbers.",
-    ),
-    (
-        "another form",
-        r"WrongForm|it returned an? ",
-        "It returns something of another form than the docstring promises.",
     ),
     (
         "options by position",
@@ -101,7 +101,7 @@ _HELP = (
     ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
-    ("weights", r"WrongModule|WrongLayer|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
@@ -116,6 +116,11 @@ _HELP = (
     ("empty", r"empty|zero-size", "Something empty was not expected. What should come out of it?"),
 )  # fmt: skip
 
+
+_FORM_ELSEWHERE = (
+    "It runs, but what it makes or returns does not have the shape that is needed where it is used. The message says which "
+    "shapes meet: which of them is yours?"
+)
 
 _SAYS_ITSELF = {"unknown name", "order in memory"}
 
@@ -158,7 +163,10 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
             "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
         )
     message = f"({problem.kind}) {problem.message}"
-    return next(((name, text) for name, pattern, text in _HELP if re.search(pattern, message)), None)
+    found = next(((name, text) for name, pattern, text in _HELP if re.search(pattern, message)), None)
+    if found and found[0] == "shapes" and not problem.where:  # no line of the learner's raised it
+        return "shapes", _FORM_ELSEWHERE
+    return found
 
 
 def complaint_of(problem: Problem) -> str:

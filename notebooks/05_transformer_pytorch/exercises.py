@@ -1010,13 +1010,14 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     return {
         "losses": np.array([float(loss) for loss in losses]),
         "in_training": np.array(bool(model.modes) and all(model.modes)),
+        "rates": np.array([group["lr"] for group in optimizer.param_groups]),
         **{name: parameter.detach().numpy() for name, parameter in model.named_parameters()},
     }
 
 
 train_step = Exercise(
     name="train_step",
-    returns=("losses", "in_training", "source_embedding", "target_embedding", "output_weight"),
+    returns=("losses", "in_training", "rates", "source_embedding", "target_embedding", "output_weight"),
     call=_call_train_step,
     uses=("shift_right", "label_smoothed_loss"),
     cases=(
@@ -1039,7 +1040,8 @@ class ScriptedModel:
 
     Args:
         probabilities: target ids after BOS -> id of the next word -> its probability; what is not named shares
-            the rest. A prefix that is not there is one that a good search does not ask about: it ends.
+            the rest. A prefix that is not there is one that a good search does not ask about: it ends. Where the target does
+            not begin with BOS, a word follows that depends on what it begins with.
         words: size of the vocabulary.
         by_source: whether the first key of a prefix is the id of the source's first word, so that every sentence
             of a batch has a script of its own.
@@ -1096,8 +1098,11 @@ class ScriptedModel:
     def _logits(self, source: int, prefix: list[int]) -> np.ndarray:
         said = [self.eos_id if word == self.pad_id else word for word in prefix[1:]]
         key = (source, *said) if self.by_source else tuple(said)
-        named = self.probabilities.get(key, {}) if prefix[0] == self.bos_id else {}
-        named = named or {self.eos_id: 0.6}
+        if prefix[0] == self.bos_id:
+            named = self.probabilities.get(key, {self.eos_id: 0.6})
+        else:
+            ordinary = [word for word in self.order if word not in (self.bos_id, self.eos_id, self.pad_id)]
+            named = {ordinary[prefix[0] % len(ordinary)]: 0.6}
         others = [word for word in self.order if word not in named and word != self.bos_id]
         # Other shares at every length: else "x y" and "y x" would be equally probable, and rounding would choose.
         shares = np.linspace(1, 1.5 + 0.1 * len(prefix), len(others))

@@ -1200,8 +1200,8 @@ def greedy_decode(
 
     Returns:
         (batch, length), length at most max_len: the words of each sentence without BOS;
-        pad_id in the place of EOS and after it. The model is not called again once
-        every sentence has ended.
+        pad_id in the place of EOS and after it (a last column of nothing but padding
+        may be missing). The model is not called again once every sentence has ended.
     """
     target_ids = source_ids.new_full((len(source_ids), 1), bos_id)
     ended = torch.zeros(len(source_ids), dtype=torch.bool, device=source_ids.device)

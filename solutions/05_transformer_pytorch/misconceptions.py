@@ -847,6 +847,19 @@ slip("train_step", "learning_rate_ignored",
      "`param_groups`.",
      ('        group["lr"] = learning_rate', "        pass"))
 
+slip("train_step", "rate_put_back", "The optimizer has its old learning rate again after the step.",
+     "The step is right. But whoever looks at the optimizer afterwards should find the rate that it was taken with: set it, "
+     "and leave it.",
+     ('    for group in optimizer.param_groups:\n'
+      '        group["lr"] = learning_rate\n',
+      '    rates = [group["lr"] for group in optimizer.param_groups]\n'
+      '    for group in optimizer.param_groups:\n'
+      '        group["lr"] = learning_rate\n'),
+     ("    optimizer.step()\n",
+      "    optimizer.step()\n"
+      "    for group, rate in zip(optimizer.param_groups, rates):\n"
+      '        group["lr"] = rate\n'))
+
 slip("train_step", "rate_of_the_first_group_only", "Only the first group gets the learning rate.",
      "An optimizer may hold several groups of parameters, and each has a rate of its own. In yours the others keep their "
      "old one.",
@@ -924,10 +937,18 @@ slip("greedy_decode", "only_the_last_word_asked",
      "written so far. (Real systems keep keys and values instead; that is the topic of lab 08.)",
      ("logits, _ = model(source_ids, target_ids)", "logits, _ = model(source_ids, target_ids[:, -1:])"))
 
-slip("greedy_decode", "begins_with_the_end", "The model gets something other than BOS to begin with, or is not called as in training.",
-     "In training the decoder's input always began with BOS, after the source. Print what you "
-     "hand to the model at the first step, and how you call it.",
+slip("greedy_decode", "begins_with_the_end", "The decoder is started with EOS instead of BOS.",
+     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
      ("1), bos_id)", "1), eos_id)"))
+
+slip("greedy_decode", "begins_with_padding", "The decoder is started with padding instead of BOS.",
+     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
+     ("1), bos_id)", "1), pad_id)"))
+
+slip("greedy_decode", "source_and_target_exchanged", "Source and target are handed to the model in each other's place.",
+     "The model takes the sentence to be translated first, then what has been written so far. Compare your call with "
+     "the docstring.",
+     ("_ = model(source_ids, target_ids)", "_ = model(target_ids, source_ids)"))
 
 slip("greedy_decode", "one_word_short", "BOS is counted as one of the max_len words.",
      "max_len is the number of words that the model may write. It does not write BOS, so there are max_len "
@@ -955,6 +976,12 @@ slip("beam_search", "normalised_at_the_end_only",
      "the same score whenever you compare hypotheses.",
      ("score(*hypothesis)", "hypothesis[1]"),
      ("words, total = beam[0]", "words, total = max(beam, key=lambda hypothesis: score(*hypothesis))"))
+
+slip("beam_search", "ranked_by_sums",
+     "Hypotheses are ranked by their sums; the length counts only in the score that is returned.",
+     "Each further word adds a negative number, so a ranking by sums prefers short sentences. Use the same score "
+     "whenever you compare hypotheses.",
+     ("score(*hypothesis)", "hypothesis[1]"))
 
 slip("beam_search", "multiplied_by_the_length", "The sum is multiplied by the length instead of divided.",
      "This punishes a long sentence twice. For length_penalty=1, the score should be the mean "

@@ -1272,7 +1272,8 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
 
     Returns:
         ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS
-        and after it. The model is not called again once every sentence has ended.
+        and after it (a last column of nothing but padding may be missing). The model is
+        not called again once every sentence has ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")

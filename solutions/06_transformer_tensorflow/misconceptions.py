@@ -236,8 +236,17 @@ slip("FullyConnected", "one_layer_only", "There is only one layer, from embeddin
       "        keras.layers.Dense(embedding_dim),",
       'Dense(embedding_dim, activation="relu"),'))
 
+slip("FullyConnected", "dropout_inside", "Between the two layers, numbers are dropped in training.",
+     "Equation 2 has no dropout. The paper's dropout acts on what the network *gives*, before it is added, and the layer "
+     "around this network takes care of that.",
+     ('activation="relu"),\n', 'activation="relu"),\n        keras.layers.Dropout(0.1),\n'))
+
 
 # ---------------------------------------------------------------------------------- EncoderLayer
+
+slip("EncoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+     "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
+     ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
 
 slip("EncoderLayer", "residuals_missing",
      "The residual connections are missing: x is not added to the output of a sub-layer.",
@@ -990,10 +999,22 @@ slip("greedy_decode", "only_the_last_word_read",
      "written so far.",
      ("model(source_ids, ids,", "model(source_ids, ids[:, -1:],"))
 
-slip("greedy_decode", "begins_with_the_end_of_sentence", "The model gets something other than BOS to begin with, or is not called as for a translation.",
-     "In training the decoder's input always began with BOS, and in decoding the model is not in training. Print what you "
-     "hand to the model at the first step, and how you call it.",
+slip("greedy_decode", "begins_with_the_end_of_sentence", "The decoder is started with EOS instead of BOS.",
+     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
      ("1), bos_id", "1), eos_id"))
+
+slip("greedy_decode", "begins_with_padding", "The decoder is started with padding instead of BOS.",
+     "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
+     ("1), bos_id", "1), pad_id"))
+
+slip("greedy_decode", "translates_in_training", "The model is called with training=True.",
+     "Dropout belongs to training. When the model translates, it should use all that it has learned.",
+     ("ids, training=False)", "ids, training=True)"))
+
+slip("greedy_decode", "source_and_target_exchanged", "Source and target are handed to the model in each other's place.",
+     "The model takes the sentence to be translated first, then what has been written so far. Compare your call with "
+     "the docstring.",
+     ("_ = model(source_ids, ids,", "_ = model(ids, source_ids,"))
 
 slip("greedy_decode", "one_word_too_few", "BOS is counted as a written word, so there is one step too few.",
      "max_len counts the words that are *written*, and BOS is not one of them.",

@@ -428,12 +428,12 @@ def encode_batch(
     Args:
         rows: one for each text: "input_ids" and "labels", two lists of the same length
             (rows may have more keys).
-        pad_id: the id of padding.
+        pad_id: the id of padding; no text contains it.
 
     Returns:
         "input_ids", "attention_mask" and "labels": tensors of whole numbers
-        (torch.long), each (batch, longest). The mask is 1 at tokens and 0 at padding;
-        the label of padding is -100.
+        (torch.long), each (batch, longest). The mask is 1 at tokens and 0 at padding
+        (True and False do as well); the label of padding is -100.
     """
     ### BEGIN SOLUTION
     longest = max(len(row["input_ids"]) for row in rows)

@@ -973,6 +973,13 @@ entity_scores = Exercise(
             _documents(([(0, 1, 0), (2, 4, 0), (5, 6, 0)], [(0, 1, 0), (2, 4, 0), (7, 8, 0), (9, 12, 0)])),
         ),
         Case(
+            "few found, more missed and invented: precision 1/4, recall 1/3",
+            _documents(
+                ([(0, 1, 0), (2, 3, 0), (4, 5, 0)], [(0, 1, 0), *((i, i + 1, 0) for i in (6, 8, 10))]),
+                more=False,
+            ),
+        ),
+        Case(
             "a wrong end, a wrong beginning and a wrong label are errors",
             _documents(
                 (

@@ -248,11 +248,25 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
         ("ValueError: No gradients provided for any variable.", "no gradient"),
         ("WrongModule: `w_query` has no bias.", "weights"),
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
+        ("WrongWeights: kernel has shape (20, 20), which cannot hold one of shape (28, 20).", "weights"),
+        ("WrongForm: `labels` is of torch.float32; expected a tensor of whole numbers.", "another form"),
     ],
 )
 def test_what_is_wrong_with_a_module_is_told_apart(message, name):
     (said,) = judged([Problem("exception", message)] * 2, [np.ones(2)] * 2)
     assert said.name == name
+
+
+def test_shapes_that_meet_outside_of_the_learner_s_code_are_not_looked_for_in_it():
+    message = "ValueError: target and output must have the same rank: target.shape=(3,), output.shape=(3, 5)"
+    own, outside = (
+        Problem("exception", message, "loss, line 3 of its cell: return a @ b"),
+        Problem("exception", message),
+    )
+    (inside,), (elsewhere,) = (judged([each] * 2, [np.ones(2)] * 2) for each in (own, outside))
+    assert "before the line that fails" in inside.sentence
+    assert "before the line that fails" not in elsewhere.sentence
+    assert "what it makes or returns" in elsewhere.sentence
 
 
 def test_an_assertion_of_the_learner_is_told_from_one_about_the_answer():
