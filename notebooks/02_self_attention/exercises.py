@@ -217,6 +217,10 @@ def _single_sentence(rng: np.random.Generator) -> Inputs:
     return {"token_ids": ids}
 
 
+def _padded_in_front(rng: np.random.Generator) -> Inputs:
+    return {"token_ids": _token_ids(3)(rng)["token_ids"][:, ::-1].copy()}
+
+
 def _two_leading_axes(rng: np.random.Generator) -> Inputs:
     ids = _token_ids(6)(rng)["token_ids"]
     return {"token_ids": ids.reshape(2, 3, -1)}
@@ -237,7 +241,8 @@ padding_mask = Exercise(
         ),
         Case("padded with another id: pad_id=25", _token_ids(2, pad_id=25)),
         Case(
-            "a batch without any padding, then one with", together(_token_ids(5, padded=False), _token_ids(4))
+            "a batch without any padding, one with, and one with the padding in front",
+            together(_token_ids(5, padded=False), _token_ids(4), _padded_in_front),
         ),
     ),
 )
@@ -383,6 +388,11 @@ def _nothing_but_padding(rng: np.random.Generator) -> Inputs:
     return {**inputs, "memory_mask": real[:, None, :]}
 
 
+def _no_word_at_all(rng: np.random.Generator) -> Inputs:
+    """Memory of one sentence, which is nothing but padding."""
+    return {**_cross((), 4, 5, 6, 3, 7)(rng), "memory_mask": np.zeros((1, 5), dtype=bool)}
+
+
 def memory_is_shared_out(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     """Each row of the weights sums to 1 (0 where every key is blocked), and no weight is negative."""
     return weights_are_probabilities({"mask": inputs.get("memory_mask")}, outputs)
@@ -422,8 +432,8 @@ cross_attention = Exercise(
         Case("4 words ask 6 words of memory", _cross((), 4, 6, 5, 3, 7)),
         Case("a batch of 2: more words than memory", _cross((2,), 6, 4, 5, 3, 7)),
         Case(
-            "memory with padding; then a sentence of memory that is nothing but padding",
-            together(_cross((2,), 4, 5, 6, 3, 7, masked=True), _nothing_but_padding),
+            "memory with padding; then a sentence of memory that is nothing but padding, beside another one and alone",
+            together(_cross((2,), 4, 5, 6, 3, 7, masked=True), _nothing_but_padding, _no_word_at_all),
         ),
         Case("three words of padding added to memory", _padding_added, extra_padding_changes_nothing),
         Case("the words of x in reverse order", _words_permuted, outputs_follow_their_words),

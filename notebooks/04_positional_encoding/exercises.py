@@ -329,6 +329,10 @@ def _vectors(*shape: int, positions: str = ""):
     return inputs
 
 
+def _whole_numbers(rng: np.random.Generator) -> Inputs:
+    return {"x": rng.integers(-5, 6, (4, 6))}
+
+
 def _both_moved(rng: np.random.Generator) -> list[Inputs]:
     """Queries and keys at some positions, then both a few positions later."""
     query, key = normal(rng, 2, 4, 6), normal(rng, 2, 5, 6)
@@ -370,6 +374,7 @@ rotary_embedding = Exercise(
             "everything at position 0, where nothing turns, then elsewhere",
             together(_vectors(2, 3, 4, positions="all 0"), _vectors(2, 3, 4, positions="drawn at random")),
         ),
+        Case("vectors of whole numbers", _whole_numbers),
         Case("queries and keys, then both moved by the same offset", _both_moved, only_the_distance_counts),
     ),
     properties=(pairs_keep_their_length,),

@@ -314,6 +314,12 @@ slip("padding_mask", "padding_always_zero", "The padding id is taken to be 0, wh
      "The id of the padding is an argument. It is 0 only by default.",
      ("!= pad_id", "!= 0"))
 
+slip("padding_mask", "padding_taken_to_be_last", "The real tokens are counted, and as many places from the start are marked.",
+     "Padding may also stand in front: decoders that write several sentences at once pad that way. Ask each place what it "
+     "holds.",
+     ("(token_ids != pad_id)",
+      "(np.arange(token_ids.shape[-1]) < (token_ids != pad_id).sum(axis=-1, keepdims=True))"))
+
 slip("padding_mask", "padding_of_floats", "The mask holds the numbers 0 and 1 instead of booleans.",
      "The numbers 0 and 1 are not booleans: `~` gives -1 and -2 for integers and an error for floats, and "
      "adding them to scores blocks nothing. A comparison gives booleans directly.",

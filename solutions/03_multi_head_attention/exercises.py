@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.cases.properties import normal, random_mask
+from course_utils.cases.properties import normal, random_mask, together
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 if TYPE_CHECKING:
@@ -114,7 +114,13 @@ _CASES = (
     Case("a batch: x (2, 5, 8), memory (2, 4, 8), 3 heads", _heads((2,), 5, 4, 8, 3, 6, 7)),
     Case("d_k = d_v = d_model / num_heads, as in the paper", _heads((2,), 5, 7, 12, 3, 4, 4)),
     Case("a mask row for each query, (5, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7))),
-    Case("a mask for each sentence, (2, 1, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7))),
+    Case(
+        "a mask for each sentence, (2, 1, 7); then with two batch axes, (2, 2, 1, 7)",
+        together(
+            _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7)),
+            _heads((2, 2), 5, 7, 8, 3, 4, 6, mask=(2, 2, 1, 7)),
+        ),
+    ),
     Case(
         "as many sentences as heads, 3, with a mask for each sentence",
         _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),

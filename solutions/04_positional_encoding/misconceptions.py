@@ -417,6 +417,10 @@ slip("rotary_embedding", "rotary_from_one", "Positions are counted from 1 when n
      "position 0 nothing turns.",
      ("np.arange(x.shape[-2])", "np.arange(1, x.shape[-2] + 1)"))
 
+slip("rotary_embedding", "cut_to_whole_numbers", "The result has the type of x, so of whole numbers only whole numbers are left.",
+     "`np.empty_like(x)` and a copy of x have its dtype. Sines and cosines are floats: make an array that can hold them.",
+     ("np.empty(x.shape)", "np.empty_like(x)"))
+
 slip("rotary_embedding", "cosine_and_sine_exchanged", "Cosine and sine have changed places.",
      "At position 0 nothing should turn: the angle is 0, its cosine is 1 and its sine is 0. Put these two numbers into your "
      "two lines: do you get the pair back?",
