@@ -712,6 +712,9 @@ _FUNCTIONS = (
     ("the hyperbolic tangent", np.tanh),
     ("the cumulative sum", lambda x: np.cumsum(x, -1)),
 )
+_OVER_AN_AXIS = ("softmax", "cumulative")
+"""Of a single number such a function is always the same, whatever the number."""
+
 _LEFT_OUT = (
     ("A softmax over the last axis", lambda x: _softmax(x)),
     ("The hyperbolic tangent", np.tanh),
@@ -723,10 +726,19 @@ _LEFT_OUT = (
 
 def _function_of_it(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
-    for name, function in _FUNCTIONS:
+    single = wanted.shape[-1:] in ((), (1,))
+    functions, left_out = (
+        [
+            (name, function)
+            for name, function in table
+            if not (single and any(word in name for word in _OVER_AN_AXIS))
+        ]
+        for table in (_FUNCTIONS, _LEFT_OUT)
+    )
+    for name, function in functions:
         if _equals(got, function(wanted)) and not _equals(wanted, function(wanted)):
             yield "function of it", f"{{it}} is {name} of what is expected."
-    for name, function in _LEFT_OUT:
+    for name, function in left_out:
         if _equals(function(got), wanted) and not _equals(got, function(got)):
             yield "function left out", f"{name} of {{it}} would be right."
 

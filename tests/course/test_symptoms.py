@@ -281,6 +281,9 @@ def test_no_function_is_seen_where_it_changes_nothing():
     assert names_of([shares[0] * 0.9995], shares)[0] == "factor"  # and not the absolute value of it
     tiny = [np.array([4.0, 5.0, 7.0]) * 1e-7]
     assert "function of it" not in names_of([tiny[0] * [1, 0.5, 0.6]], tiny)
+    assert "function of it" not in names_of(
+        [np.array(0.0)] * 3, [np.array(0.5), np.array(0.25), np.array(0.75)]
+    )
     counts = [np.array(1), np.array(1), np.array(1)]
     assert "function left out" not in names_of([np.array(3), np.array(4), np.array(2)], counts)
     assert "function left out" not in names_of([np.array([[7.0], [8.0]])], [np.array([[1.0], [1.0]])])
