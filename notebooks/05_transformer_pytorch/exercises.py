@@ -321,10 +321,17 @@ def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
 
 
+def _call_feed_forward(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    call = _call_module("x")
+    output, in_training = call(learner, inputs), call(learner, {**inputs, "training": True})
+    same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
+    return {"output": output, "same_in_training": np.array(same)}
+
+
 feed_forward = Exercise(
     name="FeedForward",
-    returns=("output",),
-    call=_call_module("x"),
+    returns=("output", "same_in_training"),
+    call=_call_feed_forward,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
         Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN)),
@@ -1148,7 +1155,7 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
             script = [*words[:length], special["eos_id"], *words[length:]]
             for place, word in enumerate(script):
                 probabilities[(name, *script[:place])] = {word: 0.7}
-        source = rng.integers(10, 30, (len(lengths), 3))
+        source = rng.choice(sorted(set(range(10, 30)) - set(special.values())), (len(lengths), 3))
         source[:, 0] = names
         model = ScriptedModel(probabilities, words=30, by_source=True, **special)
         return {"model": model, "source_ids": source, "max_len": max_len, **special}
@@ -1214,6 +1221,15 @@ CROWDED: _Tree = {  # a short sentence ends early; of two long ones the lesser a
     "b c e": {"f": 0.96},
     "b c d f": {END: 0.4},
     "b c e f": {END: 0.96},
+}
+CUT_OFF: _Tree = {  # of the three best after three words one has ended, which leaves no place for the one that would win
+    "": {"a": 0.5, "b": 0.45},
+    "a": {END: 0.65},
+    "b": {"c": 0.95},
+    "b c": {"d": 0.55, "e": 0.4},
+    "b c d": {END: 0.2},
+    "b c e": {"f": 0.99},
+    "b c e f": {END: 0.99},
 }
 COMEBACK: _Tree = {  # a short sentence has ended and is only second; what was better turns out to lead nowhere
     "": {"a": 0.5, "b": 0.45},
@@ -1300,8 +1316,8 @@ beam_search = Exercise(
             together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
         ),
         Case(
-            "a sentence that has ended makes room for better ones; another one wins",
-            together(_tree(CROWDED, 2, 1.0), _tree(COMEBACK, 2, 1.0)),
+            "a sentence that has ended makes room for better ones; another one wins, and so does one that leaves no room",
+            together(_tree(CROWDED, 2, 1.0), _tree(COMEBACK, 2, 1.0), _tree(CUT_OFF, 2, 1.0)),
         ),
         Case(
             "other ids; no sentence ends within max_len=4",

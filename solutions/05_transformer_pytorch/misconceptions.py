@@ -107,6 +107,12 @@ slip("FeedForward", "widths_swapped", "The sizes of the linear layers are not th
      ("nn.Linear(fully_connected_dim, embedding_dim)", "nn.Linear(embedding_dim, fully_connected_dim)"),
      ("self.linear2(torch.relu(self.linear1(x)))", "self.linear1(torch.relu(self.linear2(x)))"))
 
+slip("FeedForward", "dropout_inside", "Between the two layers, numbers are dropped in training.",
+     "Equation 2 has no dropout. The paper's dropout acts on what this network *gives*, before it is added, and the layer "
+     "around it takes care of that.",
+     ("self.linear2(torch.relu(self.linear1(x)))",
+      "self.linear2(nn.functional.dropout(torch.relu(self.linear1(x)), 0.1, self.training))"))
+
 slip("FeedForward", "activation_first", "The ReLU comes before the first layer.",
      "The ReLU belongs between the layers. In front of them, it would throw away everything negative that "
      "comes in.",
@@ -950,9 +956,9 @@ slip("greedy_decode", "source_and_target_exchanged", "Source and target are hand
      "the docstring.",
      ("_ = model(source_ids, target_ids)", "_ = model(target_ids, source_ids)"))
 
-slip("greedy_decode", "one_word_short", "BOS is counted as one of the max_len words.",
-     "max_len is the number of words that the model may write. It does not write BOS, so there are max_len "
-     "steps.",
+slip("greedy_decode", "one_word_short", "Where a sentence is cut off after max_len words, one word too few comes back.",
+     "max_len is the number of words that the model may write, and it does not write BOS. The last column need not be EOS: "
+     "a sentence that is cut off ends with a word.",
      ("range(max_len)", "range(max_len - 1)"))
 
 slip("greedy_decode", "filled_with_the_end",
@@ -1033,6 +1039,13 @@ slip("beam_search", "best_end_wins", "The search stops as soon as the best hypot
       "reverse=True)[:beam_size]\n"
       "        if beam[0][0][-1] == eos_id:\n"
       "            break"))
+
+slip("beam_search", "ends_beside_the_beam", "Hypotheses that have ended are kept beside the beam and take no place in it.",
+     "Your beam holds more than beam_size hypotheses. One that has ended competes with the others for its place: whoever is "
+     "not among the best beam_size is gone.",
+     ("candidates = ended + [", "candidates = ["),
+     ("beam = sorted(candidates,", "beam = ended + sorted(candidates,"),
+     ("words, total = beam[0]", "words, total = max(beam, key=lambda hypothesis: score(*hypothesis))"))
 
 slip("beam_search", "ends_continued", "Hypotheses are continued after their end.",
      "After EOS a sentence is over. In your search more words follow, and each of them lowers its sum.",
