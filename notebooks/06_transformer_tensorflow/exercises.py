@@ -269,7 +269,7 @@ def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
 
 
-def _call_fully_connected(learner: Callable, inputs: Inputs) -> Any:
+def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     from course_utils.models import keras_translator
 
     x = tensors(inputs)["x"]
@@ -280,12 +280,25 @@ def _call_fully_connected(learner: Callable, inputs: Inputs) -> Any:
                 f"it returned a {type(layer).__name__}; expected a Keras layer, such as a keras.Sequential."
             )
         fill(layer, inputs["weights"], keras_translator.feed_forward)
-        return layer(x)
+        output, in_training = layer(x), _in_training(layer, x)
+    same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)
+    return {"output": output, "same_in_training": np.array(same)}
+
+
+def _in_training(layer: keras.Layer, x: tf.Tensor) -> tf.Tensor:
+    """The layer's output where the layer around it is told that this is training: it need not take the argument itself."""
+    import keras
+
+    class Model(keras.layers.Layer):
+        def call(self, x: tf.Tensor, training: bool = False) -> tf.Tensor:
+            return layer(x)
+
+    return Model()(x, training=True)
 
 
 fully_connected = Exercise(
     name="FullyConnected",
-    returns=("output",),
+    returns=("output", "same_in_training"),
     call=_call_fully_connected,
     seconds=SECONDS,
     cases=(
@@ -1051,14 +1064,14 @@ class ScriptedModel:
     """Called like a Transformer; says, word by word, the sentence that belongs to the first id of each source.
 
     It does so only if the prefix is what it said so far, with BOS in front, and only outside of training; otherwise it
-    answers with ``lost``.
+    answers with a word that no sentence has: in training with one, and else with one that depends on what the prefix begins with.
     What it predicts at earlier positions is right, too, so that reading another row than the last is noticed.
     """
 
     def __init__(
         self, scripts: Mapping[int, Sequence[int]], words: int, bos_id: int, eos_id: int, pad_id: int
     ) -> None:
-        self.scripts, self.words, self.lost = scripts, words, words - 1
+        self.scripts, self.words = scripts, words
         self.bos_id, self.ends = bos_id, (eos_id, pad_id)
         self.asked_in_vain = 0
 
@@ -1074,13 +1087,14 @@ class ScriptedModel:
         self.asked_in_vain += bool(np.isin(targets[:, 1:], self.ends).any(axis=1).all())
         logits = np.zeros((*targets.shape, self.words), dtype=np.float32)
         for row, prefix in enumerate(targets.tolist()):
-            script = self.scripts[int(sources[row, 0])]
+            script = self.scripts.get(int(sources[row, 0]), ())
             said = [self.bos_id, *script]
+            lost = 9 if training else 3 + prefix[0] % 6
             for place in range(len(prefix)):
                 known = prefix[: place + 1] == said[: place + 1] and place < len(script) and not training
                 # Not all positive, and the best is not the largest in absolute value.
                 logits[row, place] = -1 - np.arange(self.words) / self.words
-                logits[row, place, script[place] if known else self.lost] = 0.5
+                logits[row, place, script[place] if known else lost] = 0.5
         return tf.convert_to_tensor(logits), {}
 
 
@@ -1101,7 +1115,8 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         for name, length in zip(names, lengths, strict=True):
             words = _around(rng, special["eos_id"], set(range(10, 29)) - set(special.values()))[: max_len + 3]
             scripts[name] = [*words[:length], special["eos_id"], *words[length:]]
-        source = rng.integers(10, 30, (len(lengths), 3), dtype=np.int32)
+        ordinary = np.array(sorted(set(range(10, 30)) - set(special.values())), dtype=np.int32)
+        source = rng.choice(ordinary, (len(lengths), 3))
         source[:, 0] = names
         model = ScriptedModel(scripts, words=30, **special)
         return {"model": model, "source_ids": source, "max_len": max_len, **special}
@@ -1147,10 +1162,10 @@ greedy_decode = Exercise(
 # ---------------------------------------------------------------------------------- SavableTransformer
 
 
-def _as_saved(how: str):
+def _as_saved(how: str, dropout_rate: float):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "config": {**WHOLE, "norm_first": True, "layernorm_eps": 0.3, "dropout_rate": 1.0},
+            "config": {**WHOLE, "norm_first": True, "layernorm_eps": 0.3, "dropout_rate": dropout_rate},
             "weights": _whole(rng, norm_first=True),
             "source_ids": _ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS),
             "target_ids": _ids(rng, TARGET_LENGTHS, TARGET_LEN, TARGET_WORDS),
@@ -1219,7 +1234,10 @@ savable_transformer = Exercise(
     uses=("Transformer",),
     seconds=SECONDS,
     cases=(
-        Case("a model made from another one's configuration", _as_saved("from its configuration")),
-        Case("a model that was saved and loaded again", _as_saved("through a file")),
+        Case(
+            "a model made from another one's configuration, dropout_rate=0",
+            _as_saved("from its configuration", 0.0),
+        ),
+        Case("a model that was saved and loaded again, dropout_rate=1", _as_saved("through a file", 1.0)),
     ),
 )

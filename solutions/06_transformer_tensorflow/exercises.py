@@ -1162,10 +1162,10 @@ greedy_decode = Exercise(
 # ---------------------------------------------------------------------------------- SavableTransformer
 
 
-def _as_saved(how: str):
+def _as_saved(how: str, dropout_rate: float):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "config": {**WHOLE, "norm_first": True, "layernorm_eps": 0.3, "dropout_rate": 1.0},
+            "config": {**WHOLE, "norm_first": True, "layernorm_eps": 0.3, "dropout_rate": dropout_rate},
             "weights": _whole(rng, norm_first=True),
             "source_ids": _ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS),
             "target_ids": _ids(rng, TARGET_LENGTHS, TARGET_LEN, TARGET_WORDS),
@@ -1234,7 +1234,10 @@ savable_transformer = Exercise(
     uses=("Transformer",),
     seconds=SECONDS,
     cases=(
-        Case("a model made from another one's configuration", _as_saved("from its configuration")),
-        Case("a model that was saved and loaded again", _as_saved("through a file")),
+        Case(
+            "a model made from another one's configuration, dropout_rate=0",
+            _as_saved("from its configuration", 0.0),
+        ),
+        Case("a model that was saved and loaded again, dropout_rate=1", _as_saved("through a file", 1.0)),
     ),
 )

@@ -1016,8 +1016,9 @@ slip("greedy_decode", "source_and_target_exchanged", "Source and target are hand
      "the docstring.",
      ("_ = model(source_ids, ids,", "_ = model(ids, source_ids,"))
 
-slip("greedy_decode", "one_word_too_few", "BOS is counted as a written word, so there is one step too few.",
-     "max_len counts the words that are *written*, and BOS is not one of them.",
+slip("greedy_decode", "one_word_too_few", "Where a sentence is cut off after max_len words, one word too few comes back.",
+     "max_len counts the words that are *written*, and BOS is not one of them. And the last column need not be EOS: a "
+     "sentence that is cut off ends with a word.",
      ("range(max_len)", "range(max_len - 1)"))
 
 slip("greedy_decode", "largest_in_absolute_value", "The logit with the largest absolute value is chosen.",
