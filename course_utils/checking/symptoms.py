@@ -82,7 +82,7 @@ _HELP = (
         r"WrongForm|it returned an? ",
         "What it returns is of another form, or holds another kind of number, than the docstring promises.",
     ),
-    ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|int32.*int64|int64.*int32|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
+    ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|(?<!tf\.)int32.*(?<!tf\.)int64|(?<!tf\.)int64.*(?<!tf\.)int32|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
      "Two kinds of numbers meet that do not go together (int32 and int64, float and integer, a boolean in a calculation). Convert one of them."),
     (
         "whole number needed",
