@@ -1,10 +1,13 @@
-"""Collects lab 07's sentences: the first sentence of docstrings from ten packages of the course's environment.
+"""Collects the sentences of labs 07 and 12: the first sentence of docstrings from ten packages of the course's environment.
 
     .venv/bin/python scripts/collect_documentation.py
 
 writes course_utils/data/documentation.json. The sources are parsed, never imported. Whole modules are drawn, because
 the lab splits by module. Run it again only to change the data: other versions of the packages give other sentences.
 docs/data-documentation.md says what is taken and what is left out.
+
+There are two parts: what is drawn first is lab 12's default set, too. Its sentences without labels are from modules of their
+own (solutions/12_your_own_dataset/collect_unlabelled.py), and what is drawn after the first part passes these over.
 """
 
 from __future__ import annotations
@@ -39,8 +42,12 @@ MASK = "___"
 LEFT_OUT = re.compile(
     r"/(tests?|testing|_vendor|_vendored_packages|externals|third_party|_lib|_pytest)/|/(test_|gen_)|_test\.py"
 )
-SENTENCES, PER_MODULE, WORDS = 700, 30, (5, 30)
-TARGET = Path(__file__).parents[1] / "course_utils" / "data" / "documentation.json"
+SENTENCES = {"first": 700, "more": 150}  # the parts, and how many sentences of each library
+PER_MODULE, WORDS = 30, (5, 30)
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "course_utils" / "data" / "documentation.json"
+UNLABELLED = ROOT / "course_utils" / "data" / "unlabelled.json"
+HIDDEN = ROOT / "solutions" / "12_your_own_dataset" / "hidden.json"
 
 
 def first_sentence(docstring: str) -> str:
@@ -91,40 +98,52 @@ def sentences(file: Path) -> Iterator[str]:
                 yield sentence
 
 
-def drawn(library: str) -> dict[str, list[str]]:
-    """Modules in random order until there are enough sentences; of a long module, some. None is there twice."""
+def drawn(library: str) -> dict[str, dict[str, list[str]]]:
+    """Part -> module -> sentences: modules in random order until there are enough sentences; of a long module, some. None is
+    there twice."""
     chance = random.Random(f"sentences/{library}")
-    chosen: dict[str, list[str]] = {}
+    of_lab_12 = set(json.loads(HIDDEN.read_text("utf-8"))["module"])
+    modules = (pair for pair in modules_of(library) if pair[0] not in of_lab_12)
     seen: set[str] = set()
-    for module, file in modules_of(library):
-        room = SENTENCES - sum(map(len, chosen.values()))
-        if room <= 0:
-            break
-        new = {sentence.lower(): sentence for sentence in sentences(file) if sentence.lower() not in seen}
-        seen.update(new)
-        if new:
-            chosen[module] = chance.sample(list(new.values()), min(len(new), PER_MODULE, room))
+    chosen: dict[str, dict[str, list[str]]] = {}
+    for part, room in SENTENCES.items():
+        chosen[part] = {}
+        while room:
+            module, file = next(modules)
+            new = {sentence.lower(): sentence for sentence in sentences(file) if sentence.lower() not in seen}
+            seen.update(new)
+            if new:
+                chosen[part][module] = chance.sample(list(new.values()), min(len(new), PER_MODULE, room))
+                room -= len(chosen[part][module])
     return chosen
 
 
-def collect() -> dict[str, dict[str, list[str]]]:
-    """Library -> module -> sentences, without those that stand in two libraries."""
+def collect() -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Part -> library -> module -> sentences, without those that stand in two libraries or in unlabelled.json."""
     found = {library: drawn(library) for library in LIBRARIES}
-    libraries_of = Counter(
-        text.lower() for modules in found.values() for lines in modules.values() for text in lines
+    times = Counter(text.lower() for text in json.loads(UNLABELLED.read_text("utf-8")))
+    times.update(
+        text.lower()
+        for parts in found.values()
+        for modules in parts.values()
+        for lines in modules.values()
+        for text in lines
     )
-    data = {}
-    for library, modules in found.items():
-        kept = {
-            module: [text for text in lines if libraries_of[text.lower()] == 1]
-            for module, lines in modules.items()
-        }
-        data[library] = {module: lines for module, lines in sorted(kept.items()) if lines}
+    data: dict[str, dict[str, dict[str, list[str]]]] = {part: {} for part in SENTENCES}
+    for library, parts in found.items():
+        for part, modules in parts.items():
+            kept = {
+                module: [text for text in lines if times[text.lower()] == 1]
+                for module, lines in modules.items()
+            }
+            data[part][library] = {module: lines for module, lines in kept.items() if lines}
     return data
 
 
 if __name__ == "__main__":
     data = collect()
     TARGET.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
-    for library, modules in data.items():
-        print(f"{library:14} {sum(map(len, modules.values())):5} sentences in {len(modules):4} modules")
+    for part, libraries in data.items():
+        for library, modules in libraries.items():
+            count = sum(map(len, modules.values()))
+            print(f"{part:5} {library:14} {count:5} sentences in {len(modules):4} modules")

@@ -1,6 +1,6 @@
-"""Real text for lab 07: the first sentences of docstrings, and the library that each of them comes from.
+"""Real text for labs 07 and 12: the first sentences of docstrings, and the library that each of them comes from.
 
-They are in documentation.json, library -> module -> sentences, with the libraries' names masked ("___").
+They are in documentation.json, part -> library -> module -> sentences, with the libraries' names masked ("___").
 scripts/collect_documentation.py wrote it; docs/data-documentation.md says what is taken, and NOTICE under which licences.
 """
 
@@ -26,13 +26,19 @@ class Documented(NamedTuple):
 
 
 @functools.cache
-def load_documentation() -> tuple[Documented, ...]:
-    """All sentences, in the order of the file: by library, then by module."""
+def load_documentation(first_part: bool = False) -> tuple[Documented, ...]:
+    """The sentences by library; of each, those of the first part before the others, by module.
+
+    Args:
+        first_part: only these; lab 12 draws its default set from them. No module is in both parts.
+    """
     data = json.loads(FILE.read_text(encoding="utf-8"))
+    parts = ("first",) if first_part else ("first", "more")
     return tuple(
         Documented(text, library, module)
-        for library, modules in data.items()
-        for module, texts in modules.items()
+        for library in data["first"]
+        for part in parts
+        for module, texts in data[part][library].items()
         for text in texts
     )
 

@@ -103,7 +103,7 @@ def default_rows(task: str) -> list[Row]:
 
         return [
             {"group": one.module, "text": one.text, "label": one.library}
-            for one in load_documentation()
+            for one in load_documentation(first_part=True)
             if one.library in LIBRARIES
         ]
     if "spans" in COLUMNS[task]:

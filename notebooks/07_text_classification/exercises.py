@@ -233,6 +233,11 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         if not isinstance(found, tf.data.Dataset):
             raise TypeError(f"it returned {type(found).__name__}; expected a tf.data.Dataset.")
         parts = list(found.take(60))
+        again = len(list(found.take(60)))
+    if again != len(parts):
+        raise TypeError(
+            f"gone through again, as `fit` does in each epoch, the dataset gives {again} batches, not {len(parts)}."
+        )
     for part in parts:
         if not isinstance(part, tuple) or len(part) != 2:
             raise TypeError("an element of the dataset must be a pair: (ids, labels).")
@@ -544,6 +549,13 @@ def _states(batch: int, width: int, masked: bool = True, an_empty_one: bool = Fa
     return inputs
 
 
+def _real_zeros(rng: np.random.Generator) -> Inputs:
+    """No mask, and a word whose vector happens to be 0: it is a word like any other."""
+    inputs = _states(2, 3, masked=False)(rng)
+    inputs["states"][:, 1] = 0
+    return inputs
+
+
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
     inputs = _states(3, 4)(rng)
     more = f32(normal(rng, 3, 2, 4, scale=3))
@@ -578,7 +590,7 @@ masked_mean = Exercise(
     seconds=SECONDS,
     cases=(
         Case("4 sentences of 6, 6, 2 and 3 words", _states(4, 5)),
-        Case("no mask: everything is real", _states(2, 3, masked=False)),
+        Case("no mask: everything is real, zeros too", together(_states(2, 3, masked=False), _real_zeros)),
         Case(
             "3 sentences, and once more with two more columns of padding",
             _more_padding,
@@ -662,7 +674,9 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         head = _the_one(model, "Dense", lambda layer: isinstance(layer, keras.layers.Dense))
         head.set_weights(inputs["weights"]["head"])
         logits = model(given["ids"], training=inputs["training"])
-        loss = model.compute_loss(y=given["labels"], y_pred=logits)
+        if inputs.get("extremes"):
+            logits = np.stack([np.max(logits, axis=0), np.min(logits, axis=0)])
+        loss = model.compute_loss(y=given["labels"][: len(logits)], y_pred=logits)
         model.run_eagerly = True  # a graph for one batch takes longer
         measured = model.evaluate(given["ids"], given["labels"], verbose=0, return_dict=True)
     if "accuracy" not in measured:
@@ -674,6 +688,22 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         "loss": np.array(float(loss)),
         "accuracy": np.array(float(measured["accuracy"])),
         "learning_rate": np.array(float(model.optimizer.learning_rate)),
+    }
+
+
+def _each_feature_by_itself(rng: np.random.Generator) -> Inputs:
+    """The same sentence many times, and a last layer that shows the first features of its mean as they are. After dropout
+    at a rate of 0.5 each is either 0 or twice as large; where words are dropped before the mean is taken, it is anything between.
+    """
+    inputs = _classifier(2, 6, training=True)(rng)
+    inputs["config"]["dropout_rate"] = 0.5
+    inputs["weights"]["head"] = [np.eye(WIDTH, 6, dtype=np.float32), np.zeros(6, dtype=np.float32)]
+    ids = inputs["ids"][:1]
+    return {
+        **inputs,
+        "ids": np.repeat(ids, 64, axis=0),
+        "labels": np.repeat(inputs["labels"], 32),
+        "extremes": True,
     }
 
 
@@ -705,6 +735,10 @@ build_classifier = Exercise(
             _classifier(4, 3, use_positions=False, heads=2),
         ),
         Case("in training with dropout_rate=1: only the last bias is left", _classifier(2, 6, training=True)),
+        Case(
+            "in training with dropout_rate=0.5: each feature of the mean is dropped or doubled; the least and the greatest",
+            _each_feature_by_itself,
+        ),
     ),
 )
 
@@ -795,6 +829,23 @@ def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int 
     return inputs
 
 
+def _on_the_edges(count: int, classes: int, bins: int):
+    """About half of the confidences are exactly on the edge between two bins, the others are inside of one. The number of bins is
+    a power of two, so that an edge is the same number however it is calculated. In every second bin the model is always right, and
+    always wrong elsewhere."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        bin_of = rng.integers(bins // classes + 1, bins, count)
+        confidence = (bin_of + rng.uniform(0.2, 0.8, count) * (rng.random(count) < 0.5)) / bins
+        said = rng.integers(0, classes, count)
+        shares = np.repeat((1 - confidence[:, None]) / (classes - 1), classes, axis=1)
+        shares[np.arange(count), said] = confidence
+        labels = np.where(bin_of % 2 == 0, said, (said + rng.integers(1, classes, count)) % classes)
+        return {"probabilities": f32(shares), "labels": labels, "bins": bins}
+
+    return inputs
+
+
 calibration_error = Exercise(
     name="calibration_error",
     returns=("error", "overconfidence"),
@@ -804,8 +855,8 @@ calibration_error = Exercise(
             together(_judged(80, 4, 1.6, 10), _judged(85, 6, 1.8, 10)),
         ),
         Case(
-            "90 texts of 3 classes, 12 bins, then 75, 8 bins, then 60 of 12 classes, 4 bins",
-            together(_judged(90, 3, 1.6, 12), _judged(75, 3, 1.6, 8), _judged(60, 12, 0.7, 4)),
+            "90 texts of 3 classes, 12 bins, then 60 of 12 classes, 4 bins, then 75, 8 bins, many of them on an edge between two",
+            together(_judged(90, 3, 1.6, 12), _judged(60, 12, 0.7, 4), _on_the_edges(75, 4, 8)),
         ),
         Case(
             "a model that is nearly always sure, so that most bins are empty; then one that is less sure",

@@ -142,6 +142,13 @@ slip("bucketed_batches", "no_buckets", "All sentences go into batches in the giv
      ("bucket_boundaries=boundaries", "bucket_boundaries=[1_000]"),
      ("* (len(boundaries) + 1)", "* 2"))
 
+slip("bucketed_batches", "only_one_epoch", "The dataset can be gone through only once.",
+     "`fit` goes through the data once in each epoch. A `zip` or a generator is used up after the first time: make it anew "
+     "whenever the dataset asks for it.",
+     ("return singles.bucket", "pairs = zip(sentences, labels, strict=True)\n"
+      "    singles = tf.data.Dataset.from_generator(lambda: pairs, output_signature=signature)\n"
+      "    return singles.bucket"))
+
 slip("bucketed_batches", "boundary_below", "A sentence as long as a boundary is put into the bucket below it.",
      "With a boundary at 5, a sentence of 5 words belongs to the bucket that begins with 5.",
      ("tf.shape(sentence)[0]", "tf.shape(sentence)[0] - 1"))
@@ -340,6 +347,12 @@ slip("build_classifier", "loss_of_probabilities", "The loss takes the logits for
      "The logits are right, the loss is not: it believes that they are probabilities, unless you tell it otherwise.",
      ("(from_logits=True)", "()"))
 
+slip("build_classifier", "dropout_before_the_mean", "Numbers are dropped in the words' vectors, before their mean is taken.",
+     "A mean over many words hardly notices that some of them lack a feature. The dropout belongs between the mean and the "
+     "last layer.",
+     ("    x = MaskedMean()(x)\n    x = keras.layers.Dropout(dropout_rate)(x)",
+      "    x = keras.layers.Dropout(dropout_rate)(x)\n    x = MaskedMean()(x)"))
+
 slip("build_classifier", "rate_ignored", "Adam has its usual learning rate.",
      "The learning rate that was asked for does not reach the optimizer.",
      ("keras.optimizers.Adam(learning_rate)", '"adam"'))
@@ -439,7 +452,7 @@ slip("calibration_error", "middle_of_the_bin", "The middle of a bin is taken for
      "The texts of a bin need not lie around its middle. Take the mean of their confidences.",
      ("abs(right[inside].mean() - confidence[inside].mean())", "abs(right[inside].mean() - (number + 0.5) / bins)"))
 
-slip("calibration_error", "one_bin", "All texts are in one bin.",
+slip("calibration_error", "one_bin", "Too sure in one bin and too unsure in another cancel each other, as if there were one bin only.",
      "Without bins, being too sure here and too unsure there cancel each other. That is the size of the overconfidence, not the calibration error.",
      ("for number in range(bins):\n        inside = bin_of == number", "for number in range(1):\n        inside = bin_of >= 0"))
 
@@ -447,6 +460,10 @@ slip("calibration_error", "ten_bins_always", "There are always ten bins.",
      "The number of bins is an argument; ten is only its usual value.",
      ("np.minimum((confidence * bins).astype(int), bins - 1)", "np.minimum((confidence * 10).astype(int), 9)"),
      ("for number in range(bins):", "for number in range(10):"))
+
+slip("calibration_error", "edge_to_the_lower_bin", "A confidence on the edge between two bins is put into the lower one.",
+     "The docstring says where an edge belongs. With ten bins, into which one does a confidence of exactly 0.5 go?",
+     ("np.minimum((confidence * bins).astype(int), bins - 1)", "np.maximum(np.ceil(confidence * bins).astype(int) - 1, 0)"))
 
 slip("calibration_error", "overconfidence_reversed", "The overconfidence has the wrong sign.",
      "A model that is surer than it is right is overconfident, and the number should be positive.",

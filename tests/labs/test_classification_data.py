@@ -29,8 +29,16 @@ def script():
 
 def test_there_are_ten_libraries_with_nearly_equally_many_sentences():
     counts = Counter(one.library for one in load_documentation())
-    assert len(counts) == 10
-    assert min(counts.values()) > 650 and max(counts.values()) <= 700
+    assert len(counts) == 10 and counts.total() >= 8_000
+    assert min(counts.values()) > 830 and max(counts.values()) <= 850
+
+
+def test_the_first_part_has_modules_of_its_own_in_every_library():
+    first, every = load_documentation(first_part=True), load_documentation()
+    modules = {one.module for one in first}
+    assert tuple(one for one in every if one.module in modules) == first
+    counts = Counter(one.library for one in first)
+    assert len(counts) == 10 and min(counts.values()) > 650 and max(counts.values()) <= 700
 
 
 def test_no_sentence_is_there_twice_or_in_two_libraries():
