@@ -795,9 +795,16 @@ class _AttentiveReader(ScriptedReader):
 
     Attributes:
         plain: all that is not planted is 0, and the logits of [CLS] are 1.5.
+        shares: its logits are logarithms of shares, so they depend on where an answer is allowed.
+        leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
     """
 
     plain = False
+    shares = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaning: dict[int, float] = {}
 
     def __call__(self, input_ids: Any, attention_mask: Any, token_type_ids: Any, allowed: Any):
         import torch
@@ -813,7 +820,11 @@ class _AttentiveReader(ScriptedReader):
             known = (input_ids * attention_mask * (1 + 2 * token_type_ids)).sum(dim=1).double()
             start[:, 0] += (0.6 * torch.sin(known)).float()
             end[:, 0] += (0.8 * torch.cos(3 * known)).float()
-        return start, end
+        for row, tokens in enumerate(input_ids.tolist()):
+            leaning = sum(self.leaning.get(token, 0) for token in set(tokens))
+            start[row, 0] += leaning
+            end[row, 0] -= leaning
+        return (start.log_softmax(-1), end.log_softmax(-1)) if self.shares else (start, end)
 
 
 def _asked(**settings: Any) -> Callable[[np.random.Generator], Inputs]:
@@ -834,18 +845,43 @@ def _margin_is_the_threshold(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
-_OTHER_CASES: dict[
-    str, Mapping[str, Any]
-] = {  # in place of those with the same titles, with a short last window
+def _no_answer_scores_apart(rng: np.random.Generator) -> Inputs:
+    """The lowest sum at [CLS] is in the third of four windows, the lowest start logit there in the first."""
+    inputs = _asked(words=21, says=(8, 10), nothing={1: 6.0, 8: 3.0, 19: 9.0})(rng)
+    ids, _ = inputs["tokenize"](inputs["context"])
+    inputs["model"].leaning[ids[2]] = -5.0  # word 1, which only the first window has
+    return inputs
+
+
+def _temptations_elsewhere(rng: np.random.Generator) -> Inputs:
+    """The question and the last [SEP] look better than the answer, in three windows without padding."""
+    inputs = {**_asked(words=16, says=(8, 9))(rng), "max_length": 25}
+    reader = inputs["model"]
+    reader.shares = True
+    asked_ids, ids = (inputs["tokenize"](inputs[text])[0] for text in ("question", "context"))
+    for pair in ((asked_ids[1], asked_ids[2]), (ids[-1], SEP)):
+        reader.starts[pair] = reader.ends[pair] = 7.0
+    return inputs
+
+
+# In place of those with the same titles. One window, not the one with the answer, has by far the lowest no-answer score:
+# which of the scores is taken then shows at every seed.
+_OTHER_CASES: dict[str, Mapping[str, Any]] = {
     "a context of several windows, the answer in the last": {
         "words": 21,
         "says": (18, 20),
-        "nothing": {19: 3.0},  # another window has the lowest no-answer score
+        "nothing": {1: 6.0, 13: 9.0, 19: 3.0},
     },
-    "the answer in the first window, something like it in the last": {
+    "the answer in the first window, something like it in the last": {  # which is short, and has the best margin of its own
         "words": 18,
         "says": (3, 5),
         "decoy": 16,
+        "nothing": {1: 6.0, 8: 3.0, 13: 9.0},
+    },
+    "no answer in the first window, one in the last": {
+        "words": 21,
+        "says": (18, 20),
+        "nothing": {1: 15.0, 8: 6.0, 19: 3.0},
     },
 }
 
@@ -868,7 +904,12 @@ answer = Exercise(
     uses=("make_features", "best_span"),
     cases=(
         *(Case(title, _asked(**settings)) for title, settings in (ANSWER_CASES | _OTHER_CASES).items()),
-        Case("four windows, the answer in the third", _asked(words=18, says=(13, 15))),
+        Case(
+            "four windows, the answer in the third",
+            _asked(words=18, says=(13, 15), nothing={1: 6.0, 13: 6.0, 15: 3.0}),
+        ),
+        Case("four windows, the lowest no-answer score not where the answer is", _no_answer_scores_apart),
+        Case("the question and [SEP] look better than the context", _temptations_elsewhere),
         Case(
             "an answer of as many tokens as allowed; one that would be longer; a single token",
             together(_asked(words=7, says=(1, 5)), _asked(words=7, says=(1, 6)), _one_token),

@@ -35,7 +35,7 @@
 # **You need** lab 05 (training in PyTorch) or some practice with it. **Time:** about 125 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 4 for the review quiz. Sections 8 and 9, the tools of work, can wait.
+# **The core path** is sections 1 to 7 with all exercises, about 110 minutes, and 5 for the review quiz. Sections 8 and 9, the tools of work, can wait.
 #
 # | # | exercise | difficulty | importance | minutes | points |
 # |---|---|---|---|---|---|
@@ -78,6 +78,18 @@ print(story.context.replace(". ", ".\n"))
 print(f"\n{story.question}\ncharacters {start} to {end}: {story.context[start:end]!r}")
 print("find() says character", story.context.find(story.context[start:end]))
 
+# %% tags=["skip-grading"]
+from course_utils.widgets.predict import measured, predict
+
+predict("question_answering_pytorch.first_mention")
+
+# %% tags=["skip-grading"]
+many = make_stories(task=1, count=300, seed=1)
+right = sum(one.context.find(one.answer_texts[0]) == one.answers[0].start
+            for one in many)
+print(f"find() gives the right place in {right} of {len(many)} stories")
+measured("question_answering_pytorch.first_mention")
+
 # %% [markdown]
 # Why not store the answer's text, and find it when you need it? Because `find` returns the **first** place where the words occur, and that
 # is often the wrong one: somebody else went to the same room before. The words are right but the reason is wrong. A model that is trained
@@ -87,6 +99,7 @@ print("find() says character", story.context.find(story.context[start:end]))
 # each piece is: its **offsets**.
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
 from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.reader import pieces
 
@@ -95,9 +108,10 @@ tokenizer = load_tokenizer()
 tokenize = pieces(tokenizer)  # text -> (ids, offsets), without special tokens
 text = "  Ximena hurried to the bookshop."
 ids, offsets = tokenize(text)
-for piece, (start, end) in zip(tokenizer.convert_ids_to_tokens(ids), offsets,
-                               strict=True):
-    print(f"{piece:10} characters {start:2} to {end:2}  {text[start:end]!r}")
+found = zip(tokenizer.convert_ids_to_tokens(ids), offsets, strict=True)
+rows = [[f"`{piece}`", str(start), str(end), f"`{text[start:end]}`"]
+        for piece, (start, end) in found]
+show_table(["piece", "from character", "to", "cut out of the text"], rows)
 
 # %% [markdown]
 # Look closely. The text begins with two spaces, and the first piece begins at character 2: offsets count in the text *as it was given*.
@@ -331,7 +345,6 @@ check("question_answering_pytorch.make_features")
 
 # %% tags=["skip-grading"]
 from course_utils.data.paragraphs import load_paragraphs
-from course_utils.display import show_table
 
 MAX_LENGTH, OVERLAP = 160, 48
 
@@ -439,16 +452,16 @@ check("question_answering_pytorch.SpanHead")
 #
 # In numbers, for a window of four tokens whose answer is just token 2:
 
-# %%
-losses = []
+# %% tags=["skip-grading"]
+losses, rows = [], []
 for name, logits in {"start": [0.0, 1.0, 3.0, 0.0],
                      "end": [0.0, 0.0, 1.0, 2.0]}.items():
     exponents = np.exp(logits)
     share = exponents / exponents.sum()
     losses.append(-np.log(share[2]))
-    print(f"{name:5} shares {share.round(3)}  "
-          f"of token 2: {share[2]:.3f}  its loss: {losses[-1]:.3f}")
-print(f"mean of the two: {np.mean(losses):.3f}")
+    rows.append([name, *(f"{part:.3f}" for part in share), f"{losses[-1]:.3f}"])
+rows.append(["mean of the two", *[""] * 4, f"{np.mean(losses):.3f}"])
+show_table(["shares of token", *"0123", "loss: -log of token 2's"], rows)
 
 # %% nbgrader={"grade": false, "grade_id": "span_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def span_loss(
@@ -997,6 +1010,9 @@ else:
 # stories are made.
 
 # %% tags=["skip-grading"]
+predict("question_answering_pytorch.unseen_names")
+
+# %% tags=["skip-grading"]
 tests = {
     "task 1, known names": make_stories(1, 150, seed=900),
     "task 1, unseen names": make_stories(1, 150, seed=901, names=UNSEEN_NAMES),
@@ -1019,8 +1035,12 @@ for name, examples in tests.items():
         rows.append([f"{name}: {who}", f"{100 * right / len(examples):.1f}",
                      str(len(examples))])
 show_table(["set: who", "exact match in %", "questions"], rows)
+measured("question_answering_pytorch.unseen_names")
 
-# %% tags=["skip-grading"]
+# %% [markdown]
+# The same as a figure. In each set, compare your reader with the rule:
+
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import score_bars
 
 show_figure(
@@ -1040,9 +1060,8 @@ show_figure(
 # 0.05 are left out. The first question is one that the reader was trained for. The second is not: see how much darker the first is. Both have a best
 # span, which is framed. But the best span need not be a good one.
 
-# %% tags=["skip-grading"]
+# %% tags=["skip-grading"] jupyter={"source_hidden": true}
 from course_utils.plots.spans import show_strips
-
 
 READ = ("input_ids", "attention_mask", "token_type_ids", "allowed")
 
@@ -1098,13 +1117,26 @@ for part, examples in parts.items():
     rows.append([part, *map(str, (len(texts), long, len(examples), silent))])
 show_table(["part", "texts", "longer than a window", "questions", "without an answer"],
            rows)
+
+# %% [markdown]
+# The baseline for prose takes the sentence that shares most words with the question, and from it the longest run of words with a capital, or of
+# numbers.
+
+# %% tags=["skip-grading"]
+predict("question_answering_pytorch.on_prose")
+
+# %% tags=["skip-grading"]
 examples = parts["development"][::4]  # a quarter is enough to see it
-stories_said = ask(reader, examples)
-for who, texts in {
-    "reader of stories": said_texts(examples, stories_said),
+said = {
+    "reader of stories": said_texts(examples, ask(reader, examples)),
     "capitals in the nearest sentence": [nearest_words(one) for one in examples],
-}.items():
-    print(f"development, {who:33} {score(texts, examples)}")
+}
+rows = []
+for who, texts in said.items():
+    result = score(texts, examples)
+    rows.append([who, *(f"{100 * share:.1f}" for share in (result.exact, result.f1))])
+show_table([f"development, {len(examples)} questions", "exact match in %", "F1"], rows)
+measured("question_answering_pytorch.on_prose")
 
 # %% [markdown]
 # Stories taught this reader to look up a name and to point at a place; they taught it little about prose. It has also never met a question
@@ -1188,6 +1220,9 @@ threshold = max(found, key=found.get)
 print(f"the best threshold on the development part is {threshold:.2f}")
 
 # %% tags=["skip-grading"]
+predict("question_answering_pytorch.threshold")
+
+# %% tags=["skip-grading"]
 def by_kind(texts, examples) -> list[str]:
     """F1 of the questions that have an answer, and of those that have none, in %."""
     cells = []
@@ -1209,6 +1244,7 @@ for title, value in {
     everything = f"{100 * mean_f1(texts, examples):.1f}"
     rows.append([title, *by_kind(texts, examples), everything])
 show_table(["threshold", "F1: has an answer", "F1: has none", "F1: all"], rows)
+measured("question_answering_pytorch.threshold")
 
 # %% [markdown]
 # ### The result
@@ -1506,9 +1542,11 @@ with torch.no_grad():
     logits = loaded(**asked)
 inside = torch.tensor([which == 1 for which in inside])
 first, last, _ = best_span(logits.start_logits[0], logits.end_logits[0], inside, 16)
-print(question, "->", repr(context[places[first][0] : places[last][1]]))
 again = answer(question, context, prose_reader, tokenize, threshold=-1e9)
-print("your answer:", repr(context[again[0] : again[1]]))
+show_table([question, "answer"], [
+    ["the library's form, loaded", context[places[first][0] : places[last][1]]],
+    ["your `answer`", context[again[0] : again[1]]],
+])
 
 # %% [markdown]
 # ## 9. With a network: a reader of full size (optional)

@@ -637,10 +637,60 @@ slip("answer", "always_an_answer", "The threshold is not used, so there is alway
       ""))
 
 slip("answer", "greatest_no_answer_score",
-     "The no-answer score is not the lowest of the windows': it is the highest, or that of one window.",
+     "The highest of the windows' no-answer scores is used instead of the lowest.",
      "Windows that do not hold the answer are right to say that there is none. One such window must not "
      "outvote the one that found the answer: which of the no-answer scores should you use?",
      (".min())", ".max())"))
+
+slip("answer", "no_answer_of_the_best_window",
+     "The best span is compared with the no-answer score of its own window.",
+     "You subtract the no-answer score of the window that won. The margin is about the whole text, so the "
+     "no-answer scores of all windows take part in it.",
+     (".min())", "[window])"))
+
+slip("answer", "no_answer_of_the_last_window", "The no-answer score is that of the last window.",
+     "Each window overwrites the no-answer score of the one before, so the last window decides. Which of "
+     "them does the margin need?",
+     (".min())", "[-1])"))
+
+slip("answer", "no_answer_of_the_first_window", "The no-answer score is that of the first window.",
+     "Your no-answer score comes from the first window only. Every window says something about that: which "
+     "of their scores does the margin need?",
+     (".min())", "[0])"))
+
+slip("answer", "best_margin_wins",
+     "Each window gets a margin of its own, and the window with the highest margin wins.",
+     "You compare margins between windows. A window with a weak span wins in this way if its [CLS] scores "
+     "lower still. First find the best span of all windows; then there is one margin.",
+     ("key=lambda entry: entry[2])",
+      "key=lambda entry: entry[2] - float(start_logits[entry[3], 0] + end_logits[entry[3], 0]))"),
+     (".min())", "[window])"))
+
+slip("answer", "lowest_of_start_and_end_apart",
+     "The lowest start logit of [CLS] and the lowest end logit of [CLS] are added, though they may be from "
+     "different windows.",
+     "A window's no-answer score is the sum of *its* two logits. You take the lowest of each kind, and add "
+     "what may come from two windows.",
+     ("(start_logits[:, 0] + end_logits[:, 0]).min()", "start_logits[:, 0].min() + end_logits[:, 0].min()"))
+
+slip("answer", "everything_allowed",
+     "`allowed` is also True at the question and at the special tokens.",
+     "You tell the model that an answer may begin or end anywhere. `allowed` is True at tokens of the "
+     "context and at [CLS], and at no other place. What tells you which tokens are in the context?",
+     ("allowed = in_context.clone()", "allowed = torch.ones_like(in_context)"))
+
+slip("answer", "cls_may_answer", "[CLS] counts as a token of the context.",
+     "[CLS] stands for no answer: it is allowed, but it is no token of the context. `allowed` and `in_context` "
+     "are two masks. Do you write into both when you write into one?",
+     ("allowed = in_context.clone()", "allowed = in_context"))
+
+slip("answer", "question_may_answer", "Tokens of the question, or [SEP], may be the answer.",
+     "The best span you found is not in the context: its tokens have no offsets. Neither the model nor "
+     "`best_span` was told that an answer consists of tokens of the context only.",
+     ("    allowed = in_context.clone()",
+      "    in_context = torch.ones_like(in_context)\n"
+      "    in_context[:, 0] = False\n"
+      "    allowed = in_context.clone()"))
 
 slip("answer", "score_instead_of_margin",
      "The span's score alone is compared with the threshold, without the no-answer score.",

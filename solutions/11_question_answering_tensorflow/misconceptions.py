@@ -323,6 +323,43 @@ slip("answer", "no_answer_of_the_best_window", "The span is compared with the no
      "the lowest of their no-answer scores counts.",
      ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[window, 0] + end_logits[window, 0]"))
 
+slip("answer", "no_answer_of_the_last_window", "The no-answer score is that of the last window.",
+     "You subtract the no-answer score of the last window, whichever window has won. The margin is about all "
+     "windows: which of their no-answer scores counts?",
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[-1, 0] + end_logits[-1, 0]"))
+
+slip("answer", "no_answer_of_the_first_window", "The no-answer score is that of the first window.",
+     "You subtract the no-answer score of the first window, whichever window has won. The margin is about "
+     "all windows: which of their no-answer scores counts?",
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[0, 0] + end_logits[0, 0]"))
+
+slip("answer", "best_margin_wins",
+     "Each window gets a margin of its own, and the window with the highest margin wins.",
+     "You compare margins between windows. A window with a weak span wins in this way if its [CLS] scores "
+     "lower still. First find the best span of all windows; then there is one margin.",
+     ("tf.argmax(score)", "tf.argmax(score - start_logits[:, 0] - end_logits[:, 0])"),
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[window, 0] + end_logits[window, 0]"))
+
+slip("answer", "lowest_of_start_and_end_apart",
+     "The lowest start logit of [CLS] and the lowest end logit of [CLS] are added, though they may be from "
+     "different windows.",
+     "A window's no-answer score is the sum of *its* two logits. You take the lowest of each kind, and add "
+     "what may come from two windows.",
+     ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])",
+      "tf.reduce_min(start_logits[:, 0]) + tf.reduce_min(end_logits[:, 0])"))
+
+slip("answer", "cls_may_answer", "[CLS] counts as a token of the context.",
+     "[CLS] stands for no answer: it is allowed, but it is no token of the context. `best_spans` needs a mask "
+     "in which it is False.",
+     ("    in_context[:, 0] = False\n", ""))
+
+slip("answer", "everything_allowed", "`allowed` is also True at the question and at the special tokens.",
+     "You tell the model that an answer may begin or end anywhere. `stacked` has made `allowed`: it is True "
+     "at tokens of the context and at [CLS]. Pass that on as it is.",
+     ("{name: tf.constant(arrays[name]) for name in names}",
+      "{name: tf.constant(arrays[name]) for name in names} | {\n"
+      '            "allowed": tf.ones_like(arrays["allowed"])}'))
+
 slip("answer", "asked_as_in_training", "The model is called as in training.",
      "You call the model with training=True, and then dropout makes the answers random.",
      ("names}, training=False", "names}, training=True"))

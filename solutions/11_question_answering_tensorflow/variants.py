@@ -620,6 +620,20 @@ def step_with_its_own_loss(model, optimizer, batch, max_norm=1.0):
 
 
 @variant("train_step")
+def step_with_an_if(model, optimizer, batch, max_norm=1.0):
+    """An `if` on a tensor, which AutoGraph turns into a branch of the graph."""
+    with tf.GradientTape() as tape:
+        start, end = model(batch, training=True)
+        loss = span_loss(start, end, batch["start_positions"], batch["end_positions"])
+    gradients = tape.gradient(loss, model.trainable_variables)
+    norm = tf.linalg.global_norm(gradients)
+    if norm > max_norm:
+        gradients = [part * max_norm / norm for part in gradients]
+    optimizer.apply(gradients, model.trainable_variables)
+    return loss
+
+
+@variant("train_step")
 def step_with_a_shortened_loss(model, optimizer, batch, max_norm=1.0):
     """Asks the tape twice: for the norm, then for the gradients of a loss that is scaled down."""
     with tf.GradientTape(persistent=True) as tape:

@@ -12,6 +12,7 @@ import squad_rules
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_notebooks import printed_without_training
 
 from course_utils import plots
 from course_utils.cases.reading import PieceTokenizer
@@ -25,6 +26,7 @@ from course_utils.models.pretrained import new_encoder as load_fresh_encoder
 from course_utils.models.shipped_readers import FILES, load_reader, save_reader
 from course_utils.plots import spans as span_plots
 from course_utils.plots.spans import Answered, answer_gallery, question_box, score_bars, show_strips
+from grader.author import training
 
 LAB = "10_question_answering_pytorch"
 SEP, CLS, PAD = 102, 101, 0
@@ -332,6 +334,16 @@ def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(labs, tmp_pa
     names = str(tmp_path / "model"), str(tmp_path / "data")
     assert cell.read_from_hub(*names, count=1) == (1.0, 1.0)  # the only word there is
     assert all(0 <= value <= 1 for value in cell.read_from_hub(*names))  # with several windows
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_a_learner_may_skip_the_training_and_both_readers_come_with_the_course(labs, tmp_path):
+    lab = labs[LAB]
+    said = printed_without_training(lab, tmp_path)
+    assert not training.broken(lab, training.figures(lab, said))
+    assert "every window and every target is the same as yours: True" in said
+    assert "seconds for" not in said  # nothing was trained
 
 
 @pytest.mark.parametrize("name", FILES)
