@@ -1,6 +1,7 @@
 """Writes the sentences whose labels learners hand in, and the labels, which only instructors have.
 
-The sentences are from modules that documentation.json does not draw on, in six of its libraries. They are masked and
+The sentences are from modules that documentation.json does not draw on, in six of its libraries: its first part is drawn
+before them, and the rest of it passes them over. They are masked and
 chosen as scripts/collect_documentation.py does it. Learners get course_utils/data/unlabelled.json, the sentences in
 random order. The labels stay here, in hidden.json, and so does the module of each sentence.
 
@@ -42,7 +43,7 @@ def drawn(library: str, known_modules: set[str], known_texts: set[str]) -> list[
 
 
 def main() -> None:
-    documented = load_documentation()
+    documented = load_documentation(first_part=True)
     modules, texts = {one.module for one in documented}, {one.text.lower() for one in documented}
     rows = [(*row, library) for library in LIBRARIES for row in drawn(library, modules, texts)]
     random.Random("unlabelled").shuffle(rows)

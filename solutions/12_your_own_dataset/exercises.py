@@ -173,7 +173,7 @@ def _copied(singles: int, three_times: bool = False):
         apart, other_label = new_text(rng, words, (4, 8)), str(rng.choice(labels))
         joined = apart.replace(" ", "", 1)  # another text: there is no white space where there was some
         rows += [(apart, str(rng.choice(labels)), True), (joined, other_label, False)]
-        kind, at_the_ends = 0, []
+        kind, runs, at_the_ends = 0, iter(_RUNS), []
         for sides in ((False, False), (True, True), (False, True), (True, False)):
             for agree in (True, False, True):
                 kind = (kind + 1) % 3
@@ -181,7 +181,8 @@ def _copied(singles: int, three_times: bool = False):
                 if sides[0] != sides[1] and not agree:  # in the alphabet, it is first or last, too
                     text = f"{'z' if sides[0] else 'a'} {text}"
                 other = label if agree else next(each for each in labels if each != label)
-                group = [(text, label, sides[0]), (_retyped(rng, text, kind), other, sides[1])]
+                copy = text.replace(" ", next(runs), 1) if kind == 1 else _retyped(rng, text, kind)
+                group = [(text, label, sides[0]), (copy, other, sides[1])]
                 if three_times:
                     group.insert(1, (text, label, sides[0]))
                 if sides[0] != sides[1] and not agree:
@@ -199,11 +200,15 @@ def _copied(singles: int, three_times: bool = False):
     return inputs
 
 
+_RUNS = ("  ", "     ", "\t", "\n")
+"""White space inside of a copy, one after another: whoever joins two spaces once, or spaces only, overlooks some copies."""
+
+
 def _retyped(rng: np.random.Generator, text: str, kind: int) -> str:
-    """The same text in capitals, or with more space inside, or with more space around it."""
+    """The same text in capitals, or with more space around it."""
     if kind == 0:
         return text.upper() if rng.random() < 0.5 else text.title()
-    return text.replace(" ", "  ", 1) if kind == 1 else f" {text}\n"
+    return f" \t{text} \n"
 
 
 def nobody_is_later_than_himself(inputs: Inputs, outputs: Outputs) -> np.ndarray:
@@ -781,7 +786,7 @@ MEASURES = (
 _FORMS = {
     "training texts": r"\d+",
     "test texts": r"\d+",
-    "95 % interval": r"\d+\.\d{3} (?:to|–|-) \d+\.\d{3}",
+    "95 % interval": r"\d+\.\d{3} to \d+\.\d{3}",
 }
 """How the numbers are written; all others have three decimals."""
 _LINE = 64

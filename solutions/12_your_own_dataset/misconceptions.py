@@ -75,6 +75,14 @@ slip("find_leaks", "only_the_ends_stripped", "White space is removed at both end
      "Inside of a text there may be two spaces instead of one, as well.",
      ('" ".join(text.lower().split())', "text.lower().strip()"))
 
+slip("find_leaks", "two_spaces_once", "Two spaces become one, once; longer runs, tabs and line breaks inside of a text stay.",
+     "A text may have five spaces, a tab or a line break where another has one space. Cut the texts into words.",
+     ('" ".join(text.lower().split())', 'text.lower().strip().replace("  ", " ")'))
+
+slip("find_leaks", "spaces_only", "Only spaces are joined; a tab or a line break inside of a text stays.",
+     "White space is more than the space bar gives: tabs and line breaks count, too. What does `split` cut at if you tell it nothing?",
+     ('" ".join(text.lower().split())', '" ".join(word for word in text.lower().strip().split(" ") if word)'))
+
 slip("find_leaks", "minus_1_for_the_first", "A row that is the first with its text gets -1.",
      "For the first row with a text the answer is the row itself, so that every row has an answer.",
      ("return np.array(first), ",

@@ -507,7 +507,7 @@ base_model: {facts["base_model"]}
 | measure | value |
 |:---|---:|
 | accuracy | {facts["accuracy"]:.3f} |
-| 95 % interval | {low:.3f} – {high:.3f} |
+| 95 % interval | {low:.3f} to {high:.3f} |
 | majority baseline | {facts["baseline"]:.3f} |
 | calibration error | {facts["calibration_error"]:.3f} |
 | training texts | {facts["training_texts"]} |
