@@ -1371,8 +1371,8 @@ if real:
         logits, cache = real(step, cache)
         step = logits[:, -1].argmax(dim=-1, keepdim=True)
         written.append(int(step))
-    print("yours:        ", tokenizer.decode(written[:16]), "...")
-    print("the library's:", tokenizer.decode(expected[:16]), "...")
+    print("yours:        ", repr(tokenizer.decode(written[:16])), "...")
+    print("the library's:", repr(tokenizer.decode(expected[:16])), "...")
     print(f"all {len(written)} tokens the same: {written == expected}")
     del library
 
