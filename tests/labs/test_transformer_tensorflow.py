@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -411,10 +412,12 @@ def test_a_layer_is_made_anew_when_a_part_of_it_is_defined_anew():
     notebook: dict = {"__name__": "notebook"}
     exec(cell.format("") + "\n" + layer, notebook)
     inputs = example("fully_connected")
-    first = exercises.fully_connected.call(notebook["Twice"], inputs).numpy()
-    assert (exercises.fully_connected.call(notebook["Twice"], inputs).numpy() == first).all()
+    first, again = (
+        exercises.fully_connected.call(notebook["Twice"], inputs)["output"].numpy() for _ in range(2)
+    )
+    assert (again == first).all()
     exec(cell.format(", activation='relu'"), notebook)
-    assert not np.allclose(exercises.fully_connected.call(notebook["Twice"], inputs), first)
+    assert not np.allclose(exercises.fully_connected.call(notebook["Twice"], inputs)["output"], first)
 
 
 def test_errors_inside_of_keras_are_told_without_what_keras_wraps_around_them():
@@ -438,10 +441,29 @@ def test_the_scripted_model_rewards_only_the_prefix_that_it_said():
     model = exercises.ScriptedModel({10: [7, 8, 2]}, words=12, bos_id=1, eos_id=2, pad_id=0)
     source = np.array([[10, 5]])
     assert model(source, np.array([[1, 7, 8]]))[0].numpy().argmax(-1).tolist() == [[7, 8, 2]]
-    assert model(source, np.array([[1, 9, 8]]))[0].numpy().argmax(-1).tolist() == [
-        [7, model.lost, model.lost]
-    ]
-    assert model(source, np.array([[3, 7]]))[0].numpy().argmax(-1).tolist() == [[model.lost] * 2]
+
+    def said(*prefix, **options):
+        return model(source, np.array([prefix]), **options)[0].numpy().argmax(-1)[0].tolist()
+
+    seven, lost, still_lost = said(1, 9, 8)
+    assert seven == 7 and lost == still_lost and lost not in (7, 8, 2)
+    by_start = [
+        said(start, 7) for start in (0, 2, 3)
+    ]  # padding, the end, a word: told apart by what comes back
+    assert len({first for first, _ in by_start}) == 3 and all(first == then for first, then in by_start)
+    assert not {word for words in by_start for word in words} & {7, 8, 2, *said(1, 7, training=True)}
+
+
+def test_a_feed_forward_network_that_drops_in_training_is_seen():
+    import keras
+
+    def network(embedding_dim, fully_connected_dim, rate):
+        wide = keras.layers.Dense(fully_connected_dim, activation="relu")
+        return keras.Sequential([wide, keras.layers.Dropout(rate), keras.layers.Dense(embedding_dim)])
+
+    for rate, same in ((0.0, True), (0.1, False)):
+        found = exercises.fully_connected.call(partial(network, rate=rate), example("fully_connected"))
+        assert found["same_in_training"] == same
 
 
 def test_tensorflow_starts_without_a_word_and_errors_still_come_through():

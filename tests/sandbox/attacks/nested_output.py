@@ -2,6 +2,7 @@
 
 WIRE = True
 POINTS = "all"
+STATE = ("graded", "timed out")  # on a busy machine so many messages take longer than a cell may
 EXTRA = [
     """
 print("TRIED", flush=True)
