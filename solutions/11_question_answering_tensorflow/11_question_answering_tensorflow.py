@@ -889,9 +889,9 @@ tests = {
     "task 3, known names": make_stories(3, 60, seed=903),
     "prose": split_by_document(load_paragraphs(), held_out=0.25, seed=0)[1],
 }
-given = {name: ask(asked, examples) for name, examples in tests.items()}
 
 # %% tags=["skip-grading"]
+given = {name: ask(asked, examples) for name, examples in tests.items()}
 table, rows = {}, []
 for name, examples in tests.items():
     simple = nearest_words if name == "prose" else last_place
