@@ -995,7 +995,7 @@ measured("your_own_dataset.who_wins")
 # | | LoRA | +0.063 (+0.017 to +0.107) | +0.000 (−0.040 to +0.040) | +0.050 (+0.000 to +0.100) |
 # | | fine-tuned | +0.057 (+0.010 to +0.103) | +0.053 (+0.010 to +0.100) | +0.077 (+0.030 to +0.123) |
 #
-# With 1,000 labels full fine-tuning gained 5 to 8 points on every split, and all three intervals lie above 0: here it is no luck any more. LoRA gained as much on two splits and nothing on the
+# With 1,000 labels full fine-tuning gained 5 to 8 points on every split, and all three intervals lie above 0: luck hardly explains that. LoRA gained as much on two splits and nothing on the
 # third. With 198 labels the splits still disagree. And training took about six times as long with 1,000 labels as with 96.
 #
 # ## 6. Can you trust its probabilities? (optional)
