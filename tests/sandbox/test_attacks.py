@@ -57,7 +57,12 @@ GRADER_MAY_GROW = 500 * MIB
 """By how much an attack may make the grading process grow for a while; messages of 32 MiB are allowed."""
 
 PRELUDE = '''\
-import contextlib, ctypes, errno, os, sys
+import contextlib, ctypes, errno, os, sys, time
+
+def begin():
+    """Says that the attack is on (TRIED), and waits until that is heard: the system may end it the next moment."""
+    print("TRIED", flush=True)
+    time.sleep(0.5)
 
 def attempt(what, deed):
     """Says whether a deed was done (REACHED) or refused (TRIED)."""

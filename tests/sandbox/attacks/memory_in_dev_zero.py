@@ -2,10 +2,9 @@
 
 EXTRA = [
     """
-import mmap, os, time
+import mmap, os
 held, step = [], 32 * 2**20
-print("TRIED", flush=True)
-time.sleep(0.5)  # so that this is heard before the system ends it
+begin()
 try:
     zero = os.open("/dev/zero", os.O_RDWR)
     for number in range(64):

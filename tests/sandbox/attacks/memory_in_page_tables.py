@@ -2,12 +2,11 @@
 
 EXTRA = [
     """
-import ctypes, mmap, time
+import ctypes, mmap
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-print("TRIED", flush=True)
-time.sleep(0.5)  # so that this is heard before the system ends it
+begin()
 size = 2**40
 address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
 def tables():

@@ -3,8 +3,7 @@
 EXTRA = [
     """
 import fcntl, os, socket, time
-print("TRIED", flush=True)
-time.sleep(0.5)  # so that this is heard before the system ends it
+begin()
 reading, writing = os.pipe()
 def fill():
     held, pairs = 0, []

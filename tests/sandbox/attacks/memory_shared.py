@@ -2,10 +2,9 @@
 
 EXTRA = [
     """
-import mmap, time
+import mmap
 held = []
-print("TRIED", flush=True)
-time.sleep(0.5)  # so that this is heard before the system ends it
+begin()
 for number in range(24):
     held.append(mmap.mmap(-1, 64 * 2**20))
     for start in range(0, 64 * 2**20, 2**20):
