@@ -109,7 +109,11 @@ def drawn(library: str) -> dict[str, dict[str, list[str]]]:
     for part, room in SENTENCES.items():
         chosen[part] = {}
         while room:
-            module, file = next(modules)
+            module, file = next(modules, (None, None))
+            if file is None:
+                raise SystemExit(
+                    f"{library} has {room} sentences too few for the part {part!r}. Ask for fewer in SENTENCES."
+                )
             new = {sentence.lower(): sentence for sentence in sentences(file) if sentence.lower() not in seen}
             seen.update(new)
             if new:

@@ -82,7 +82,7 @@ _HELP = (
         r"WrongForm|it returned an? ",
         "What it returns is of another form, or holds another kind of number, than the docstring promises.",
     ),
-    ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|(?<!tf\.)int32.*(?<!tf\.)int64|(?<!tf\.)int64.*(?<!tf\.)int32|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
+    ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
      "Two kinds of numbers meet that do not go together (int32 and int64, float and integer, a boolean in a calculation). Convert one of them."),
     (
         "whole number needed",
@@ -702,6 +702,9 @@ _FUNCTIONS = (
     ("the reciprocal", np.reciprocal),
     ("the absolute value", np.abs),
     ("the base-2 logarithm", np.log2),
+    ("the hyperbolic tangent", np.tanh),
+)
+_FUNCTIONS_OF_A_ROW = (  # of a single number they say nothing: its log-softmax is 0, whatever it is
     ("a softmax", lambda x: _softmax(x)),
     (
         "the log-softmax",
@@ -709,36 +712,26 @@ _FUNCTIONS = (
             x - x.max(-1, keepdims=True) - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))
         ),
     ),
-    ("the hyperbolic tangent", np.tanh),
     ("the cumulative sum", lambda x: np.cumsum(x, -1)),
 )
-_OVER_AN_AXIS = ("softmax", "cumulative")
-"""Of a single number such a function is always the same, whatever the number."""
-
 _LEFT_OUT = (
-    ("A softmax over the last axis", lambda x: _softmax(x)),
     ("The hyperbolic tangent", np.tanh),
     ("The positive part, max(0, x),", lambda x: np.maximum(x, 0)),
-    ("The cumulative sum", lambda x: np.cumsum(x, -1)),
     ("A sigmoid", lambda x: 1 / (1 + np.exp(-x))),
+)
+_LEFT_OUT_OF_A_ROW = (
+    ("A softmax over the last axis", lambda x: _softmax(x)),
+    ("The cumulative sum", lambda x: np.cumsum(x, -1)),
 )
 
 
 def _function_of_it(pair: _Pair) -> Iterator[_Found]:
     got, wanted = _numbers(pair)
-    single = wanted.shape[-1:] in ((), (1,))
-    functions, left_out = (
-        [
-            (name, function)
-            for name, function in table
-            if not (single and any(word in name for word in _OVER_AN_AXIS))
-        ]
-        for table in (_FUNCTIONS, _LEFT_OUT)
-    )
-    for name, function in functions:
+    rows = wanted.ndim > 0 and wanted.shape[-1] > 1
+    for name, function in (*_FUNCTIONS, *(_FUNCTIONS_OF_A_ROW if rows else ())):
         if _equals(got, function(wanted)) and not _equals(wanted, function(wanted)):
             yield "function of it", f"{{it}} is {name} of what is expected."
-    for name, function in left_out:
+    for name, function in (*_LEFT_OUT, *(_LEFT_OUT_OF_A_ROW if rows else ())):
         if _equals(function(got), wanted) and not _equals(got, function(got)):
             yield "function left out", f"{name} of {{it}} would be right."
 

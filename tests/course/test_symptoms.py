@@ -257,6 +257,16 @@ def test_what_is_wrong_with_a_module_is_told_apart(message, name):
     assert said.name == name
 
 
+def test_a_kind_of_tensor_that_names_two_kinds_of_numbers_is_not_called_two_that_meet():
+    ragged = (
+        "TypeError: `padded_batch` is only supported for datasets that produce tensor elements but type spec of elements in the "
+        "input dataset is not a subclass of TensorSpec: `RaggedTensorSpec(TensorShape([None]), tf.int32, 0, tf.int64)`."
+    )
+    meet = "TypeError: Tensors in list passed to 'values' of 'ConcatV2' Op have types [int32, int64] that don't all match."
+    assert "kinds of numbers" not in names_of([Problem("exception", ragged)] * 2, [np.ones(2)] * 2)
+    assert "kinds of numbers" in names_of([Problem("exception", meet)] * 2, [np.ones(2)] * 2)
+
+
 def test_shapes_that_meet_outside_of_the_learner_s_code_are_not_looked_for_in_it():
     message = "ValueError: target and output must have the same rank: target.shape=(3,), output.shape=(3, 5)"
     own, outside = (

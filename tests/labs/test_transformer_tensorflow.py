@@ -447,9 +447,8 @@ def test_the_scripted_model_rewards_only_the_prefix_that_it_said():
 
     seven, lost, still_lost = said(1, 9, 8)
     assert seven == 7 and lost == still_lost and lost not in (7, 8, 2)
-    by_start = [
-        said(start, 7) for start in (0, 2, 3)
-    ]  # padding, the end, a word: told apart by what comes back
+    # padding, the end, a word: what comes back tells them apart
+    by_start = [said(start, 7) for start in (0, 2, 3)]
     assert len({first for first, _ in by_start}) == 3 and all(first == then for first, then in by_start)
     assert not {word for words in by_start for word in words} & {7, 8, 2, *said(1, 7, training=True)}
 
