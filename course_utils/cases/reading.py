@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.properties import f32, normal
-from course_utils.checking.exercise import Inputs, Outputs
+from course_utils.checking.exercise import Case, Inputs, Outputs
+
+SEP, PAD = 102, 0  # as in the pretrained encoder's vocabulary
 
 BLOCKED = -1e4  # a logit that is not above this one stands for "never"
 
@@ -138,12 +140,17 @@ class ScriptedReader:
     Attributes:
         starts, ends: (id before, id) -> logit; for all others about 0, a little different for every id.
         nothing: id -> what the logits of [CLS] gain if this token is in the window.
+        leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
+        shares: its logits are to be logarithms of shares, so that they depend on where an answer is allowed.
     """
+
+    shares = False
 
     def __init__(self) -> None:
         self.starts: dict[tuple[int, int], float] = {}
         self.ends: dict[tuple[int, int], float] = {}
         self.nothing: dict[int, float] = {}
+        self.leaning: dict[int, float] = {}
         self.training = True
         self.careless = False  # it was asked in training mode, or with gradients
         self.rows = 0
@@ -164,7 +171,11 @@ class ScriptedReader:
             small = 0.2 * np.sin(np.array([3.0, 5.0]) * pair[1] + pair[0])
             found[:, row, column] = small + np.array([self.starts.get(pair, 0), self.ends.get(pair, 0)])
         for row, tokens in enumerate(ids.tolist()):
-            found[:, row, 0] = 0.5 + sum(self.nothing.get(token, 0) for token in set(tokens)) / 2
+            nothing, leaning = (
+                sum(weights.get(token, 0) for token in set(tokens))
+                for weights in (self.nothing, self.leaning)
+            )
+            found[:, row, 0] = 0.5 + nothing / 2 + np.array([leaning, -leaning])
         if allowed is not None:
             found = np.where(np.asarray(allowed, dtype=bool), found, -1e9)
         return f32(found)
@@ -267,7 +278,7 @@ def no_answer_is_nowhere(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return (outputs["end"] > outputs["start"]) == (outputs["margin"] > inputs["threshold"])
 
 
-ANSWER_CASES = {  # title -> what `asked` is called with; lab 11 has the same
+_ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called with
     "a short context": {"words": 6, "says": (2, 4)},
     "one word, the last one of the context": {"words": 6, "says": (5, 6)},
     "white space in front of the context": {"words": 6, "says": (1, 3), "space": " \n  "},
@@ -277,10 +288,11 @@ ANSWER_CASES = {  # title -> what `asked` is called with; lab 11 has the same
         "says": (18, 20),
         "nothing": {19: 3.0},
     },
-    "the answer in the first window, something like it in the last": {
-        "words": 21,
-        "says": (2, 4),
-        "decoy": 19,
+    "the answer in the first window, something like it in the last": {  # which is short, and has the best margin of its own
+        "words": 18,
+        "says": (3, 5),
+        "decoy": 16,
+        "nothing": {1: 6.0, 8: 3.0, 13: 9.0},
     },
     "no answer: [CLS] has the best score": {"words": 6, "says": (2, 4), "nothing": {4: 15.0}},
     "no answer in the first window, one in the last": {"words": 21, "says": (18, 20), "nothing": {1: 15.0}},
@@ -292,3 +304,33 @@ ANSWER_CASES = {  # title -> what `asked` is called with; lab 11 has the same
         "threshold": -9.0,
     },
 }
+
+
+def answer_cases(
+    new_reader: Callable[[], ScriptedReader], others: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[Case, ...]:
+    """What ``answer`` is tried on in both frameworks. ``others`` take the place of those with the same titles."""
+
+    def no_answer_scores_apart(rng: np.random.Generator) -> Inputs:
+        """The lowest sum at [CLS] is in the third of four windows, the lowest start logit there in the first."""
+        made = asked(21, (8, 10), nothing={1: 6.0, 8: 3.0, 19: 9.0}, new_reader=new_reader)(rng)
+        ids, _ = made["tokenize"](made["context"])
+        made["model"].leaning[ids[2]] = -5.0  # word 1, which only the first window has
+        return made
+
+    def temptations_elsewhere(rng: np.random.Generator) -> Inputs:
+        """The question and the last [SEP] look better than the answer, in three windows without padding."""
+        made = {**asked(16, (8, 9), new_reader=new_reader)(rng), "max_length": 25}
+        reader = made["model"]
+        reader.shares = True
+        asked_ids, ids = (made["tokenize"](made[text])[0] for text in ("question", "context"))
+        for pair in ((asked_ids[1], asked_ids[2]), (ids[-1], SEP)):
+            reader.starts[pair] = reader.ends[pair] = 7.0
+        return made
+
+    settings = _ANSWERS | dict(others or {})
+    return (
+        *(Case(title, asked(**each, new_reader=new_reader)) for title, each in settings.items()),
+        Case("four windows, the lowest no-answer score not where the answer is", no_answer_scores_apart),
+        Case("the question and [SEP] look better than the context", temptations_elsewhere),
+    )

@@ -1316,7 +1316,7 @@ beam_search = Exercise(
             together(_tree(SHORT_OR_LONG, 2, 0.0), _tree(SHORT_OR_LONG, 2, 0.0)),
         ),
         Case(
-            "a sentence that has ended makes room for better ones; another one wins, and so does one that leaves no room",
+            "three models: a sentence that has ended drops out of the beam, stays and wins, or leaves no place for another",
             together(_tree(CROWDED, 2, 1.0), _tree(COMEBACK, 2, 1.0), _tree(CUT_OFF, 2, 1.0)),
         ),
         Case(

@@ -1089,6 +1089,7 @@ class ScriptedModel:
         for row, prefix in enumerate(targets.tolist()):
             script = self.scripts.get(int(sources[row, 0]), ())
             said = [self.bos_id, *script]
+            # no script and no special id of a case has an id from 3 to 9
             lost = 9 if training else 3 + prefix[0] % 6
             for place in range(len(prefix)):
                 known = prefix[: place + 1] == said[: place + 1] and place < len(script) and not training

@@ -1041,8 +1041,8 @@ slip("beam_search", "best_end_wins", "The search stops as soon as the best hypot
       "            break"))
 
 slip("beam_search", "ends_beside_the_beam", "Hypotheses that have ended are kept beside the beam and take no place in it.",
-     "Your beam holds more than beam_size hypotheses. One that has ended competes with the others for its place: whoever is "
-     "not among the best beam_size is gone.",
+     "Your beam holds more than beam_size hypotheses. One that has ended competes with the others for its place. Only the best "
+     "beam_size stay, ended or not.",
      ("candidates = ended + [", "candidates = ["),
      ("beam = sorted(candidates,", "beam = ended + sorted(candidates,"),
      ("words, total = beam[0]", "words, total = max(beam, key=lambda hypothesis: score(*hypothesis))"))

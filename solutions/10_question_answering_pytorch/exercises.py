@@ -15,16 +15,17 @@ import numpy as np
 
 from course_utils.cases.properties import f32, normal, together, trained_in_training_mode, weights_have_moved
 from course_utils.cases.reading import (
-    ANSWER_CASES,
     BATCH,
     IN_CONTEXT,
     LENGTH,
+    PAD,
     SPANS,
     WIDTH,
     WINDOW,
     PieceTokenizer,
     ScriptedReader,
     allowed_places,
+    answer_cases,
     asked,
     every_other_place_is_blocked,
     gradients_sum_to_zero,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-CLS, SEP, PAD = 101, 102, 0  # as in the pretrained encoder's vocabulary
 
 # ---------------------------------------------------------------------------------- texts whose tokens are known
 
@@ -795,16 +795,9 @@ class _AttentiveReader(ScriptedReader):
 
     Attributes:
         plain: all that is not planted is 0, and the logits of [CLS] are 1.5.
-        shares: its logits are logarithms of shares, so they depend on where an answer is allowed.
-        leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
     """
 
     plain = False
-    shares = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.leaning: dict[int, float] = {}
 
     def __call__(self, input_ids: Any, attention_mask: Any, token_type_ids: Any, allowed: Any):
         import torch
@@ -820,10 +813,6 @@ class _AttentiveReader(ScriptedReader):
             known = (input_ids * attention_mask * (1 + 2 * token_type_ids)).sum(dim=1).double()
             start[:, 0] += (0.6 * torch.sin(known)).float()
             end[:, 0] += (0.8 * torch.cos(3 * known)).float()
-        for row, tokens in enumerate(input_ids.tolist()):
-            leaning = sum(self.leaning.get(token, 0) for token in set(tokens))
-            start[row, 0] += leaning
-            end[row, 0] -= leaning
         return (start.log_softmax(-1), end.log_softmax(-1)) if self.shares else (start, end)
 
 
@@ -845,25 +834,6 @@ def _margin_is_the_threshold(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
-def _no_answer_scores_apart(rng: np.random.Generator) -> Inputs:
-    """The lowest sum at [CLS] is in the third of four windows, the lowest start logit there in the first."""
-    inputs = _asked(words=21, says=(8, 10), nothing={1: 6.0, 8: 3.0, 19: 9.0})(rng)
-    ids, _ = inputs["tokenize"](inputs["context"])
-    inputs["model"].leaning[ids[2]] = -5.0  # word 1, which only the first window has
-    return inputs
-
-
-def _temptations_elsewhere(rng: np.random.Generator) -> Inputs:
-    """The question and the last [SEP] look better than the answer, in three windows without padding."""
-    inputs = {**_asked(words=16, says=(8, 9))(rng), "max_length": 25}
-    reader = inputs["model"]
-    reader.shares = True
-    asked_ids, ids = (inputs["tokenize"](inputs[text])[0] for text in ("question", "context"))
-    for pair in ((asked_ids[1], asked_ids[2]), (ids[-1], SEP)):
-        reader.starts[pair] = reader.ends[pair] = 7.0
-    return inputs
-
-
 # In place of those with the same titles. One window, not the one with the answer, has by far the lowest no-answer score:
 # which of the scores is taken then shows at every seed.
 _OTHER_CASES: dict[str, Mapping[str, Any]] = {
@@ -871,12 +841,6 @@ _OTHER_CASES: dict[str, Mapping[str, Any]] = {
         "words": 21,
         "says": (18, 20),
         "nothing": {1: 6.0, 13: 9.0, 19: 3.0},
-    },
-    "the answer in the first window, something like it in the last": {  # which is short, and has the best margin of its own
-        "words": 18,
-        "says": (3, 5),
-        "decoy": 16,
-        "nothing": {1: 6.0, 8: 3.0, 13: 9.0},
     },
     "no answer in the first window, one in the last": {
         "words": 21,
@@ -903,13 +867,11 @@ answer = Exercise(
     call=_call_answer,
     uses=("make_features", "best_span"),
     cases=(
-        *(Case(title, _asked(**settings)) for title, settings in (ANSWER_CASES | _OTHER_CASES).items()),
+        *answer_cases(_AttentiveReader, _OTHER_CASES),
         Case(
             "four windows, the answer in the third",
             _asked(words=18, says=(13, 15), nothing={1: 6.0, 13: 6.0, 15: 3.0}),
         ),
-        Case("four windows, the lowest no-answer score not where the answer is", _no_answer_scores_apart),
-        Case("the question and [SEP] look better than the context", _temptations_elsewhere),
         Case(
             "an answer of as many tokens as allowed; one that would be longer; a single token",
             together(_asked(words=7, says=(1, 5)), _asked(words=7, says=(1, 6)), _one_token),

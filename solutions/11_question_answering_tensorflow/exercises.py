@@ -17,16 +17,17 @@ import numpy as np
 from course_utils.cases.keras_layers import plain_errors, tensors
 from course_utils.cases.properties import f32, normal, together, weights_have_moved
 from course_utils.cases.reading import (
-    ANSWER_CASES,
     BATCH,
     IN_CONTEXT,
     LENGTH,
+    SEP,
     SPANS,
     WIDTH,
     WINDOW,
     PieceTokenizer,
     ScriptedReader,
     allowed_places,
+    answer_cases,
     asked,
     every_other_place_is_blocked,
     gradients_sum_to_zero,
@@ -621,23 +622,11 @@ train_step = Exercise(
 
 class ScriptedKerasReader(ScriptedReader):
     """Called like the lab's reader, ``model(inputs, training=False)``; see lab 10's for what is scripted. At [CLS] the two
-    logits differ.
-
-    Attributes:
-        shares: its logits are logarithms of shares, so they depend on where an answer is allowed.
-        leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
-    """
-
-    shares = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.leaning: dict[int, float] = {}
+    logits differ."""
 
     def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
         found = super().logits(ids, allowed)
-        leaning = [sum(self.leaning.get(token, 0) for token in set(tokens)) for tokens in ids.tolist()]
-        found[:, :, 0] += np.float32([[0.5], [-0.5]]) + np.outer([1, -1], leaning).astype("float32")
+        found[:, :, 0] += np.float32([[0.5], [-0.5]])
         return found - np.logaddexp.reduce(found, axis=-1, keepdims=True) if self.shares else found
 
     def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
@@ -696,37 +685,8 @@ def _at_the_beginning(rng: np.random.Generator) -> Inputs:
     """The answer begins with the first word of the context, in front of which stands [SEP]."""
     made = asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader)(rng)
     model, (ids, _) = made["model"], made["tokenize"](made["context"])
-    model.starts[102, ids[0]] = model.starts.pop((ids[-1], ids[0]))
+    model.starts[SEP, ids[0]] = model.starts.pop((ids[-1], ids[0]))
     return made
-
-
-def _no_answer_scores_apart(rng: np.random.Generator) -> Inputs:
-    """The lowest sum at [CLS] is in the third of four windows, the lowest start logit there in the first."""
-    made = asked(21, (8, 10), nothing={1: 6.0, 8: 3.0, 19: 9.0}, new_reader=ScriptedKerasReader)(rng)
-    ids, _ = made["tokenize"](made["context"])
-    made["model"].leaning[ids[2]] = -5.0  # word 1, which only the first window has
-    return made
-
-
-def _temptations_elsewhere(rng: np.random.Generator) -> Inputs:
-    """The question and the last [SEP] look better than the answer, in three windows without padding."""
-    made = {**asked(words=16, says=(8, 9), new_reader=ScriptedKerasReader)(rng), "max_length": 25}
-    reader = made["model"]
-    reader.shares = True
-    asked_ids, ids = (made["tokenize"](made[text])[0] for text in ("question", "context"))
-    for pair in ((asked_ids[1], asked_ids[2]), (ids[-1], 102)):
-        reader.starts[pair] = reader.ends[pair] = 7.0
-    return made
-
-
-_OTHER_CASES = {  # in place of those with the same titles: here the last window has the best margin of its own
-    "the answer in the first window, something like it in the last": {
-        "words": 18,
-        "says": (3, 5),
-        "decoy": 16,
-        "nothing": {1: 6.0, 8: 3.0, 13: 9.0},
-    },
-}
 
 
 def _one_token_too_long(rng: np.random.Generator) -> Inputs:
@@ -741,12 +701,7 @@ answer = Exercise(
     uses=("best_spans",),
     seconds=SECONDS,
     cases=(
-        *(
-            Case(title, asked(**settings, new_reader=ScriptedKerasReader))
-            for title, settings in (ANSWER_CASES | _OTHER_CASES).items()
-        ),
-        Case("four windows, the lowest no-answer score not where the answer is", _no_answer_scores_apart),
-        Case("the question and [SEP] look better than the context", _temptations_elsewhere),
+        *answer_cases(ScriptedKerasReader),
         Case(
             "a margin just above the threshold, then one that equals it; then a best pair with more tokens than an answer may have",
             together(
