@@ -98,6 +98,7 @@ class PlainDescent:
     """What an optimizer is at least: w ← w - lr · gradient. (PyTorch's own takes a second to import.)"""
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float) -> None:
+        self.defaults = {"lr": lr}  # which groups that are already there do not read
         self.param_groups = [{"params": list(parameters), "lr": lr}]
 
     def zero_grad(self, set_to_none: bool = True) -> None:

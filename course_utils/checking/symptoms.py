@@ -611,7 +611,7 @@ def _factor_in(pair: _Pair) -> float | None:
 
 def _factor(pair: _Pair) -> Iterator[_Found]:
     factor = _factor_in(pair)
-    if factor is None:
+    if factor is None or math.isclose(factor, 1, rel_tol=5e-3):  # it would be called "1 times"
         return
     yield "factor", f"{{it}} is {_number(factor)} times what is expected."
 

@@ -45,14 +45,14 @@ _KINDS = (
     ("operation", "one operation is another, such as a product for a quotient, or a difference for a sum"),
     ("sign", "a sign or a negation is missing"),
     ("branch", "a condition decides nothing: it always goes the same way"),
-    ("comparison", "a comparison goes the other way, or treats what is equal in another way"),
+    ("comparison", "one comparison stands in place of another, such as < in place of <= or =="),
     ("and or", "“and” and “or” have changed places, or a condition is missing"),
     ("off by one", "a number, such as an index, a size or a start, is off by one"),
     ("slice", "an index or a slice takes more or less than it should"),
     ("loop", "a loop ends too early"),
     ("option", "an option is set the other way: True for False, or False for True"),
     ("none", "something is asked whether it is true where the question is whether it is None"),
-    ("order of results", "the results are returned in another order"),
+    ("order of results", "two results have changed places"),
 )  # fmt: skip
 """Name and words, the commonest mistake first: of mutants with the same output, that one is said."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_utils.cases.properties import normal
+from course_utils.cases.properties import normal, together
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 
@@ -47,7 +47,13 @@ softmax = Exercise(
     returns=("probabilities",),
     cases=(
         Case("a single row of 5 scores", lambda rng: {"scores": normal(rng, 5, scale=2)}),
-        Case("a table of shape (3, 4)", lambda rng: {"scores": normal(rng, 3, 4, scale=2)}),
+        Case(
+            "two tables of shape (3, 4), the second one of whole numbers",
+            together(
+                lambda rng: {"scores": normal(rng, 3, 4, scale=2)},
+                lambda rng: {"scores": rng.integers(-5, 6, (3, 4))},
+            ),
+        ),
         Case("the same with axis=0: over the columns", lambda rng: {"scores": normal(rng, 3, 4), "axis": 0}),
         Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
         Case(

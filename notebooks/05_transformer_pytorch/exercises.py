@@ -302,7 +302,7 @@ layer_norm = Exercise(
 # ---------------------------------------------------------------------------------- FeedForward
 
 
-def _feed_forward_inputs(*lead: int):
+def _feed_forward_inputs(*lead: int, scale: float = 1.0):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
             "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
@@ -310,7 +310,7 @@ def _feed_forward_inputs(*lead: int):
                 name.removeprefix("feed_forward."): array
                 for name, array in feed_forward_weights(rng, "feed_forward").items()
             },
-            "x": f32(normal(rng, *lead, WIDTH)),
+            "x": f32(normal(rng, *lead, WIDTH, scale=scale)),
         }
 
     return inputs
@@ -334,7 +334,7 @@ feed_forward = Exercise(
     call=_call_feed_forward,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
-        Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN)),
+        Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN, scale=20.0)),
         Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
     ),
 )
@@ -846,7 +846,13 @@ shift_right = Exercise(
 
 
 def _loss(
-    lengths: Sequence[int], longest: int, words: int, smoothing: float, scale: float = 1.5, pad_id: int = PAD
+    lengths: Sequence[int],
+    longest: int,
+    words: int,
+    smoothing: float,
+    scale: float = 1.5,
+    pad_id: int = PAD,
+    padding_is_likely: bool = False,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         ids = rng.integers(1, words, (len(lengths), longest))
@@ -858,7 +864,7 @@ def _loss(
         easy = np.broadcast_to(np.linspace(4, 0, len(lengths))[:, None], labels.shape)[..., None]
         at_label = np.take_along_axis(logits, labels[..., None], axis=-1)
         np.put_along_axis(logits, labels[..., None], at_label + easy, axis=-1)
-        logits[..., pad_id] -= 10
+        logits[..., pad_id] += 2 if padding_is_likely else -10
         made = {
             "logits": f32(logits),
             "labels": labels,
@@ -897,7 +903,10 @@ label_smoothed_loss = Exercise(
     returns=("loss",),
     call=call_with_tensors,
     cases=(
-        Case("no padding, no smoothing: plain cross-entropy", _loss((4, 4, 4), 4, 9, 0.0)),
+        Case(
+            "no padding, no smoothing: plain cross-entropy",
+            _loss((4, 4, 4), 4, 9, 0.0, padding_is_likely=True),
+        ),
         Case("no padding, smoothing 0.1", _loss((4, 4, 4), 4, 9, 0.1)),
         Case("sentences of 3, 6 and 4 words, smoothing 0.1", _loss((3, 6, 4), 6, 11, 0.1)),
         Case("sentences of 7 and 1 words, smoothing 0.3", _loss((7, 1), 7, 10, 0.3)),
@@ -1179,7 +1188,7 @@ greedy_decode = Exercise(
     call=_call_greedy,
     cases=(
         Case("one sentence of 4 words", _scripts((4,), 9)),
-        Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
+        Case("three sentences of 5, 6 and 0 words: they end at different steps", _scripts((5, 6, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
             "other ids: pad 12, begin 15, end 20",

@@ -251,14 +251,14 @@ def _extremes(output: Any) -> np.ndarray:
 # ---------------------------------------------------------------------------------- FullyConnected
 
 
-def _feed_forward_inputs(*lead: int):
+def _feed_forward_inputs(*lead: int, scale: float = 1.0):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
             "config": {"embedding_dim": WIDTH, "fully_connected_dim": INNER},
             "weights": {
                 name.removeprefix("ffn."): array for name, array in feed_forward_weights(rng, "ffn").items()
             },
-            "x": _states(rng, *lead),
+            "x": scale * _states(rng, *lead),
         }
 
     return inputs
@@ -303,7 +303,7 @@ fully_connected = Exercise(
     seconds=SECONDS,
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
-        Case("a batch of 2 sentences of 6 words", _feed_forward_inputs(2, TARGET_LEN)),
+        Case("a batch of 2 sentences of 6 words", _feed_forward_inputs(2, TARGET_LEN, scale=20.0)),
         Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
     ),
 )
@@ -670,7 +670,34 @@ def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray
         model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
         fill(model, inputs["weights"], keras_translator.transformer)
         value = model(source, target, training=inputs["training"])
+        if inputs.get("gradients"):
+            _send_gradients_back(model, source, target)
     return _with_weights(value, 1, inputs["target_ids"] != PAD, "logits")
+
+
+def _send_gradients_back(model: Any, source: Any, target: Any) -> None:
+    """
+    Raises:
+        TypeError: the logits cannot train every weight.
+    """
+    import tensorflow as tf
+
+    tape = tf.GradientTape()
+    with tape:
+        value = model(source, target, training=False)
+        if not isinstance(value, tuple | list) or not value or not tf.is_tensor(value[0]):
+            return  # not of the right form: the report says so
+        loss = tf.reduce_mean(tf.square(value[0]))
+    gradients = tape.gradient(loss, model.trainable_weights)
+    without = [
+        weight.path
+        for weight, gradient in zip(model.trainable_weights, gradients, strict=True)
+        if gradient is None
+    ]
+    if without:
+        raise TypeError(
+            f"no gradient reaches `{without[0]}`: `stop_gradient` or a way through NumPy cuts it off, so it could not be trained."
+        )
 
 
 def _source_padded(rng: np.random.Generator) -> list[Inputs]:
@@ -699,7 +726,10 @@ transformer = Exercise(
             _target_ends_changed,
             future_words_change_nothing,
         ),
-        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
+        Case(
+            "post-norm, padded source and target; gradients reach every weight",
+            lambda rng: {**_transformer_inputs(padded=True)(rng), "gradients": True},
+        ),
         Case(
             "pre-norm, padded, and once more with two more columns of padding in the source",
             _source_padded,
@@ -722,9 +752,10 @@ def _labelled(
     pad_id: int = PAD,
     scale: float = 1.5,
     dtype: str = "int32",
+    padding: float = -4,
     **more: Any,
 ):
-    """Labels, and logits of a model that has learned a little: large ones for the labels, small ones for padding.
+    """Labels, and logits of a model that has learned a little: large ones for the labels, for padding those that are given.
 
     It knows the later sentences of a batch better than the first one.
     """
@@ -735,7 +766,7 @@ def _labelled(
         logits = normal(rng, len(lengths), longest, words)
         best = 1 + rng.random((len(lengths), longest, 1)) + 0.8 * np.arange(len(lengths))[:, None, None]
         np.put_along_axis(logits, ids[..., None], best, axis=-1)
-        logits[..., pad_id] = -4 - rng.random((len(lengths), longest))
+        logits[..., pad_id] = padding - rng.random((len(lengths), longest))
         made = {
             "labels": np.where(real_words(np.array(lengths), longest), ids, np.int32(pad_id)).astype(dtype),
             "logits": f32(scale * logits),
@@ -769,7 +800,10 @@ masked_loss = Exercise(
     call=_call_for_tensors,
     seconds=SECONDS,
     cases=(
-        Case("no padding, no smoothing: plain cross-entropy", _labelled((4, 4, 4), 4, 9, smoothing=0.0)),
+        Case(
+            "no padding, no smoothing: plain cross-entropy",
+            _labelled((4, 4, 4), 4, 9, padding=2, smoothing=0.0),
+        ),
         Case("no padding, smoothing 0.1", _labelled((4, 4, 4), 4, 9, smoothing=0.1)),
         Case("sentences of 2, 6 and 5 words, no smoothing", _labelled((2, 6, 5), 6, 11, smoothing=0.0)),
         Case(

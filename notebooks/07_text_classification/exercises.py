@@ -160,10 +160,12 @@ split_by_group = Exercise(
 
 
 def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
-    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter."""
+    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter,
+    another a capital."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         names = [str(rng.choice(list("aio"))), *new_words(rng, 11 + len(lengths))]
+        names[1] = names[1].capitalize()
         words, ends = names[: 4 if few_words else 10], names[12:]
         lists = []
         for length, end in zip(rng.permutation(lengths).tolist(), ends, strict=True):
@@ -556,6 +558,13 @@ def _real_zeros(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _a_real_zero(rng: np.random.Generator) -> Inputs:
+    """A single number of a word happens to be 0: it counts as any other."""
+    inputs = _states(3, 4)(rng)
+    inputs["states"][:, 0, 1] = 0
+    return inputs
+
+
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
     inputs = _states(3, 4)(rng)
     more = f32(normal(rng, 3, 2, 4, scale=3))
@@ -590,7 +599,10 @@ masked_mean = Exercise(
     seconds=SECONDS,
     cases=(
         Case("4 sentences of 6, 6, 2 and 3 words", _states(4, 5)),
-        Case("no mask: everything is real, zeros too", together(_states(2, 3, masked=False), _real_zeros)),
+        Case(
+            "no mask: everything is real, zeros too; then a zero where there is a mask",
+            together(_states(2, 3, masked=False), _real_zeros, _a_real_zero),
+        ),
         Case(
             "3 sentences, and once more with two more columns of padding",
             _more_padding,
@@ -683,6 +695,10 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         raise TypeError(f"the model measures {', '.join(measured)}; expected the metric 'accuracy', too.")
     if not isinstance(model.optimizer, keras.optimizers.Adam):
         raise TypeError(f"the optimizer is {type(model.optimizer).__name__}; expected Adam.")
+    if model.optimizer.weight_decay:
+        raise TypeError(
+            f"the optimizer is {type(model.optimizer).__name__}, with weight decay; expected Adam without it."
+        )
     return {
         "logits": np.asarray(logits),
         "loss": np.array(float(loss)),

@@ -103,6 +103,10 @@ def _fully_blocked_row(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _everything_blocked(rng: np.random.Generator) -> Inputs:
+    return {**_attention((), 4, 6, 3, 5)(rng), "mask": np.zeros((4, 6), dtype=bool)}
+
+
 def _large_scores(rng: np.random.Generator) -> Inputs:
     """Scores around 800 or -800 that differ by ordinary amounts: exp() overflows or gives 0, yet no softmax is saturated.
 
@@ -180,7 +184,10 @@ scaled_dot_product_attention = Exercise(
             "a mask per sentence shared by 3 heads, (2, 1, 4, 5)",
             _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
         ),
-        Case("a mask row that blocks every key", _fully_blocked_row),
+        Case(
+            "a mask row that blocks every key; then a mask that blocks everything",
+            together(_fully_blocked_row, _everything_blocked),
+        ),
         Case("very large scores, positive in one row and negative in the others", _large_scores),
         Case(
             "scores far apart: around 900 and -900 in two rows, around 0 in the third; then with a mask",
@@ -310,10 +317,15 @@ combine_masks = Exercise(
 # ---------------------------------------------------------------------------------- the kinds of attention
 
 
+def _real_words(rng: np.random.Generator, lead: Sequence[int], seq_len: int) -> np.ndarray:
+    """How many words each sentence has: at least two, fewer than ``seq_len``, and no two of a batch equally many."""
+    return rng.choice(np.arange(2, seq_len), tuple(lead), replace=False)
+
+
 def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int, padded: str = ""):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = {"x": normal(rng, *lead, seq_len, d_model), **_projections(rng, d_model, d_k, d_v)}
-        lengths = rng.integers(2, seq_len, lead)[..., None]
+        lengths = _real_words(rng, lead, seq_len)[..., None]
         if padded == "at the end":  # hidden from every real word by the causal mask already
             made["token_mask"] = (np.arange(seq_len) < lengths)[..., None, :]
         elif padded == "in front":  # where only the padding mask hides it
@@ -374,7 +386,7 @@ def _cross(
             **_projections(rng, d_model, d_k, d_v),
         }
         if masked:
-            lengths = rng.integers(2, k_len, lead)
+            lengths = _real_words(rng, lead, k_len)
             made["memory_mask"] = (np.arange(k_len) < lengths[..., None])[..., None, :]
         return made
 

@@ -10,8 +10,9 @@ ORDER_HINT = (
 )
 
 
-slip("project_qkv", "key_and_query_swapped", "Query and key are returned in the wrong order.",
-     ORDER_HINT,
+slip("project_qkv", "key_and_query_swapped", "Query and key are exchanged.",
+     "Which matrix makes the query, and which the key? And the caller tells the results apart only by the order in which you "
+     "return them.",
      ("return query, key, value", "return key, query, value"))
 
 slip("project_qkv", "value_from_key_weights", "The value is computed with the key's matrix.",

@@ -185,7 +185,15 @@ merge_heads = Exercise(
         Case("a batch: (2, 3, 5, 4)", lambda rng: {"heads": normal(rng, 2, 3, 5, 4)}),
         Case("more heads than words: (2, 6, 3, 5)", lambda rng: {"heads": normal(rng, 2, 6, 3, 5)}),
         Case("two axes in front: (2, 3, 4, 6, 5)", lambda rng: {"heads": normal(rng, 2, 3, 4, 6, 5)}),
-        Case("a single head: (2, 1, 4, 3)", lambda rng: {"heads": normal(rng, 2, 1, 4, 3)}),
+        Case(
+            "a single head: (2, 1, 4, 3); a batch of one: (1, 3, 4, 2); a single word: (2, 3, 1, 4)",
+            together(
+                *(
+                    lambda rng, shape=shape: {"heads": normal(rng, *shape)}
+                    for shape in ((2, 1, 4, 3), (1, 3, 4, 2), (2, 3, 1, 4))
+                )
+            ),
+        ),
     ),
     properties=(words_stay_together,),
 )

@@ -163,7 +163,7 @@ def layer_norm(
         eps: added to the variance, so that nothing is ever divided by 0.
 
     Returns:
-        (..., features), in x's dtype. The variance is the mean of the squared distances
+        (..., features), as float32. The variance is the mean of the squared distances
         from the mean: divided by d, not by d - 1.
     """
     # 1. Mean and variance of each word, (..., 1).
@@ -1194,6 +1194,7 @@ def greedy_decode(
         model: `model(source_ids, target_ids)`, both tensors, gives (logits (batch,
             tgt_len, V), attention); the logits at position i are for the word that
             follows target_ids[:, : i + 1]. target_ids always begin with bos_id.
+            It never says bos_id or pad_id.
         source_ids: (batch, src_len).
         max_len: the most words a sentence may have; one that has not ended by then is
             cut off.

@@ -1265,7 +1265,7 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
 
     Args:
         model: called as model(source_ids, ids_so_far, training=False); gives (logits,
-            attention_weights).
+            attention_weights). It never says bos_id or pad_id.
         source_ids: (batch, src_len).
         max_len: the most words to write.
         bos_id, eos_id, pad_id: begin, end, padding.

@@ -486,7 +486,7 @@ slip("DecoderLayer", "never_looks_at_the_source",
      "keys and values of block 2 come from?",
      ("asked, enc_output, attention_mask=padding_mask", "asked, asked, attention_mask=look_ahead_mask"))
 
-slip("DecoderLayer", "no_look_ahead_mask", "Block 1 has no mask, so words see the future.",
+slip("DecoderLayer", "no_look_ahead_mask", "Block 1's mask does not act, so words see the future.",
      "In training the right answer is one place to the right. Without the look-ahead mask your decoder "
      "simply reads it, and is helpless when it has to write by itself.",
      (" attention_mask=look_ahead_mask,", ""))

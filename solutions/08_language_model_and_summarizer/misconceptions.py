@@ -74,8 +74,8 @@ slip("masked_loss", "logits_for_log_probabilities", "The logits are taken as log
      "Logits are any numbers. Only after the softmax, or log-softmax, do they become (log-)probabilities of all tokens together.",
      ("logits[counts].log_softmax(dim=-1)", "logits[counts]"))
 
-slip("masked_loss", "overflow", "The logarithm is taken of a softmax, which becomes 0.",
-     "For logits of several hundred the softmax is exactly 0 for most tokens, and its logarithm is minus infinity. There is a function that takes both steps at once.",
+slip("masked_loss", "overflow", "For large logits an exponential overflows or becomes 0.",
+     "For logits of several hundred the exponentials of most tokens are 0 or infinite, and so is what you make of them. There is a function that takes softmax and logarithm in one step.",
      ("log_softmax(dim=-1)", "softmax(dim=-1).log()"))
 
 slip("masked_loss", "bits", "The logarithm is to the base 2.",

@@ -349,7 +349,7 @@ slip("token_loss", "cut_off", "The loss is cut off from the graph: no gradient f
     "that instead of building it yourself from exp and log.",
 )
 def overflowing(logits, labels):
-    """The softmax is built from exp() and overflows for large logits."""
+    """For large logits an exponential overflows or becomes 0."""
     counted = labels != -100
     powers = torch.exp(logits[counted])
     chances = powers / powers.sum(-1, keepdim=True)

@@ -285,7 +285,7 @@ slip("span_loss", "softmax_twice", "A softmax is taken before cross_entropy, whi
     "There are functions that compute the logarithm of a softmax in one go.",
 )
 def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_positions):
-    """exp, sum and log are taken one after the other, which overflows for large logits."""
+    """For large logits an exponential overflows or becomes 0."""
     total = 0
     for logits, right in ((start_logits, start_positions), (end_logits, end_positions)):
         shares = logits.exp() / logits.exp().sum(-1, keepdim=True)

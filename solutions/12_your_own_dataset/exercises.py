@@ -34,7 +34,7 @@ def new_text(rng: np.random.Generator, words: list[str], length: tuple[int, int]
 def _good_row(
     rng: np.random.Generator, task: str, words: list[str], at_the_beginning: bool = False
 ) -> dict[str, Any]:
-    """``at_the_beginning``: an answer stands at the beginning of its context."""
+    """``at_the_beginning``: an answer stands at the beginning of its context. It stands there only once."""
     text = new_text(rng, words, (6, 12))
     row: dict[str, Any] = {"group": str(rng.choice(words))}
     if task == "classification":
@@ -118,6 +118,12 @@ def _table(task: str, one_fault_each: bool = False):
         rng.shuffle(kinds)
         rows = [_spoilt(rng, task, first, words), _good_row(rng, task, words, at_the_beginning=True)]
         rows += [_spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in kinds]
+        if (
+            "answer" in COLUMNS[task]
+        ):  # the answer stands there twice, and the place that is given is the later one
+            row = _good_row(rng, task, words)
+            context = row["context"]
+            rows.append(row | {"context": f"{context} {context}", "start": row["start"] + len(context) + 1})
         return {"rows": rows, "task": task}
 
     return inputs

@@ -164,7 +164,7 @@ slip("split_by_group", "never_above_the_share", "A group that would bring too ma
      "You leave out a group that would pass the share, so that the test set has too few rows of that class. It goes in as a whole.",
      ("taken[main] < share * total[main]", "taken[main] + inside[main] <= share * total[main]"))
 
-slip("split_by_group", "stops_at_the_first_full_class", "It ends as soon as one class has enough.",
+slip("split_by_group", "stops_at_the_first_full_class", "It ends at the first group whose main class has enough.",
      "That one class has enough rows does not mean that the others have. Pass this group over, and go on.",
      ("            taken += inside\n", "            taken += inside\n        else:\n            break\n"))
 
@@ -446,8 +446,8 @@ slip("best_temperature", "by_accuracy", "The temperature is chosen by accuracy."
      ("losses.append(-log_shares[np.arange(len(labels)), labels].mean())",
       "losses.append(-(log_shares.argmax(axis=1) == labels).mean())"))
 
-slip("best_temperature", "overflow", "Large logits overflow.",
-     "The exponential of a thousand is infinite. Subtract the largest logit of each row first.",
+slip("best_temperature", "overflow", "For large logits an exponential overflows or becomes 0.",
+     "The exponential of 1,000 is infinite, that of -1,000 is 0, and its logarithm minus infinity. From each row subtract its own largest logit first.",
      ("        scaled = scaled - scaled.max(axis=1, keepdims=True)\n", ""))
 
 slip("best_temperature", "logarithm_forgotten", "The mean probability of the true class is maximised.",
