@@ -118,9 +118,8 @@ def _table(task: str, one_fault_each: bool = False):
         rng.shuffle(kinds)
         rows = [_spoilt(rng, task, first, words), _good_row(rng, task, words, at_the_beginning=True)]
         rows += [_spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in kinds]
-        if (
-            "answer" in COLUMNS[task]
-        ):  # the answer stands there twice, and the place that is given is the later one
+        if "answer" in COLUMNS[task]:
+            # An answer that stands there twice; the place that is given is the later one.
             row = _good_row(rng, task, words)
             context = row["context"]
             rows.append(row | {"context": f"{context} {context}", "start": row["start"] + len(context) + 1})
