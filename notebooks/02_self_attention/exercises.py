@@ -103,6 +103,14 @@ def _fully_blocked_row(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _equal_scores(rng: np.random.Generator) -> Inputs:
+    """A row of equal shares, as a blocked row may have them before it is set to 0."""
+    inputs = _attention((), 4, 6, 3, 5, mask=(4, 6))(rng)
+    inputs["query"][1] = 0
+    inputs["mask"][1] = True
+    return inputs
+
+
 def _everything_blocked(rng: np.random.Generator) -> Inputs:
     return {**_attention((), 4, 6, 3, 5)(rng), "mask": np.zeros((4, 6), dtype=bool)}
 
@@ -175,7 +183,10 @@ scaled_dot_product_attention = Exercise(
         Case("one sentence, no mask: query (4, 3), key (6, 3)", _attention((), 4, 6, 3, 5)),
         Case("a batch of 2, no mask: query (2, 4, 3), key (2, 6, 3)", _attention((2,), 4, 6, 3, 5)),
         Case("batch and heads: query (2, 3, 4, 6), key (2, 3, 5, 6)", _attention((2, 3), 4, 5, 6, 7)),
-        Case("a mask with a different pattern in every row, (4, 6)", _attention((), 4, 6, 3, 5, mask=(4, 6))),
+        Case(
+            "a mask with a different pattern in every row, (4, 6): for one sentence, and for all of a batch",
+            together(_attention((), 4, 6, 3, 5, mask=(4, 6)), _attention((2,), 4, 6, 3, 5, mask=(4, 6))),
+        ),
         Case(
             "one mask row for each sentence of the batch, (2, 1, 6)",
             _attention((2,), 4, 6, 3, 5, mask=(2, 1, 6)),
@@ -185,8 +196,8 @@ scaled_dot_product_attention = Exercise(
             _attention((2, 3), 4, 5, 6, 7, mask=(2, 1, 4, 5)),
         ),
         Case(
-            "a mask row that blocks every key; then a mask that blocks everything",
-            together(_fully_blocked_row, _everything_blocked),
+            "a mask row that blocks every key; a mask that blocks everything; equal scores, and nothing blocked",
+            together(_fully_blocked_row, _everything_blocked, _equal_scores),
         ),
         Case("very large scores, positive in one row and negative in the others", _large_scores),
         Case(
@@ -304,8 +315,9 @@ combine_masks = Exercise(
             ),
         ),
         Case(
-            "one of the two masks blocks everything: that is not None",
+            "one of the two masks blocks everything, or nothing: that is not None",
             together(
+                lambda rng: {"first": np.ones((3, 4), dtype=bool), "second": random_mask(rng, 4)},
                 lambda rng: {"first": np.zeros((3, 4), dtype=bool), "second": random_mask(rng, 3, 4)},
                 lambda rng: {"first": random_mask(rng, 2, 5), "second": np.zeros((2, 5), dtype=bool)},
                 lambda rng: {"first": random_mask(rng, 4, 3), "second": random_mask(rng, 4, 3)},
@@ -332,6 +344,12 @@ def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int,
             made["token_mask"] = (np.arange(seq_len) >= seq_len - lengths)[..., None, :]
         return made
 
+    return inputs
+
+
+def _no_word_in_one(rng: np.random.Generator) -> Inputs:
+    inputs = _causal((2,), 5, 6, 4, 3, padded="in front")(rng)
+    inputs["token_mask"][1] = False
     return inputs
 
 
@@ -369,7 +387,10 @@ causal_self_attention = Exercise(
         Case("one sentence of 5 words", _causal((), 5, 6, 3, 4)),
         Case("a batch of 2 sentences", _causal((2,), 6, 5, 3, 4)),
         Case("a batch of 3 with padding at the end", _causal((3,), 5, 6, 4, 2, padded="at the end")),
-        Case("a batch of 3 with padding in front", _causal((3,), 7, 6, 4, 2, padded="in front")),
+        Case(
+            "a batch of 3 with padding in front; then one with a sentence of nothing but padding",
+            together(_causal((3,), 7, 6, 4, 2, padded="in front"), _no_word_in_one),
+        ),
         Case("the last two words changed", _future_changed, past_is_untouched),
     ),
     properties=(rows_are_shares, future_weights_are_zero),

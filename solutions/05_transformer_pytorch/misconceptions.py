@@ -842,13 +842,13 @@ slip("train_step", "step_before_backward",
       "    optimizer.zero_grad()\n"
       "    loss.backward()"))
 
-slip("train_step", "left_in_evaluation_mode", "The model is not put into training mode.",
+slip("train_step", "left_in_evaluation_mode", "The model is not in training mode when it computes the logits.",
      "After an evaluation a model is still in evaluation mode, without dropout. Everything seems fine, and "
      "it overfits. Put the model into training mode at every step; that costs nothing.",
      ("    model.train()\n", ""))
 
 slip("train_step", "learning_rate_ignored",
-     "The learning rate is not given to the optimizer, which keeps its old one.",
+     "The optimizer steps with its old learning rate.",
      "The optimizer was created with some learning rate and keeps it until you change it, in each of its "
      "`param_groups`.",
      ('        group["lr"] = learning_rate', "        pass"))

@@ -407,7 +407,7 @@ slip("train_epoch", "scheduler_first", "The scheduler steps before the optimizer
       "            scheduler.step()\n"
       "        optimizer.step()"))
 
-slip("train_epoch", "mode_not_set", "The model is not put into training mode.",
+slip("train_epoch", "mode_not_set", "The model is not in training mode when it computes the logits.",
      "If the model was evaluated before, it is still in evaluation mode, where dropout does nothing. Before "
      "training, you have to tell the model that it is training.",
      ("    model.train()\n", ""))

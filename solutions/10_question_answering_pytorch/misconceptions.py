@@ -452,7 +452,7 @@ slip("exact_match", "articles_before_marks", "Articles are dropped before punctu
      ('text = re.sub(r"\\b(a|an|the)\\b", " ", text)',
       'text = "".join(character for character in text if character not in string.punctuation)'))
 
-slip("exact_match", "white_space_kept", "White space is not collapsed.",
+slip("exact_match", "white_space_kept", "Not all white space is made into single spaces.",
      "White space inside the text stays as it is, so two spaces or a line break make two equal answers "
      "different.",
      ('r"\\b(a|an|the)\\b", " "', 'r"\\b(a|an|the)\\b *", ""'),
@@ -559,7 +559,7 @@ slip("train_step", "nothing_changes",
       "loss.backward()\n"
       "    optimizer.zero_grad()"))
 
-slip("train_step", "left_in_evaluation", "The model is not put into training mode.",
+slip("train_step", "left_in_evaluation", "The model is not in training mode when it computes the logits.",
      "The model may come from an evaluation. If so, dropout stays off while the model learns, and nobody "
      "notices until it has learned the data by heart.",
      ("    model.train()\n", ""))
@@ -575,7 +575,7 @@ slip("train_step", "every_number_clipped",
      "by one factor keeps the direction and shortens the step.",
      ("clip_grad_norm_", "clip_grad_value_"))
 
-slip("train_step", "learning_rate_ignored", "The learning rate is not given to the optimizer.",
+slip("train_step", "learning_rate_ignored", "The optimizer steps with its old learning rate.",
      "The optimizer keeps the rate that it had. The schedule's rate for this step is an argument of your "
      "function.",
      ('        group["lr"] = learning_rate', "        pass"))

@@ -253,7 +253,7 @@ slip("train_step", "never_applied", "The gradients are not applied.",
      "The loss is right, but no weight changes: you compute the gradients and never apply them.",
      ("    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))\n", ""))
 
-slip("train_step", "full_length", "The gradients are not clipped.",
+slip("train_step", "full_length", "The optimizer gets gradients of full length.",
      "The gradients are used at their full length. Clip them between the tape and the optimizer.",
      ("    gradients, _ = tf.clip_by_global_norm(gradients, max_norm)\n", ""))
 
