@@ -329,7 +329,7 @@ combine_masks = Exercise(
 # ---------------------------------------------------------------------------------- the kinds of attention
 
 
-def _real_words(rng: np.random.Generator, lead: Sequence[int], seq_len: int) -> np.ndarray:
+def _lengths(rng: np.random.Generator, lead: Sequence[int], seq_len: int) -> np.ndarray:
     """How many words each sentence has: at least two, fewer than ``seq_len``, and no two of a batch equally many."""
     return rng.choice(np.arange(2, seq_len), tuple(lead), replace=False)
 
@@ -337,7 +337,7 @@ def _real_words(rng: np.random.Generator, lead: Sequence[int], seq_len: int) -> 
 def _causal(lead: Sequence[int], seq_len: int, d_model: int, d_k: int, d_v: int, padded: str = ""):
     def inputs(rng: np.random.Generator) -> Inputs:
         made = {"x": normal(rng, *lead, seq_len, d_model), **_projections(rng, d_model, d_k, d_v)}
-        lengths = _real_words(rng, lead, seq_len)[..., None]
+        lengths = _lengths(rng, lead, seq_len)[..., None]
         if padded == "at the end":  # hidden from every real word by the causal mask already
             made["token_mask"] = (np.arange(seq_len) < lengths)[..., None, :]
         elif padded == "in front":  # where only the padding mask hides it
@@ -407,7 +407,7 @@ def _cross(
             **_projections(rng, d_model, d_k, d_v),
         }
         if masked:
-            lengths = _real_words(rng, lead, k_len)
+            lengths = _lengths(rng, lead, k_len)
             made["memory_mask"] = (np.arange(k_len) < lengths[..., None])[..., None, :]
         return made
 

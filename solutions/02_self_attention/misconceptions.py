@@ -4,15 +4,8 @@ from grader.catalogue import slip
 
 # ---------------------------------------------------------------------------------- project_qkv
 
-ORDER_HINT = (
-    "The caller tells the results apart only by the order in which you return them. Compare the order in the "
-    "docstring with yours."
-)
-
-
 slip("project_qkv", "key_and_query_swapped", "Query and key are exchanged.",
-     "Which matrix makes the query, and which the key? And the caller tells the results apart only by the order in which you "
-     "return them.",
+     "Which matrix makes the query, and which the key? And in which order does the docstring list the results?",
      ("return query, key, value", "return key, query, value"))
 
 slip("project_qkv", "value_from_key_weights", "The value is computed with the key's matrix.",
@@ -163,7 +156,8 @@ slip("scaled_dot_product_attention", "output_from_raw_scores",
 
 slip("scaled_dot_product_attention", "weights_and_output_swapped",
      "Weights and output are returned in the wrong order.",
-     ORDER_HINT,
+     "The caller tells the results apart only by the order in which you return them. Compare the order in the "
+     "docstring with yours.",
      ("return output, weights", "return weights, output"))
 
 slip("scaled_dot_product_attention", "tiny_instead_of_huge",

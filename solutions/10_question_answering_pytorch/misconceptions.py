@@ -453,8 +453,7 @@ slip("exact_match", "articles_before_marks", "Articles are dropped before punctu
       'text = "".join(character for character in text if character not in string.punctuation)'))
 
 slip("exact_match", "white_space_kept", "Not all white space is made into single spaces.",
-     "White space inside the text stays as it is, so two spaces or a line break make two equal answers "
-     "different.",
+     "Some of the white space inside the text stays as it is, so a line break, say, makes two equal answers different.",
      ('r"\\b(a|an|the)\\b", " "', 'r"\\b(a|an|the)\\b *", ""'),
      ('return " ".join(text.split())', "return text"))
 

@@ -254,7 +254,7 @@ slip("train_step", "never_applied", "The gradients are not applied.",
      ("    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))\n", ""))
 
 slip("train_step", "full_length", "The optimizer gets gradients of full length.",
-     "The gradients are used at their full length. Clip them between the tape and the optimizer.",
+     "The gradients are used at their full length. Clip them between the tape and the optimizer, and apply what comes out.",
      ("    gradients, _ = tf.clip_by_global_norm(gradients, max_norm)\n", ""))
 
 slip("train_step", "clipped_one_by_one", "The gradient of each weight is clipped by its own norm.",

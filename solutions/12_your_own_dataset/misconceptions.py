@@ -447,7 +447,7 @@ slip("best_temperature", "by_accuracy", "The temperature is chosen by accuracy."
       "losses.append(-(log_shares.argmax(axis=1) == labels).mean())"))
 
 slip("best_temperature", "overflow", "For large logits an exponential overflows or becomes 0.",
-     "The exponential of 1,000 is infinite, that of -1,000 is 0, and its logarithm minus infinity. From each row subtract its own largest logit first.",
+     "The exponential of 1,000 is infinite, that of -1,000 is 0, and its logarithm minus infinity. Subtract each row's own largest logit first.",
      ("        scaled = scaled - scaled.max(axis=1, keepdims=True)\n", ""))
 
 slip("best_temperature", "logarithm_forgotten", "The mean probability of the true class is maximised.",
