@@ -72,7 +72,7 @@ class Report:
         if verdict.where:
             lines.append(f"     At {verdict.where}")
         for found in verdict.recognised:
-            lines += [f"  This looks like a common misconception: {found.title}", f"     {found.hint}"]
+            lines += [f"  {_certain(verdict)} {found.title}", f"     {found.hint}"]
         for words, hint in _hunches(verdict):
             lines += [f"  {words}", *([f"     {hint}"] if hint else [])]
         if not verdict.problem:
@@ -109,7 +109,7 @@ class Report:
         for found in verdict.recognised:
             parts.append(
                 f'<div style="border-bottom:1px solid var(--jp-border-color2,#ddd);padding:.3em 0 .5em">'
-                f"<b>This looks like a common misconception:</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
+                f"<b>{_certain(verdict)}</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
             )
         for words, hint in _hunches(verdict):
             parts.append(f'<div style="padding:.2em 0">{inline(words)}{hint and "<br>"}{inline(hint)}</div>')
@@ -151,6 +151,13 @@ class Report:
                 f"<details><summary>Your code printed</summary><pre>{escape(verdict.printed)}</pre></details>"
             )
         return "".join([*parts, "</div>"])
+
+
+def _certain(verdict: Verdict) -> str:
+    """What is known of a misconception that is certain: what the code does. How it is written is not looked at."""
+    if len(verdict.recognised) == 1:
+        return "In every case, your code does what this mistake does:"
+    return "In some cases, your code does what this mistake does:"
 
 
 def _hunches(verdict: Verdict) -> list[tuple[str, str]]:

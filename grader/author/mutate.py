@@ -19,7 +19,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -175,10 +175,12 @@ def mutate(lab: Lab, jobs: int, only: str | None = None, sample: int | None = No
     known = equivalents(lab)
     sample = _recorded_sample(lab) if sample is None else sample
     report, met = Report(sample), set()
-    for name, survivor in _in_processes(lab, [only] if only else names, jobs, sample):
+    for name, survives in each_mutant(lab, [only] if only else names, jobs, sample, _Judge):
         report.tried[name] = report.tried.get(name, 0) + 1
-        if survivor is None:
+        if survives is None:
             continue
+        of, mutant, place, seed = survives
+        survivor = Survivor(name, of, mutant.kind, mutant.old, mutant.new, seed, place)
         met |= survivor.change.entries
         if survivor.change.entries & known.keys():
             report.equivalent[name] = report.equivalent.get(name, 0) + 1
@@ -291,11 +293,28 @@ def recorded(lab: Lab) -> Report:
 # ---------------------------------------------------------------------------------- trying them, each exercise in a process
 
 
-def _in_processes(
-    lab: Lab, names: list[str], jobs: int, sample: int
-) -> Iterator[tuple[str, Survivor | None]]:
-    """Exercise and survivor (None: it lost points) of every mutant. A process that dies or hangs over a mutant is replaced
+class Tried(NamedTuple):
+    """A mutant ``of`` the reference or a variant, the place of its change, and what a judge says of it."""
+
+    of: str
+    mutant: Mutant
+    place: int | None
+    said: Any
+
+
+Judge = Callable[[str, dict[str, Any], str], Any]
+"""Says something of a text: it gets the text, the names that the text may use, and what the text was made from. None is nothing."""
+
+
+def each_mutant(
+    lab: Lab, names: list[str], jobs: int, sample: int, make_judge: Callable[[Lab, str], Judge]
+) -> Iterator[tuple[str, Tried | None]]:
+    """Exercise, and what is said of it (None: nothing), of every mutant. A process that dies or hangs over a mutant is replaced
     by one that goes on with the next.
+
+    Args:
+        sample: at most so many mutants of each correct variant; 0: all.
+        make_judge: called in each process, with the lab and an exercise's name.
     """
     lab.exercises  # noqa: B018  # imports the frameworks once; forks may use them as long as nothing was computed here
     forks = multiprocessing.get_context("fork")
@@ -304,11 +323,13 @@ def _in_processes(
     def start(name: str, first: int) -> None:
         ours, theirs = forks.Pipe(duplex=False)
         process = forks.Process(
-            target=_work, args=(lab.course.root, lab.name, name, first, sample, theirs), daemon=True
+            target=_work,
+            args=(lab.course.root, lab.name, name, first, sample, make_judge, theirs),
+            daemon=True,
         )
         process.start()
         theirs.close()
-        running[ours] = name, first, process
+        running[ours] = name, None, process
 
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -324,24 +345,31 @@ def _in_processes(
                 raise said
             if said == "done":
                 process.join()
+            elif isinstance(said, int):  # it is ready, and begins there
+                running[pipe] = name, said, process
             elif said is None:  # it died or hung: the mutant is wrong in a way that nobody can miss
                 process.kill()
                 process.join()
-                if at < 0:
+                if at is None:
                     raise CourseError(
                         f"{lab.name}: the reference of {name} cannot be run in a process of its own."
                     )
                 yield name, None
                 start(name, at + 1)
             else:
-                index, survivor = said
-                running[pipe] = name, index, process
-                if survivor != "begun":
-                    yield name, survivor
-                    running[pipe] = name, index + 1, process
+                running[pipe] = name, at + 1, process
+                yield name, said[0]
 
 
-def _work(root: Any, lab_name: str, name: str, first: int, sample: int, pipe: Connection) -> None:
+def _work(
+    root: Any,
+    lab_name: str,
+    name: str,
+    first: int,
+    sample: int,
+    make_judge: Callable[[Lab, str], Judge],
+    pipe: Connection,
+) -> None:
     """In a process of its own: tries the mutants of one exercise from the ``first`` one on."""
     faulthandler.disable()  # what ends the process is a result, and no reason for a report
     quiet = os.open(os.devnull, os.O_WRONLY)
@@ -349,19 +377,15 @@ def _work(root: Any, lab_name: str, name: str, first: int, sample: int, pipe: Co
         os.dup2(quiet, standard)
     try:
         lab = Lab.load(Course(root), lab_name)
-        judge = _Judge(lab, name)
+        judge = make_judge(lab, name)
         all_of_them = list(_mutants_of(lab, name, sample))
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
             _limit_memory()
+            pipe.send(first)
             for index, (of, mutant, place, names) in enumerate(all_of_them):
                 if index >= first:
-                    seed = judge.seed_of_full_marks(mutant.source, names, of)
-                    survivor = (
-                        None
-                        if seed is None
-                        else Survivor(name, of, mutant.kind, mutant.old, mutant.new, seed, place)
-                    )
-                    pipe.send((index, survivor))
+                    said = judge(mutant.source, names, of)
+                    pipe.send([None if said is None else Tried(of, mutant, place, said)])
         pipe.send("done")
     except CourseError as error:
         pipe.send(error)
@@ -426,7 +450,7 @@ class _Judge:
         self.alone = [replace(self.exercise, cases=cases[at : at + 1]) for at in range(len(cases))]
         self._limited: dict[str, list[Exercise]] = {}
 
-    def seed_of_full_marks(self, text: str, names: dict[str, Any], of: str = "reference") -> int | None:
+    def __call__(self, text: str, names: dict[str, Any], of: str = "reference") -> int | None:
         """A seed at which a text keeps full marks; None if there is none.
 
         Args:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-KINDS = ("Name", "College", "Co-worker")
+KINDS = ("Name", "College", "BI-expert")  # one with a hyphen, which begins like a prefix
 """Labels of the entities in the checks. One has a hyphen in it, as labels of real data may have."""
 
 IGNORED = -100
@@ -122,7 +122,7 @@ def _with_stop(rng: np.random.Generator) -> Inputs:
     return {
         "text": text,
         "entities": [
-            Entity(0, len(at), "Co-worker"),
+            Entity(0, len(at), "BI-expert"),
             Entity(len(at), len(at) + 1 + len(name) + 6, "College"),
             Entity(start, start + len(subject) + 3, "Name"),
         ],
@@ -650,6 +650,15 @@ def _losing(lengths: Sequence[int], longest: int, num_labels: int, scale: float 
     return inputs
 
 
+def _far_apart(rng: np.random.Generator) -> Inputs:
+    """The first text's labels have probabilities that are too small for anything that is added to them, or that they are cut off at."""
+    inputs = _losing((5, 4), 5, 4)(rng)
+    labels = inputs["labels"][0]
+    for token in np.flatnonzero(labels != IGNORED):
+        inputs["logits"][0, token, labels[token]] -= rng.uniform(40, 60)
+    return inputs
+
+
 def _ignored_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _losing((7, 4, 5), 7, 4)(rng)
     ignored = (inputs["labels"] == IGNORED)[..., None]
@@ -694,7 +703,10 @@ token_loss = Exercise(
         Case("three texts of 7, 4 and 5 tokens", _losing((7, 4, 5), 7, 4)),
         Case("one text", _losing((6,), 6, 5)),
         Case("texts of very different lengths, (4, 9, 3)", _losing((9, 2, 3, 2), 9, 3)),
-        Case("logits around 300: exp() would overflow", _losing((5, 6), 6, 4, shift=300.0)),
+        Case(
+            "logits around 300: exp() would overflow; then far apart",
+            together(_losing((5, 6), 6, 4, shift=300.0), _far_apart),
+        ),
         Case("other logits where the label is -100", _ignored_changed, ignored_tokens_do_not_count),
     ),
     properties=(no_gradient_where_ignored,),

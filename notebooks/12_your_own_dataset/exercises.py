@@ -735,6 +735,17 @@ def _torn(texts: int, classes: int):
     return inputs
 
 
+def _far_off(texts: int, classes: int):
+    """A calibrated model's logits, but one label is as good as impossible: the logarithm of its share counts in full."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        drawn = _too_sure(texts, classes, (0.9, 1.1))(rng)
+        drawn["logits"][0, drawn["labels"][0]] -= rng.uniform(150, 200)
+        return drawn
+
+    return inputs
+
+
 def _all_too_hot(texts: int, classes: int, best: int):
     """Every candidate is above the right temperature, so that the lowest is the best. It stands first (0) or last (-1)."""
 
@@ -767,10 +778,11 @@ best_temperature = Exercise(
             ),
         ),
         Case(
-            "logits that are very large, or far apart; then once more between two classes",
+            "logits that are very large, or far apart; a label that is as good as impossible; once more between two classes",
             together(
                 _too_sure(95, 4, (2.0, 3.0), 50_000.0, never_first=True),
                 _too_sure(85, 5, (0.2, 0.3), 50_000.0),
+                _far_off(90, 4),
                 _torn(85, 6),
             ),
         ),

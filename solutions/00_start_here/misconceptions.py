@@ -28,7 +28,8 @@ def no_axis(scores, axis=-1):
 
 @misconception(
     "softmax",
-    "Your function takes `axis` and never looks at it: without it you always get the softmax over the last axis. Which steps run along an axis, and which of them should be told which?",
+    "Whatever `axis` says, the last axis of your result is the one that sums to 1. Which steps run along an axis, "
+    "and what must each of them be told?",
 )
 def axis_ignored(scores, axis=-1):
     """The softmax always runs over the last axis, whatever `axis` says."""
@@ -41,7 +42,7 @@ def axis_ignored(scores, axis=-1):
     "`axis=1` is the last axis only in a table. A row has no axis 1, and in a batch of shape (2, 3, 5) it is the middle one. Use the `axis` you are given; -1 always means the last.",
 )
 def axis_fixed_to_1(scores, axis=-1):
-    """The axis is always 1, whatever `axis` says."""
+    """The softmax always runs over axis 1, whatever `axis` says."""
     exponentials = np.exp(scores - np.max(scores, axis=1, keepdims=True))
     return exponentials / np.sum(exponentials, axis=1, keepdims=True)
 
@@ -53,17 +54,18 @@ def axis_fixed_to_1(scores, axis=-1):
     "number must you add to make the largest score 0?",
 )
 def no_max_subtraction(scores, axis=-1):
-    """exp() is applied to the scores as they are, and overflows for large ones."""
+    """For large scores an exponential overflows or becomes 0."""
     exponentials = np.exp(scores)
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
 
 
 @misconception(
     "softmax",
-    "A sum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.",
+    "A sum or a maximum along an axis removes that axis: (3, 4) becomes (3,), which no longer lines up with (3, 4). "
+    "NumPy can keep the axis with length 1, so that broadcasting finds its place: look at the `keepdims` argument.",
 )
 def no_keepdims(scores, axis=-1):
-    """The sum has lost its axis, so it does not line up with the scores in the division."""
+    """A sum, a maximum or the like has lost its axis, so it does not line up with the scores."""
     exponentials = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
     return exponentials / np.sum(exponentials, axis=axis)
 
@@ -92,19 +94,19 @@ def no_exponential(scores, axis=-1):
 
 @misconception(
     "softmax",
-    "exp() makes every number positive, but nothing makes them sum to 1 yet. Print the sum of your result along `axis`: what must each number be divided by?",
+    "exp() makes every number positive, but it does not make them sum to 1. Print the sum of your result along `axis`: "
+    "what must each exponential be divided by?",
 )
 def no_division(scores, axis=-1):
-    """The exponentials are returned without being divided by their sum."""
+    """The results are the exponentials themselves, not their shares of the sum."""
     return np.exp(scores - np.max(scores, axis=axis, keepdims=True))
 
 
 @misconception("softmax",
-     "You subtract a single maximum, that of the whole array. In a row far below it, exp is taken of very "
-     "negative numbers and gives only zeros, and 0/0 is NaN. If every row is a choice of its own, how many "
-     "maxima does a table need?")
+     "In a row far below the maximum that you subtract, exp is taken of very negative numbers and gives only "
+     "zeros, and 0/0 is NaN. If every row is a choice of its own, how many maxima does a table need?")
 def one_maximum_for_all(scores, axis=-1):
-    """All scores are shifted by a single maximum, so a row far below it becomes 0 / 0."""
+    """A row is shifted by a maximum that is not its own, and becomes 0 / 0 if it lies far below."""
     exponentials = np.exp(scores - np.max(scores))
     return exponentials / np.sum(exponentials, axis=axis, keepdims=True)
 

@@ -125,6 +125,11 @@ def _all_of_them(rng: np.random.Generator) -> Inputs:
     return _in_this_order(rng, rng.integers(3, 8, 5).tolist(), 0.95)
 
 
+def _none_of_them(rng: np.random.Generator) -> Inputs:
+    """No sample is to be tested."""
+    return _in_this_order(rng, rng.integers(3, 8, 4).tolist(), 0.0)
+
+
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
     groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
@@ -142,13 +147,14 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by half of one, and take all groups",
+            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by half of one, take all groups or none",
             together(
                 _groups(9, (0.4, 0.6), (2, 9)),
                 _about_the_share(0),
                 _about_the_share(short=1),
                 _about_the_share(short=0.5),
                 _all_of_them,
+                _none_of_them,
             ),
         ),
         Case("25 small groups, about a tenth", _groups(25, (0.08, 0.14), (1, 7))),

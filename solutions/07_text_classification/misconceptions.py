@@ -13,12 +13,14 @@ slip("samples_per_length", "characters", "Characters are counted instead of word
      "first.",
      ("len(text.split())", "len(text)"))
 
-slip("samples_per_length", "spaces", "Spaces are counted, one fewer than words.",
-     "Between three words there are two spaces. Count the words themselves.",
+slip("samples_per_length", "spaces", "The mean length is one word too small, as if spaces were counted.",
+     "Between three words there are two spaces. What length does a text of three words have for you?",
      ("len(text.split())", 'text.count(" ")'))
 
-slip("samples_per_length", "all_words", "The number of samples is divided by the number of all words.",
-     "You have divided by the sum of the lengths. The rule divides by the mean length of a sample.",
+slip("samples_per_length", "all_words",
+     "The ratio is 1 / mean length, the number of samples divided by that of all words.",
+     "Ten times as many texts of the same kind give the same ratio as before. The number of samples has to be "
+     "divided by the *mean* length of a sample.",
      ('for text in texts) / len(texts)', 'for text in texts)'))
 
 slip("samples_per_length", "longest", "The longest text is taken instead of the mean.",
@@ -38,8 +40,9 @@ slip("samples_per_length", "rule_reversed", "A sequence model is chosen below th
      "A sequence model needs many samples in proportion to their length: it is the choice for a high ratio.",
      ("ratio > threshold", "ratio < threshold"))
 
-slip("samples_per_length", "threshold_fixed", "The threshold is always 1,500.",
-     "The threshold is an argument; 1,500 is only its usual value.",
+slip("samples_per_length", "threshold_fixed", "A sequence model is never chosen, whatever the threshold is.",
+     "Here some ratios are above their threshold. What do you compare, and with what? The threshold is an "
+     "argument; 1,500 is only its usual value.",
      ("ratio > threshold", "ratio > 1500"))
 
 
@@ -71,7 +74,7 @@ slip("split_by_group", "last_group_left_out", "The group that would pass the sha
      ("if taken >= share * len(groups):", "if taken + sizes[group] > share * len(groups):"))
 
 slip("split_by_group", "one_group_more", "One more group is taken than needed.",
-     "Ask whether there are enough samples before you take a group, not after it.",
+     "There are enough samples before you take the last group. When do you ask, and is every group counted by then?",
      ("        if taken >= share * len(groups):\n            break\n        chosen.add(group)\n        taken += sizes[group]",
       "        chosen.add(group)\n        if taken >= share * len(groups):\n            break\n        taken += sizes[group]"))
 
@@ -84,7 +87,8 @@ slip("split_by_group", "from_the_end", "The groups are taken from the end of the
      ("for group in order:", "for group in reversed(order):"))
 
 slip("split_by_group", "one_sample_a_group", "Each group counts as one sample.",
-     "You add 1 for each group, however many samples it has, and compare with a number of samples. So nearly all groups are taken.",
+     "You add 1 for each group, however many samples it has, and compare with a number of samples. So too many "
+     "groups are taken.",
      ("taken += sizes[group]", "taken += 1"))
 
 
@@ -94,12 +98,14 @@ slip("bag_of_ngrams", "counted", "Occurrences are counted.",
      "An n-gram that occurs twice gives 2 in your row. A multi-hot row says whether it occurs, not how often.",
      ("bags[row, column] = 1", "bags[row, column] += 1"))
 
-slip("bag_of_ngrams", "longest_only", "Only groups of exactly n words are looked for.",
-     "Shorter groups count, too: with n = 2, single words and pairs.",
+slip("bag_of_ngrams", "longest_only", "Only groups of exactly n words are found.",
+     "Shorter groups count, too: with n = 2, single words and pairs. Are they looked for, and does what was found "
+     "for them stay?",
      ("range(1, n + 1)", "range(n, n + 1)"))
 
-slip("bag_of_ngrams", "single_words_only", "Only single words are found: longer groups are not looked for, or not joined with one space.",
-     "Whatever n is, only single words of the vocabulary end up in your bags. Print a few of the groups that you look for.",
+slip("bag_of_ngrams", "single_words_only", "Only single words are found, never a longer group.",
+     "Print a few of the groups that you look for: are there longer ones, and are their words joined by single "
+     "spaces, as in the index?",
      ("range(1, n + 1)", "range(1, 2)"))
 
 slip("bag_of_ngrams", "up_to_n_minus_1", "The longest groups are missing.",
@@ -110,8 +116,9 @@ slip("bag_of_ngrams", "one_word_too_many", "Groups of n + 1 words count, too.",
      "You look for groups that are one word longer than n.",
      ("range(1, n + 1)", "range(1, n + 2)"))
 
-slip("bag_of_ngrams", "last_one_missed", "The last group of each text is missed.",
-     "In a list of five words there are four pairs: the last one begins at the fourth word. You stop one too early.",
+slip("bag_of_ngrams", "last_one_missed", "The last group of each size is missed: none has the last word of its text.",
+     "In a list of five words there are four pairs: the last one begins at the fourth word and ends with the "
+     "fifth. Is it among yours?",
      ("len(words) - size + 1", "len(words) - size"))
 
 slip("bag_of_ngrams", "order_within_forgotten", "The words of a group are sorted.",
@@ -119,7 +126,8 @@ slip("bag_of_ngrams", "order_within_forgotten", "The words of a group are sorted
      ("words[start : start + size])", "sorted(words[start : start + size]))"))
 
 slip("bag_of_ngrams", "column_0_lost", "Column 0 is never filled.",
-     "0 is a column, but counts as False in a condition. Ask whether something was found, not whether it is true.",
+     "0 is a column like any other. (In a condition it counts as False: ask whether something was found, not "
+     "whether it is true.)",
      ("if column is not None:", "if column:"))
 
 slip("bag_of_ngrams", "unknown_in_column_0", "Whatever is not in the index goes into column 0.",
@@ -137,8 +145,10 @@ slip("bag_of_ngrams", "divided_by_length", "Each row is divided by the length of
 
 # ---------------------------------------------------------------------------------- bucketed_batches
 
-slip("bucketed_batches", "no_buckets", "All sentences go into batches in the given order, without buckets.",
-     "Long and short sentences share a batch, and there is as much padding as before. Where do the boundaries come in?",
+slip("bucketed_batches", "no_buckets",
+     "All sentences go into batches in the given order, as if there were one bucket only.",
+     "Long and short sentences share a batch, and there is as much padding as before. Where do the boundaries "
+     "come in, and what is compared with them?",
      ("bucket_boundaries=boundaries", "bucket_boundaries=[1_000]"),
      ("* (len(boundaries) + 1)", "* 2"))
 
@@ -154,7 +164,7 @@ slip("bucketed_batches", "boundary_below", "A sentence as long as a boundary is 
      ("tf.shape(sentence)[0]", "tf.shape(sentence)[0] - 1"))
 
 slip("bucketed_batches", "rest_dropped", "What is left at the end is dropped.",
-     "The sentences that do not fill a batch are lost: `drop_remainder` leaves them out. They are data, too.",
+     "The sentences that do not fill a batch are lost. They are data, too: let them make a smaller one.",
      ("        bucket_batch_sizes=", "        drop_remainder=True,\n        bucket_batch_sizes="))
 
 slip("bucketed_batches", "padded_to_the_boundary", "Batches are padded up to their bucket's boundary.",
@@ -164,7 +174,7 @@ slip("bucketed_batches", "padded_to_the_boundary", "Batches are padded up to the
      ("(len(boundaries) + 1)", "(len(boundaries) + 2)"),
      ("        bucket_batch_sizes=", "        pad_to_bucket_boundary=True,\n        bucket_batch_sizes="))
 
-slip("bucketed_batches", "sorted_first", "The sentences are sorted by length before they go into the buckets.",
+slip("bucketed_batches", "sorted_first", "The sentences of a bucket are sorted by length before they go into batches.",
      "You have changed the order of the sentences. Sorted, short sentences are always together with the same others; the "
      "buckets do enough.",
      ("zip(sentences, labels, strict=True)",
@@ -189,8 +199,8 @@ slip("PositionalEmbedding", "PlacesFrom1", "Places begin at 1.",
      "A running count of ones begins at 1, but the first row of the table is number 0.",
      ("axis=1) - 1", "axis=1)"))
 
-slip("PositionalEmbedding", "NoPositions", "Positions are never added.",
-     "The order of the words changes nothing in your output: the vectors of the places are missing.",
+slip("PositionalEmbedding", "NoPositions", "No positions are in the output, even if use_positions is True.",
+     "The order of the words changes nothing in your output. Where do the vectors of the places go?",
      ("            embedded = embedded + self.position_embeddings(places)", "            self.position_embeddings(places)"))
 
 slip("PositionalEmbedding", "Multiplied", "The vectors of words and places are multiplied.",
@@ -240,7 +250,8 @@ slip("PositionalEmbedding", "ConfigOfTheBaseOnly", "get_config gives only what t
 
 # ---------------------------------------------------------------------------------- TransformerEncoder
 
-slip("TransformerEncoder", "MaskForgotten", "Real words look at padding: the mask is ignored, or laid over the queries.",
+slip("TransformerEncoder", "MaskForgotten",
+     "Real words look at padding: the mask has no effect, or is laid over the queries.",
      "What stands in the padding changes the real words. Does your attention get the mask? And is its new axis in the "
      "middle of (batch, queries, keys)? At the end it would forbid the padding to look at words, and nothing else.",
      ("attention_mask=allowed", "attention_mask=None"))
@@ -278,7 +289,7 @@ slip("TransformerEncoder", "NoRelu", "The feed-forward network has no ReLU.",
      "Two dense layers without anything in between are one matrix. The first has a ReLU.",
      ('keras.layers.Dense(dense_dim, activation="relu")', "keras.layers.Dense(dense_dim)"))
 
-slip("TransformerEncoder", "ReluAtTheEnd", "The second dense layer has a ReLU, too.",
+slip("TransformerEncoder", "ReluAtTheEnd", "There is a second ReLU, after the second dense layer.",
      "With a ReLU at its end the network can only add to a feature, never take away. Only the first layer has one.",
      ("keras.layers.Dense(embedding_dim),", 'keras.layers.Dense(embedding_dim, activation="relu"),'))
 
@@ -287,8 +298,9 @@ slip("TransformerEncoder", "HeadsAreTooLarge", "Each head is as large as the who
      "intended.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim"))
 
-slip("TransformerEncoder", "FfnForgotten", "The feed-forward network is never called.",
-     "The second half is missing: the vectors go straight from one normalisation into the next.",
+slip("TransformerEncoder", "FfnForgotten", "The feed-forward network has no effect.",
+     "The vectors go from one normalisation into the next as they are. Where does what the feed-forward network "
+     "gives go?",
      ("self.layernorm2(x + self.ffn(x))", "self.layernorm2(x)"))
 
 slip("TransformerEncoder", "ConfigOfTheBaseOnly", "get_config gives only what the base class knows.",
@@ -300,15 +312,15 @@ slip("TransformerEncoder", "ConfigOfTheBaseOnly", "get_config gives only what th
 # ---------------------------------------------------------------------------------- masked_mean
 
 slip("masked_mean", "mean_of_everything", "The mean is taken over padding, too.",
-     "The mask is not used: padding counts like a word.",
+     "The mask changes nothing: padding counts like a word.",
      ("    if mask is None:\n        return", "    if True:\n        return"))
 
 slip("masked_mean", "divided_by_the_length", "The sum of the real words is divided by the length of the row.",
      "The sum is right, but it is divided by the width of the batch. Divide by the number of real words of each sentence.",
      ("ops.maximum(ops.sum(real, axis=1), 1)", "states.shape[1]"))
 
-slip("masked_mean", "sum_only", "The sum is not divided by anything.",
-     "This is the sum of the real words. Long sentences get long vectors; the mean does not.",
+slip("masked_mean", "sum_only", "The sum of the real words comes out, not their mean.",
+     "A long sentence gets a long vector, as if its sum were divided by 1. By what should it be divided?",
      (" / ops.maximum(ops.sum(real, axis=1), 1)", ""))
 
 slip("masked_mean", "mask_inverted", "The mean is that of the padding.",
@@ -357,8 +369,9 @@ slip("build_classifier", "rate_ignored", "Adam has its usual learning rate.",
      "The learning rate that was asked for does not reach the optimizer.",
      ("keras.optimizers.Adam(learning_rate)", '"adam"'))
 
-slip("build_classifier", "no_dropout", "There is no dropout.",
-     "In training the logits are as without dropout. It stands between the mean and the last layer.",
+slip("build_classifier", "no_dropout", "Dropout has no effect.",
+     "In training the logits are as without dropout. It stands between the mean and the last layer: is what it "
+     "returns used, and does the rate reach it?",
      ("    x = keras.layers.Dropout(dropout_rate)(x)\n", ""))
 
 slip("build_classifier", "dropout_on_logits", "The logits themselves are dropped.",
@@ -368,7 +381,8 @@ slip("build_classifier", "dropout_on_logits", "The logits themselves are dropped
       "keras.Model(ids, keras.layers.Dropout(dropout_rate)(keras.layers.Dense(num_classes)(x)))"))
 
 slip("build_classifier", "padding_in_the_mean", "The mean is taken over padding, too.",
-     "More padding changes your logits. The mean has to know the mask: which layer takes it into account?",
+     "More padding changes your logits. The mean has to know the mask: which layer takes it into account, and "
+     "does the mask get there?",
      ("MaskedMean()(x)", "ops.mean(x, axis=1)"))
 
 slip("build_classifier", "no_encoder", "There is no encoder: the mean is that of the embeddings.",
@@ -436,8 +450,10 @@ slip("calibration_error", "bins_not_weighted", "The bins are not weighted.",
      ("inside.mean() * abs(", "abs("),
      ("return float(error),", "return float(error / len(set(bin_of))),"))
 
-slip("calibration_error", "signs_cancel", "Distances keep their sign.",
-     "Overconfident and underconfident bins cancel each other. A distance has no sign.",
+slip("calibration_error", "signs_cancel",
+     "The error keeps its sign: too sure in one bin and too unsure in another cancel each other.",
+     "What you return is the overconfidence. The distance in a bin has no sign, and is taken before anything is "
+     "added up.",
      ("abs(right[inside].mean() - confidence[inside].mean())", "(confidence[inside].mean() - right[inside].mean())"))
 
 slip("calibration_error", "probability_of_the_true_class", "The probability of the true class is taken as confidence.",

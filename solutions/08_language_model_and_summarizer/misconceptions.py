@@ -17,7 +17,8 @@ slip("shift_targets", "two_ahead", "The targets are two places ahead.",
      ("inputs = ids[:, :-1]", "inputs = ids[:, :-2]"), ("ids[:, 1:].clone()", "ids[:, 2:].clone()"))
 
 slip("shift_targets", "last_token_kept", "The last token stays in the inputs, and the targets go round in a circle.",
-     "`roll` puts the first token at the end of the targets. The last token of a row has nothing after it, so it is no input.",
+     "The first token of a row comes back at the end of your targets. The last token has nothing after it, so it "
+     "is no input.",
      ("inputs = ids[:, :-1]", "inputs = ids"), ("ids[:, 1:].clone()", "ids.roll(-1, dims=1)"))
 
 slip("shift_targets", "padding_is_a_target", "Padding stays in the targets.",
@@ -38,7 +39,8 @@ slip("shift_targets", "inputs_masked_too", "Padding is marked in the inputs, too
       "    targets[targets == pad_id] = ignore_id\n    inputs = inputs.masked_fill(inputs == pad_id, ignore_id)\n"))
 
 slip("shift_targets", "after_padding", "A target is ignored where the *input* is padding.",
-     "You have asked whether the input is padding. The target after the last real token is padding already, and counts here.",
+     "The target after the last real token is padding already, and counts in your version. What has to be "
+     "compared with pad_id?",
      ("targets[targets == pad_id]", "targets[inputs == pad_id]"))
 
 slip("shift_targets", "ids_changed", "The given ids are changed.",
@@ -58,11 +60,11 @@ slip("masked_loss", "mean_of_rows", "The mean of each row is taken first, then t
       "each = torch.zeros(targets.shape).masked_scatter(counts, -chosen[:, 0])\n"
       "    return (each.sum(dim=1) / counts.sum(dim=1).clamp(min=1)).mean()"))
 
-slip("masked_loss", "sum_for_mean", "The sum is not divided.",
+slip("masked_loss", "sum_for_mean", "The loss is the sum over the places that count, not their mean.",
      "Your loss grows with the size of the batch, and with it the gradients. Divide by the number of places that count.",
      (" / counts.sum().clamp(min=1)", ""))
 
-slip("masked_loss", "sign", "The log-probabilities are not negated.",
+slip("masked_loss", "sign", "The loss has the wrong sign.",
      "Log-probabilities are below 0, and training makes a loss smaller: yours would make the right token less likely.",
      ("-chosen.sum()", "chosen.sum()"))
 
@@ -82,15 +84,15 @@ slip("masked_loss", "bits", "The logarithm is to the base 2.",
      "You measure in bits. The loss is in nats, with the natural logarithm.",
      ("return -chosen.sum()", "return -chosen.sum() / math.log(2)"))
 
-slip("masked_loss", "nothing_ignored", "Every place counts; ignored ones as if the target were token 0.",
+slip("masked_loss", "nothing_ignored", "Every place counts, and a negative mark is taken for token 0.",
      "The places with ignore_id have no target, but you let them count, with some token. Leave them out of sum and number.",
      ("counts = targets != ignore_id", "counts = torch.ones_like(targets, dtype=torch.bool)\n    targets = targets.clamp(min=0)"))
 
-slip("masked_loss", "only_minus_100", "Only -100 is ignored.",
+slip("masked_loss", "only_minus_100", "The mark is taken to be -100, whatever ignore_id is.",
      "The mark of what does not count is an argument; -100 is only its usual value. With another mark, the index is out of range.",
      ("targets != ignore_id", "targets != -100"))
 
-slip("masked_loss", "nan_for_nothing", "If nothing counts, the loss is 0 / 0.",
+slip("masked_loss", "nan_for_nothing", "If nothing counts, the loss is NaN.",
      "A batch in which nothing counts gives NaN, and one NaN ruins all weights. What does the docstring promise?",
      (".clamp(min=1)", ""))
 
@@ -101,7 +103,7 @@ slip("masked_loss", "over_the_places", "The softmax runs over the places instead
 
 # ---------------------------------------------------------------------------------- DecoderBlock
 
-slip("DecoderBlock", "NoMask", "There is no mask: every place sees all others.",
+slip("DecoderBlock", "NoMask", "Every place sees all others: the mask is missing, or has no effect.",
      "The later tokens are the answer, and your block may look at them. In training the loss falls to nearly nothing; when the model writes, there is nothing to look at.",
      ("normed, normed, normed, past)", "normed, normed, normed)"))
 
@@ -133,7 +135,7 @@ slip("DecoderBlock", "NoSecondResidual", "x is not added to the output of the ne
      ("return x + self.dropout", "return self.dropout"))
 
 slip("DecoderBlock", "NormedResidual", "The output of the attention is added to the normalised copy.",
-     "You have overwritten x with its normalised copy. Only the sub-layer sees the copy; the sum is with x as it was.",
+     "Only the sub-layer sees the normalised copy; the sum is with x as it was before. Is it still there?",
      ("normed = self.norm1(x)", "x = self.norm1(x)\n        normed = x"))
 
 slip("DecoderBlock", "Relu", "The network uses ReLU instead of GELU.",
@@ -144,11 +146,11 @@ slip("DecoderBlock", "TanhGelu", "GELU is computed by its approximation with tan
      "That is an approximation of GELU, from a time when the exact one was slow; it differs from the third digit on. Use the exact one.",
      ("gelu(self.expand(self.norm2(x)))", "gelu(self.expand(self.norm2(x)), approximate='tanh')"))
 
-slip("DecoderBlock", "NoActivation", "There is nothing between the two linear layers.",
+slip("DecoderBlock", "NoActivation", "Nothing acts between the two linear layers.",
      "Two linear layers in a row are one linear layer. GELU stands between them.",
      ("nn.functional.gelu(self.expand(self.norm2(x)))", "self.expand(self.norm2(x))"))
 
-slip("DecoderBlock", "NoDropout", "Dropout is left out.",
+slip("DecoderBlock", "NoDropout", "Dropout has no effect.",
      "In training mode, dropout belongs after each of the two sub-layers, before the sum.",
      ("self.dropout(attended)", "attended"), ("self.dropout(self.contract(hidden))", "self.contract(hidden)"))
 
@@ -164,7 +166,7 @@ slip("DecoderBlock", "Parallel", "The network works on the block's input instead
 
 # ---------------------------------------------------------------------------------- GPT
 
-slip("GPT", "NoPositions", "Positions are not added.",
+slip("GPT", "NoPositions", "The tokens go into the blocks without their positions.",
      "A causal mask gives away a little about order, but not where a token is. Add the embedding of its position.",
      ("self.token_embedding(ids) + self.position_embedding(places)", "self.token_embedding(ids)"))
 
@@ -180,7 +182,7 @@ slip("GPT", "Multiplied", "Token and position embeddings are multiplied.",
      "The embedding of a token and that of its position are added, entry by entry.",
      ("self.token_embedding(ids) + self.position", "self.token_embedding(ids) * self.position"))
 
-slip("GPT", "NoFinalNorm", "The last LayerNorm is missing.",
+slip("GPT", "NoFinalNorm", "The logits are computed without the last LayerNorm.",
      "In pre-norm models nothing has normalised the sum of all blocks yet. `self.norm` does, before the logits.",
      ("self.norm(x) @", "x @"))
 
@@ -190,7 +192,8 @@ slip("GPT", "NotTied", "The logits come from a layer of its own.",
      ("self.norm(x) @ self.token_embedding.weight.T", "self.head(self.norm(x))"))
 
 slip("GPT", "SameBlock", "One and the same block is used again and again.",
-     "A list with one module in it several times has the weights of one. Each block has to be made by a call of its own.",
+     "A list with one module in it several times has the weights of one. Is each block made by a call of its own, "
+     "and does each get its turn?",
      ("nn.ModuleList(\n            DecoderBlock(embedding_dim, num_heads, dropout_rate)\n"
       "            for _ in range(num_layers)\n        )",
       "nn.ModuleList([DecoderBlock(embedding_dim, num_heads, dropout_rate)] * num_layers)"),
@@ -202,7 +205,7 @@ slip("GPT", "PlainList", "The blocks are in a plain list.",
       "            for _ in range(num_layers)\n        )",
       "[DecoderBlock(embedding_dim, num_heads, dropout_rate) for _ in range(num_layers)]"))
 
-slip("GPT", "LastBlockMissing", "The last block is not used.",
+slip("GPT", "LastBlockMissing", "The last block has no effect.",
      "One block too few has worked on your output. Count the blocks that your loop visits.",
      ("for block in self.blocks:", "for block in self.blocks[:-1]:"))
 
@@ -210,11 +213,11 @@ slip("GPT", "Probabilities", "It returns probabilities.",
      "The loss takes the log-softmax itself. Return the logits as they are.",
      ("return self.norm(x) @ self.token_embedding.weight.T", "return (self.norm(x) @ self.token_embedding.weight.T).softmax(dim=-1)"))
 
-slip("GPT", "Scaled", "The embeddings are multiplied by the root of the width.",
+slip("GPT", "Scaled", "The token embeddings are multiplied by the root of the width.",
      "The Transformer of 2017 does that, because its positions have a fixed size. Here the positions are learned, and nothing is multiplied.",
      ("self.dropout(self.token_embedding(ids) +", "self.dropout(math.sqrt(self.token_embedding.embedding_dim) * self.token_embedding(ids) +"))
 
-slip("GPT", "NoDropout", "Dropout is left out of the embeddings.",
+slip("GPT", "NoDropout", "Dropout has no effect on the sum of token and position.",
      "In training mode the sum of token and position goes through dropout before the first block.",
      ("self.dropout(self.token_embedding(ids) + self.position_embedding(places))",
       "self.token_embedding(ids) + self.position_embedding(places)"))
@@ -244,7 +247,7 @@ slip("perplexity", "no_exponential", "The mean loss itself is returned.",
      "That is the mean loss in nats. The perplexity is its exponential.",
      ("math.exp(nats / sum(counts))", "nats / sum(counts)"))
 
-slip("perplexity", "negative_exponent", "The exponent is negative.",
+slip("perplexity", "negative_exponent", "The perplexity is upside down, as with a negative exponent.",
      "You have the geometric mean of the probabilities. The perplexity is one over that: at least 1.",
      ("math.exp(nats / sum(counts))", "math.exp(-nats / sum(counts))"))
 
@@ -252,7 +255,7 @@ slip("perplexity", "nats_per_character", "Nats a character are returned as bits.
      "A bit is about 0.69 nats. Convert: how many bits is one nat?",
      ("nats / math.log(2) / characters", "nats / characters"))
 
-slip("perplexity", "bits_the_wrong_way", "Nats are multiplied by the logarithm of 2.",
+slip("perplexity", "bits_the_wrong_way", "Nats are converted to bits the wrong way round.",
      "One nat is more than one bit: there are more bits than nats. You have made it fewer.",
      ("nats / math.log(2) / characters", "nats * math.log(2) / characters"))
 
@@ -284,7 +287,7 @@ slip("NGramModel", "ContextTooLong", "Contexts of n tokens are counted and used.
      "An n-gram has n tokens altogether: n - 1 of context and the one that follows.",
      ("range(min(n - 1, place) + 1)", "range(min(n, place) + 1)"), ("min(self.n - 1, len(context))", "min(self.n, len(context))"))
 
-slip("NGramModel", "ContextTooShort", "The longest context is never looked up.",
+slip("NGramModel", "ContextTooShort", "The longest context is never used.",
      "The end of a range does not belong to it. Contexts of n - 1 tokens count.",
      ("range(min(self.n - 1, len(context)) + 1)", "range(min(self.n - 1, len(context)))"))
 
@@ -336,12 +339,13 @@ slip("NGramModel", "AcrossRows", "Contexts reach from one list into the next.",
      "The last letter of a name and the first of the next one do not belong together. Count each list by itself.",
      ("for row in sequences:", "for row in [[token for each in sequences for token in each]]:"))
 
-slip("NGramModel", "KindsCounted", "The number of different followers stands below the line.",
-     "The length of a Counter is the number of different tokens in it. How *often* was something counted?",
+slip("NGramModel", "KindsCounted", "Each different follower counts once, however often it came.",
+     "How *often* did each token follow? (The length of a Counter is only the number of different tokens in it.)",
      ("counted.total() + self.strength)", "len(counted) + self.strength)"),
      ("mixed[token] += number", "mixed[token] += 1"))
 
-slip("NGramModel", "ContextReversed", "The context is looked up in reverse order.",
+slip("NGramModel", "ContextReversed",
+     "Contexts are counted in one order of their tokens, and looked up in the reverse one.",
      "The tokens of a context have an order, and it is that of the text.",
      ("tuple(context[len(context) - size :])", "tuple(context[len(context) - size :][::-1])"))
 
@@ -356,14 +360,9 @@ slip("sampling_probabilities", "temperature_multiplied", "The logits are multipl
      "A high temperature should make the tokens more equal. Yours makes the likely ones likelier.",
      ("logits / temperature", "logits * temperature"))
 
-slip("sampling_probabilities", "temperature_after_softmax", "The probabilities are divided by the temperature.",
-     "Dividing all probabilities by one number and by their sum changes nothing. The temperature works on the logits.",
-     ("scaled = logits / temperature", "scaled = logits"),
-     ("scaled.softmax(dim=-1)", "scaled.softmax(dim=-1) / temperature"),
-     ("    if top_p is not None:\n", "    probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)\n    if top_p is not None:\n"))
-
-slip("sampling_probabilities", "temperature_ignored", "The temperature is not used.",
-     "Your probabilities are the same at every temperature.",
+slip("sampling_probabilities", "temperature_ignored", "The temperature has no effect.",
+     "Your probabilities are the same at every temperature. (Divided by one number and then by their sum, probabilities are what they "
+     "were: the temperature works on the logits.)",
      ("logits / temperature", "logits"))
 
 slip("sampling_probabilities", "top_k_as_zero_logits", "What top-k cuts off gets the logit 0.",
@@ -392,15 +391,17 @@ slip("sampling_probabilities", "nucleus_unsorted", "The sum runs in the order of
       "falling, order = probabilities, torch.arange(probabilities.shape[-1]).expand_as(probabilities)"))
 
 slip("sampling_probabilities", "nucleus_from_below", "The sum begins with the least likely token.",
-     "You have sorted upwards, and so you keep the tail that the nucleus should cut off.",
+     "So you keep the tail that the nucleus should cut off. With which token should the sum begin?",
      ("descending=True", "descending=False"))
 
 slip("sampling_probabilities", "not_put_back", "The sorted probabilities are returned.",
      "The numbers are right, but they belong to other tokens: after sorting, the first one is the likeliest. Put them back in their places.",
      ("torch.zeros_like(probabilities).scatter(-1, order, falling)", "falling"))
 
-slip("sampling_probabilities", "put_back_by_gather", "The sorted probabilities are put back with gather.",
-     "`gather` with the same order sorts a second time. Its opposite writes each number to the place it came from.",
+slip("sampling_probabilities", "put_back_by_gather",
+     "The sorted probabilities are rearranged by the same order once more, not put back.",
+     "Looking up the numbers at the order of the sort, as `gather` does, rearranges them a second time. Its "
+     "opposite writes each number to the place it came from.",
      ("torch.zeros_like(probabilities).scatter(-1, order, falling)", "falling.gather(-1, order)"))
 
 slip("sampling_probabilities", "not_renormalised", "After the nucleus, the probabilities sum to less than 1.",
@@ -459,7 +460,7 @@ slip("summary_features", "never_cut", "An article that is too long is not cut.",
      "The inputs may have at most max_len tokens: a model has no positions for more.",
      ("article_ids[:room]", "article_ids"))
 
-slip("summary_features", "cut_one_more", "The article loses one token more than it has to.",
+slip("summary_features", "cut_one_more", "The room for the article is counted one token too small.",
      "Only the inputs count towards max_len: the article, the separator and the summary. The end is not among them.",
      ("max_len - len(summary_ids) - 1", "max_len - len(summary_ids) - 2"))
 
@@ -547,15 +548,15 @@ slip("rms_norm", "eps_outside", "eps is added to the root instead of the mean sq
      "For ordinary rows it makes no difference; for rows of very small numbers it does. eps stands under the root.",
      ("torch.rsqrt(mean_square + eps)", "1 / (torch.sqrt(mean_square) + eps)"))
 
-slip("rms_norm", "eps_forgotten", "eps is not used.",
+slip("rms_norm", "eps_forgotten", "eps has no effect.",
      "A row of zeros has the mean square 0, and 0 / 0 is NaN.",
      ("mean_square + eps", "mean_square"))
 
-slip("rms_norm", "no_weight", "The weight is not used.",
+slip("rms_norm", "no_weight", "The weight has no effect.",
      "The learned scale of each feature is missing.",
      ("weight * x *", "x *"))
 
-slip("rms_norm", "weight_plus_one", "The weight is increased by 1.",
+slip("rms_norm", "weight_plus_one", "Each feature is multiplied by its weight plus 1.",
      "Some models (Gemma) store the weight minus 1. Here it is multiplied as it is.",
      ("weight * x *", "(1 + weight) * x *"))
 
@@ -598,7 +599,7 @@ slip("swiglu", "no_activation", "The gate has no activation.",
      "Without the SiLU the gate is a plain product of two linear maps.",
      ("gate * torch.sigmoid(gate)", "gate"))
 
-slip("swiglu", "no_gate", "There is no gate: `w_up` is not used.",
+slip("swiglu", "no_gate", "`w_up` has no effect: the SiLU alone is handed on.",
      "You have an ordinary network with SiLU. Its hidden values are multiplied by what `w_up` gives, entry by entry.",
      (" * (x @ w_up.T)", ""))
 
@@ -625,8 +626,9 @@ slip("swiglu", "residual_inside", "x is added to the result.",
 
 # ---------------------------------------------------------------------------------- grouped_query_attention
 
-slip("grouped_query_attention", "tiled", "The key heads are repeated in the order 0 1 2 0 1 2.",
-     "Query heads 0 and 1 should share key head 0. You have repeated the whole row of heads, so they get 0 and 1. The model babbles, and no error tells you.",
+slip("grouped_query_attention", "tiled", "The query heads get the key heads in the order 0 1 2 0 1 2, not 0 0 1 1 2 2.",
+     "Query heads 0 and 1 should share key head 0. Yours get 0 and 1, as if the whole row of heads were repeated. "
+     "The model babbles, and no error tells you.",
      ("key.repeat_interleave(group, dim=1)", "key.repeat(1, group, 1, 1)"), ("value.repeat_interleave(group, dim=1)", "value.repeat(1, group, 1, 1)"))
 
 slip("grouped_query_attention", "values_tiled", "The values are repeated in another order than the keys.",
@@ -642,11 +644,12 @@ slip("grouped_query_attention", "key_heads_averaged", "Keys and values are avera
      ("key.repeat_interleave(group, dim=1)", "key.mean(dim=1, keepdim=True)"),
      ("value.repeat_interleave(group, dim=1)", "value.mean(dim=1, keepdim=True)"))
 
-slip("grouped_query_attention", "not_repeated", "Keys and values are not repeated.",
-     "Nine query heads and three key heads do not fit. Make one key head for each query head.",
+slip("grouped_query_attention", "not_repeated", "Keys or values, or both, still have fewer heads than the queries.",
+     "Nine query heads do not fit with three heads of keys or of values. Make one head of each for every query "
+     "head, and use those.",
      ("key.repeat_interleave(group, dim=1)", "key"), ("value.repeat_interleave(group, dim=1)", "value"))
 
-slip("grouped_query_attention", "not_scaled", "The scores are not divided.",
+slip("grouped_query_attention", "not_scaled", "The scores go into the softmax without being divided.",
      "The scores are divided by the root of the size of a head, so that the softmax is not saturated.",
      (" / math.sqrt(query.shape[-1])", ""))
 
@@ -658,8 +661,10 @@ slip("grouped_query_attention", "scaled_by_d_v", "The scores are divided by the 
      "Values have no part in the scores: a score is the dot product of a query and a key. Over how many entries does it run?",
      ("math.sqrt(query.shape[-1])", "math.sqrt(value.shape[-1])"))
 
-slip("grouped_query_attention", "divided_by_d_k", "The scores are divided by the size of a head instead of its square root.",
-     "The size of a head is the right quantity, but the spread of a sum of that many products grows with its root.",
+slip("grouped_query_attention", "divided_by_d_k",
+     "The scores end up divided by the size of a head, not by its square root.",
+     "The size of a head is the right quantity, but the spread of a sum of that many products grows with its "
+     "root. (Do you divide by the root twice?)",
      ("math.sqrt(query.shape[-1])", "query.shape[-1]"))
 
 slip("grouped_query_attention", "scaled_by_the_length", "The scores are divided by the root of the number of keys.",
@@ -670,7 +675,7 @@ slip("grouped_query_attention", "mask_inverted", "The mask blocks what it should
      "You block exactly those keys that should be seen. In this course, True means *may* attend.",
      ("masked_fill(~mask", "masked_fill(mask"))
 
-slip("grouped_query_attention", "mask_ignored", "The mask is not used.",
+slip("grouped_query_attention", "mask_ignored", "The mask has no effect.",
      "Every query sees every key in your version.",
      ("    if mask is not None:\n        scores = scores.masked_fill(~mask, -torch.inf)\n", ""))
 
@@ -725,8 +730,8 @@ slip("attend_with_cache", "corner_diagonal", "The mask's diagonal begins in the 
      "The first new token may see the whole cache, not only its first token. Compare the table of ones and zeros above.",
      (".tril(diagonal=past)", ".tril()"))
 
-slip("attend_with_cache", "no_mask", "There is no mask.",
-     "One token at a time needs none, but in the prompt many tokens come at once, and none may see the later ones.",
+slip("attend_with_cache", "no_mask", "New tokens see the ones after them: the mask is missing, or has no effect.",
+     "One token at a time needs no mask, but in the prompt many tokens come at once, and none may see the later ones.",
      (".tril(diagonal=past)", ""))
 
 slip("attend_with_cache", "new_ones_in_front", "The new keys and values are put in front of the cache.",
@@ -739,10 +744,11 @@ slip("attend_with_cache", "only_the_new_ones_kept", "The cache that is returned 
       "query, key = rotate(query, past, rotary_base), rotate(key, past, rotary_base)\n    new = (key, value)\n"),
      ("mask), (key, value)", "mask), new"))
 
-slip("attend_with_cache", "values_not_kept", "The values of earlier tokens are not joined.",
+slip("attend_with_cache", "values_not_kept",
+     "Attention gets the keys of all tokens, but the values of the new ones only.",
      "There are more keys than values now. Each key has its value: keep both.",
      ("        value = torch.cat([cache[1], value], dim=2)\n", ""))
 
-slip("attend_with_cache", "diagonal_blocked", "A token may not see itself.",
+slip("attend_with_cache", "diagonal_blocked", "If there is a cache, a new token may not see itself.",
      "The mask stops one token too early. A token may see itself: its target is the next one.",
      (".tril(diagonal=past)", ".tril(diagonal=max(past - 1, 0))"))

@@ -41,10 +41,9 @@ slip("clean_entities", "empty_spans_kept", "Spans that are empty after trimming 
       "        trimmed"))
 
 slip("clean_entities", "leftmost_stays",
-     "When spans overlap, the one that begins first is kept, not the longest.",
-     "You go through the spans from the left and keep the first one you meet. A short piece that begins "
-     "earlier then pushes out a longer entity. The span that you consider first wins, so in which order "
-     "should you consider them?",
+     "When spans overlap, the earlier one is kept, not the longest.",
+     "A short piece that begins or ends earlier pushes out a longer entity. The span that you consider first "
+     "wins, so in which order should you consider them?",
      ("(span.start - span.end, span.start)", "span.start"))
 
 slip("clean_entities", "first_listed_stays",
@@ -70,9 +69,9 @@ slip("clean_entities", "touching_counts_as_overlap", "Spans that only touch are 
       "entity.end < other.start or other.end < entity.start"))
 
 slip("clean_entities", "longest_before_trimming",
-     "The longest span is chosen before the white space is cut off.",
-     "You compare the lengths while the white space is still part of them: a short word followed by many "
-     "line breaks wins over a longer entity. The order of the two rules matters.",
+     "A span is kept that is the longest only with the white space around it.",
+     "A short word followed by many line breaks wins over a longer entity. Are the spans trimmed before their "
+     "lengths are compared? The order of the two rules matters.",
      ("label in entities:", "label in sorted(entities, key=lambda span: (span[0] - span[1], span[0])):"),
      ("sorted(trimmed, key=lambda span: (span.start - span.end, span.start))", "trimmed"))
 
@@ -99,8 +98,8 @@ slip("align_labels", "every_piece_begins",
      "its first piece counts, and the others should be ignored.",
      (" or word == word_before", ""), ('"I-" if entity is entity_before else "B-"', '"B-"'))
 
-slip("align_labels", "later_pieces_labelled", "Pieces that continue a word get I- or O instead of -100.",
-     "You label the pieces that continue a word, too (I- or O). That can work, but here one word has one "
+slip("align_labels", "later_pieces_labelled", "Pieces that continue a word get labels of their own instead of -100.",
+     "You label the pieces that continue a word, too. That can work, but here one word has one "
      "label: its later pieces should be ignored.",
      (" or word == word_before", ""))
 
@@ -131,8 +130,8 @@ slip("align_labels", "inside_first",
 
 slip("align_labels", "neighbours_glued",
      "A new entity right after one of the same label gets I-, as if it continued it.",
-     "Two entities of the same label side by side become one, because you compare labels. Compare instead "
-     "which *entity* the previous word was in.",
+     "Two entities of the same label side by side become one. Ask which *entity* the previous word was in: this "
+     "one, or another one?",
      ("entity is entity_before", "entity_before and entity.label == entity_before.label"))
 
 slip("align_labels", "begins_only_where_equal",
@@ -227,9 +226,9 @@ slip("encode_batch", "padded_to_a_fixed_length",
 
 # ---------------------------------------------------------------------------------- TokenClassifier
 
-slip("TokenClassifier", "MaskNotPassed", "The encoder is called without the attention mask.",
-     "The mask never reaches the encoder, so every word looks at padding. The same text then gets different "
-     "results in another batch.",
+slip("TokenClassifier", "MaskNotPassed", "The attention mask has no effect: the encoder looks at padding.",
+     "Every word looks at padding, and the same text gets different results in another batch. Does the mask "
+     "reach the encoder?",
      (", attention_mask=attention_mask", ""))
 
 slip("TokenClassifier", "MaskInverted", "The encoder gets the inverted mask.",
@@ -245,9 +244,9 @@ slip("TokenClassifier", "Pooled", "The pooled vector of the whole text is used f
      (".last_hidden_state", ".pooler_output[:, None].expand(-1, input_ids.shape[1], -1)"))
 
 slip("TokenClassifier", "FirstTokenOnly",
-     "Only the first token's vector is classified: the sequence axis is lost.",
-     "You take the vector of the first token, `[CLS]`, which is good for classifying whole texts. Here each "
-     "token needs a decision of its own, so the sequence axis must stay.",
+     "Only the first token gets logits: the sequence axis is lost.",
+     "The vector of the first token, `[CLS]`, is good for classifying whole texts. Here each token needs a "
+     "decision of its own, so the sequence axis must stay.",
      (".last_hidden_state", ".last_hidden_state[:, 0]"))
 
 slip("TokenClassifier", "Probabilities",
@@ -268,12 +267,12 @@ slip("TokenClassifier", "Rectified", "There is a ReLU between the encoder and th
      ("self.dropout(hidden)", "self.dropout(hidden).relu()"))
 
 slip("TokenClassifier", "AlwaysDropping", "Dropout also acts in evaluation mode.",
-     "`F.dropout` does not know which mode the module is in, unless you tell it; the `nn.Dropout` that is "
-     "already there does know.",
+     "`F.dropout` does not know which mode the module is in, unless you tell it, nor does a layer that is made in "
+     "`forward`; the `nn.Dropout` that is already there does know.",
      ("self.dropout(hidden)", "F.dropout(hidden, self.dropout.p)"))
 
-slip("TokenClassifier", "NeverDropping", "Dropout is not used at all.",
-     "Nothing is dropped in training: the dropout layer is created, but you never use it.",
+slip("TokenClassifier", "NeverDropping", "Dropout has no effect.",
+     "Nothing is dropped in training. Is the dropout layer called, and what it returns used?",
      ("self.dropout(hidden)", "hidden"))
 
 slip("TokenClassifier", "LogitsDropped", "Dropout acts on the logits instead of on the encoder's output.",
@@ -317,8 +316,8 @@ slip("token_loss", "softmax_twice", "A softmax is taken before cross-entropy, wh
      ("logits.flatten(0, 1)", "logits.softmax(-1).flatten(0, 1)"))
 
 slip("token_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
-     "`nll_loss` only picks out a number for each label and takes their mean; it expects log-probabilities. Logits are "
-     "any numbers, so your loss can fall below 0.",
+     "Picking out a number for each label and taking their mean, as `nll_loss` does, needs log-probabilities. Logits "
+     "are any numbers, so your loss can fall below 0.",
      ("F.cross_entropy(", "F.nll_loss("))
 
 slip("token_loss", "probabilities_for_their_logarithms", "Probabilities are used instead of their logarithms.",
@@ -358,23 +357,23 @@ def overflowing(logits, labels):
 
 # ---------------------------------------------------------------------------------- train_epoch
 
-slip("train_epoch", "gradients_pile_up", "The gradients are never set to zero.",
-     "PyTorch adds new gradients to those that are already there. You never clear them, so each step also "
-     "repeats all the steps before it.",
+slip("train_epoch", "gradients_pile_up",
+     "The gradients that are there before a batch are not cleared: its own are added to them.",
+     "PyTorch adds new gradients to those that are already there. Unless you clear them before each batch, each "
+     "step also repeats all the steps before it.",
      ("        optimizer.zero_grad()\n", ""))
 
-slip("train_epoch", "cleared_too_late",
-     "There is no backward pass or no step, or the gradients are set to zero in between.",
-     "The weights do not change. Is there a backward pass, and a step? Clear the gradients before the "
-     "first or after the second.",
+slip("train_epoch", "cleared_too_late", "No weight changes.",
+     "Is there a backward pass, and a step after it, and are the gradients still there in between? Clear them "
+     "before the first or after the second.",
      ("        optimizer.zero_grad()\n", ""),
      ("loss.backward()",
       "loss.backward()\n"
       "        optimizer.zero_grad()"))
 
-slip("train_epoch", "not_clipped", "The gradients are not clipped to max_norm: not at all, to another norm, or when it has no effect.",
-     "Either you do not clip them, or not to the norm that you are given, or you do so before they are there or after they "
-     "were used. Clipping belongs between the backward pass and the step.",
+slip("train_epoch", "not_clipped", "The gradients that the optimizer gets are not clipped to max_norm.",
+     "Are they clipped at all, to the norm that you are given, and does the optimizer use what comes out? "
+     "Clipping belongs between the backward pass and the step.",
      ("        nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n", ""))
 
 slip("train_epoch", "clipped_one_by_one",
@@ -412,9 +411,8 @@ slip("train_epoch", "mode_not_set", "The model is not in training mode when it c
      "training, you have to tell the model that it is training.",
      ("    model.train()\n", ""))
 
-slip("train_epoch", "mask_not_handed_over", "The model does not get the attention mask.",
-     "You call the model without the attention mask, so it trains on texts in which it looks at the "
-     "padding.",
+slip("train_epoch", "mask_not_handed_over", "The attention mask has no effect: the model looks at padding.",
+     "The model trains on texts in which it looks at the padding. Which mask do you call it with?",
      (', batch["attention_mask"]', ""))
 
 slip("train_epoch", "mean_returned", "The mean of the losses is returned instead of the loss of each batch.",

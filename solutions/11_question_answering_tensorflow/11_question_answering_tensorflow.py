@@ -233,9 +233,10 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
         batch_size: windows per batch; the last batch may have fewer.
 
     Returns:
-        A dataset of dicts of tensors: input_ids, attention_mask, token_type_ids (batch,
-        width), int32, 0 at the padding; allowed (batch, width), booleans, False at the
-        padding; start_positions, end_positions (batch,), int32.
+        A dataset, which can be gone through again and again, of dicts of tensors:
+        input_ids, attention_mask, token_type_ids (batch, width), int32, 0 at the
+        padding; allowed (batch, width), booleans, False at the padding;
+        start_positions, end_positions (batch,), int32.
     """
     # 1. One row for each window.
     ### BEGIN SOLUTION

@@ -202,6 +202,7 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         if not isinstance(found, tf.data.Dataset):
             raise TypeError(f"it returned {type(found).__name__}; expected a tf.data.Dataset.")
         batches = [{name: np.asarray(tensor) for name, tensor in batch.items()} for batch in found.take(50)]
+        again = sum(1 for _ in found.take(50))
     for number, batch in enumerate(batches):
         if missing := [name for name in (*ROWS, *NUMBERS) if name not in batch]:
             raise TypeError(
@@ -218,6 +219,10 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
                 raise TypeError(f"{name!r} of batch {number} is {batch[name].dtype}; expected {wanted}.")
     if not batches:
         raise TypeError("the dataset is empty.")
+    if again != len(batches):
+        raise TypeError(
+            f"gone through a second time, the dataset gives {again} of its {len(batches)} batches."
+        )
     shapes = np.array([batch["input_ids"].shape for batch in batches])
     height, width = 12, 40
     laid = {}
@@ -322,13 +327,14 @@ span_head = Exercise(
 # ---------------------------------------------------------------------------------- weights_from_torch
 
 
-def _torch_head(width: int) -> Callable[[np.random.Generator], Inputs]:
+def _torch_head(width: int, bias_first: bool = False) -> Callable[[np.random.Generator], Inputs]:
     def inputs(rng: np.random.Generator) -> Inputs:
+        state = {
+            "linear.weight": f32(normal(rng, 2, width)),
+            "linear.bias": f32(rng.uniform(0.5, 1.5, 2) * [1, -1]),
+        }
         return {
-            "state": {
-                "linear.weight": f32(normal(rng, 2, width)),
-                "linear.bias": f32(rng.uniform(0.5, 1.5, 2) * [1, -1]),
-            },
+            "state": dict(reversed(state.items())) if bias_first else state,
             "hidden": f32(normal(rng, 3, 4, width)),
         }
 
@@ -360,7 +366,10 @@ weights_from_torch = Exercise(
     returns=("kernel", "bias"),
     call=_call_from_torch,
     seconds=SECONDS,
-    cases=(Case("a width of 5", _torch_head(5)), Case("a width of 7", _torch_head(7))),
+    cases=(
+        Case("a width of 5", _torch_head(5)),
+        Case("a width of 7; the bias comes first", _torch_head(7, bias_first=True)),
+    ),
     properties=(logits_are_pytorch_s,),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from functools import cache
 from pathlib import Path
@@ -304,14 +305,19 @@ def test_a_mutant_that_never_ends_is_stopped_by_what_its_original_took(lab, monk
     judge = trying._Judge(lab, "double")
     endless = "def double(x):\n    while True:\n        pass"
     begin = time.process_time()
-    assert judge.seed_of_full_marks(endless, {}) is None
+    assert judge(endless, {}) is None
     took = time.process_time() - begin
     assert len({*limits}) > 1 and max(limits) == judge.exercise.seconds  # of the original
     assert limits[-1] < 2 and took < judge.exercise.seconds
 
     slow = "import time\ndef double(x):\n    end = time.process_time() + 0.3\n"
     slow += "    while time.process_time() < end:\n        pass\n    return x * 2"
-    assert judge.seed_of_full_marks(slow, {}) is not None  # slower than the original, but it ends
+    assert judge(slow, {}) is not None  # slower than the original, but it ends
+
+
+def test_a_judge_that_cannot_be_made_is_an_error_and_no_mutant(lab):
+    with pytest.raises(CourseError, match="the reference of double cannot be run"):
+        list(trying.each_mutant(lab, ["double"], 1, 0, lambda *_: os._exit(1)))
 
 
 def test_the_case_that_was_wrong_at_one_seed_comes_first_at_the_next(lab, monkeypatch):
@@ -325,7 +331,7 @@ def test_the_case_that_was_wrong_at_one_seed_comes_first_at_the_next(lab, monkey
     judge._limited_as("reference")
     monkeypatch.setattr(trying, "try_case", noting)
     wrong_in_the_second = "def double(x):\n    return x * (2 if x.ndim == 1 else 3)"
-    assert judge.seed_of_full_marks(wrong_in_the_second, {}) is None
+    assert judge(wrong_in_the_second, {}) is None
     first, *others = trying.SEEDS
     assert tried == [(first, 0), (first, 1), *((seed, 1) for seed in others)]
 
