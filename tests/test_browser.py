@@ -448,7 +448,9 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     run_all(page)
     scroll_to(page, 'check("self_attention.scaled_dot_product_attention")')
     page.get_by_text("In every case, your code does what this mistake does:").first.wait_for()
-    name = page.get_by_text("The scores are not divided by the square root of d_k.").first
+    name = page.get_by_text(
+        "The scores go into the softmax without being divided by the square root of d_k."
+    ).first
     name.evaluate("element => element.closest('.jp-Cell').scrollIntoView()")
     keep_picture(page, "diagnosed")
     error = page.locator(".jp-RenderedText", has_text="CheckFailed").first.inner_text()

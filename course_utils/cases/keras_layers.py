@@ -29,7 +29,8 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        text = re.sub(r"\x1b\[\d+m", "", str(error))
+        text = error.args[0] if isinstance(error, KeyError) and error.args else error  # its text is quoted
+        text = re.sub(r"\x1b\[\d+m", "", str(text))
         text = re.sub(r"(?s)^in user code:.*\n\s+\w+: ", "", text)  # of a function that is traced
         text = re.sub(r"(?s)^Exception encountered when calling \S+\.\s*", "", text)
         text = re.sub(r"(?s)\s*Arguments received by .*", "", text)

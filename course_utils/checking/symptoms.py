@@ -79,7 +79,7 @@ _HELP = (
      "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
     (
         "another form",
-        r"WrongForm|it returned an? ",
+        r"WrongForm|it returned an? |; expected (u?int|float|bool)\d*\b",
         "What it returns is of another form, or holds another kind of number, than the docstring promises.",
     ),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",

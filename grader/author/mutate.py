@@ -380,6 +380,7 @@ def _work(
         judge = make_judge(lab, name)
         all_of_them = list(_mutants_of(lab, name, sample))
         with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+            tempfile.tempdir = scratch  # TensorFlow writes a file for each function that it compiles
             _limit_memory()
             pipe.send(first)
             for index, (of, mutant, place, names) in enumerate(all_of_them):

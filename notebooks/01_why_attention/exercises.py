@@ -355,7 +355,11 @@ def doubling(runs: list[Run]) -> np.ndarray:
 def _cost_or_refusal(learner: Any, inputs: Inputs) -> Any:
     """Of an unknown kind, that it is refused by a ValueError that names it; (0, 0, 0) stands for that."""
     if inputs["kind"] in KINDS:
-        return call_function(learner, inputs)
+        found = call_function(learner, inputs)
+        for number in found if isinstance(found, (tuple, list)) else ():
+            if isinstance(number, (float, np.floating)):
+                raise TypeError(f"it returned {number!r}, a float; expected three whole numbers.")
+        return found
     try:
         answer = call_function(learner, inputs)
     except ValueError as error:
@@ -391,7 +395,7 @@ layer_cost = Exercise(
                 _layer("recurrent", _even(20, 60)),
                 *(
                     _layer(kind, lambda rng: 8)
-                    for kind in ("additive", "cosine", "pooling", "routed", "sparse")
+                    for kind in ("additive", "attention", "cosine", "pooling", "routed", "sparse")
                 ),
             ),
         ),

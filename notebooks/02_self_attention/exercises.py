@@ -223,6 +223,8 @@ def _token_ids(sentences: int, padded: bool = True, pad_id: int = 0):
         lengths[rng.integers(sentences)] = seq_len
         ids = rng.integers(1, 50, (sentences, seq_len))
         ids[ids == pad_id] = 51
+        if pad_id != 0:
+            ids[:, 0] = 0  # a token like any other
         ids[np.arange(seq_len) >= lengths[:, None]] = pad_id
         return {"token_ids": ids} if pad_id == 0 else {"token_ids": ids, "pad_id": pad_id}
 

@@ -316,9 +316,21 @@ def no_label_where_no_word_begins(inputs: Inputs, outputs: Outputs) -> np.ndarra
 
 
 def as_many_beginnings_as_entities(inputs: Inputs, outputs: Outputs) -> bool:
-    """There are as many B- labels as entities."""
+    """There are as many B- labels as entities in which a word begins."""
     beginnings = [number for tag, number in inputs["label_ids"].items() if tag.startswith("B-")]
-    return np.isin(outputs["labels"], beginnings).sum() == len(inputs["entities"])
+    words = dict(
+        reversed([*zip(inputs["word_ids"], inputs["offsets"], strict=True)])
+    )  # the first piece of each
+    starts = [start for word, (start, _) in words.items() if word is not None]
+    begun = sum(any(a <= start < b for start in starts) for a, b, _ in inputs["entities"])
+    return np.isin(outputs["labels"], beginnings).sum() == begun
+
+
+def _within_a_word(rng: np.random.Generator) -> Inputs:
+    """The first of two entities is the end of a word, so that no word is in it. The other one begins with the next word."""
+    inputs = _alignment([[0], [3, 2], [0, 0], [0]], (0, 1, 1, 1), [(2, 2, 1)])(rng)
+    end = inputs["offsets"][3][1]
+    return {**inputs, "entities": [Entity(end - 3, end, KINDS[0]), *inputs["entities"]]}
 
 
 align_labels = Exercise(
@@ -356,8 +368,11 @@ align_labels = Exercise(
             ),
         ),
         Case(
-            "an entity that begins within a word: its first word is the next one",
-            _alignment([[0], [3, 2], [0, 0], [0], [0]], (0, 1, 1, 1, 1), [(1, 3, 0)], cut=(2, 0)),
+            "an entity that begins within a word: its first word is the next one, or there is none in it",
+            together(
+                _alignment([[0], [3, 2], [0, 0], [0], [0]], (0, 1, 1, 1, 1), [(1, 3, 0)], cut=(2, 0)),
+                _within_a_word,
+            ),
         ),
         Case(
             "an entity that ends within a word, even within its first piece: the word belongs to it",

@@ -13,12 +13,13 @@ slip("rnn_forward", "state_not_carried", "The new state is not passed on to the 
      "own word. What does the next step need to see?",
      ("        state = np.tanh", "        new = np.tanh"), ("states.append(state)", "states.append(new)"))
 
-slip("rnn_forward", "hidden_weights_transposed", "The state is multiplied by the transposed matrix.",
-     "A state is a row vector, so it goes on the left of its matrix, and the matrix is not transposed. "
+slip("rnn_forward", "hidden_weights_transposed",
+     "The state's matrix is transposed, or multiplies from the wrong side.",
+     "A state is a row vector, so it goes on the left of its matrix, and the matrix stays as it is. "
      "(Books that write vectors as columns have W·h; there the matrix is the other way round.)",
      ("state @ w_hidden", "state @ w_hidden.T"))
 
-slip("rnn_forward", "no_tanh", "The tanh is missing.",
+slip("rnn_forward", "no_tanh", "The states do not go through a tanh.",
      "Without the tanh the network is linear: many steps in a row then do no more than one matrix could, and "
      "the states can grow without limit.",
      ("np.tanh(x[", "(x["))
@@ -34,16 +35,16 @@ slip("rnn_forward", "state_added_outside_the_tanh", "The old state's part is add
      "what is inside the brackets?",
      (" + state @ w_hidden + bias)", " + bias) + state @ w_hidden"))
 
-slip("rnn_forward", "bias_forgotten", "The bias is not added.",
-     "Three things are added up inside the tanh. You use only two of them.",
+slip("rnn_forward", "bias_forgotten", "The bias has no effect.",
+     "Three things are added up inside the tanh. Only two of them reach yours.",
      ("state @ w_hidden + bias", "state @ w_hidden"))
 
-slip("rnn_forward", "bias_twice", "The bias is added twice.",
+slip("rnn_forward", "bias_twice", "The bias counts twice.",
      "PyTorch's RNN has two biases, one for the word and one for the state. Here there is a single one: how often does it come into a step?",
      ("state @ w_hidden + bias", "state @ w_hidden + bias + bias"))
 
 slip("rnn_forward", "first_state_ignored",
-     "The first state that is given is ignored: the network always starts from zeros.",
+     "The first state that is given has no effect: the network always starts from zeros.",
      "The caller may pass in a state, for example the one left by the previous sentence. Yours always starts "
      "from zeros.",
      ("    if state is None:\n"
@@ -51,9 +52,9 @@ slip("rnn_forward", "first_state_ignored",
       "    state ="))
 
 slip("rnn_forward", "stored_before_the_step",
-     "Each state is stored before its word is read, so every state is one step late.",
+     "Every state is one step late: the one before the first word is there, and the last one is missing.",
      "Your states are those *before* each word: the first is the one before the sentence begins, and the "
-     "last word has no effect at all. Which should come first, computing the new state or storing it?",
+     "last word has no effect at all. When do you keep a state, and which of them do you return?",
      ("state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)\n"
       "        states.append(state)",
       "states.append(state)\n"
@@ -82,7 +83,7 @@ def loop_over_the_first_axis(x, w_input, w_hidden, bias, state=None):
 
 # ---------------------------------------------------------------------------------- additive_scores
 
-slip("additive_scores", "additive_without_tanh", "The tanh is missing.",
+slip("additive_scores", "additive_without_tanh", "The sums of query and key do not go through a tanh.",
      "Without the tanh, the score is a number that depends on the query plus a number that depends on the "
      "key. The first is the same along the whole row, so the softmax ignores it, and every query gets the "
      "same weights.",
@@ -112,8 +113,8 @@ slip("additive_scores", "features_summed_without_v", "The features are summed wi
      ("pairs @ v", "pairs.sum(-1)"))
 
 slip("additive_scores", "additive_rows_are_keys", "The scores have a row for each key instead of each query.",
-     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Look at "
-     "where you put the two new axes.",
+     "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which "
+     "step of yours decides which of the two comes first?",
      ("asked[..., :, np.newaxis, :] + offered[..., np.newaxis, :, :]",
       "asked[..., np.newaxis, :, :] + offered[..., :, np.newaxis, :]"))
 
@@ -151,14 +152,14 @@ slip("dot_product_scores", "dot_key_not_transposed", "The key is not transposed,
      ("query @ np.swapaxes(key, -1, -2)", "query @ key"))
 
 slip("dot_product_scores", "dot_all_axes_transposed",
-     "The key's `.T` also moves the batch axis, so it works for one sentence only.",
-     "`.T` reverses *all* axes: a batch of keys (2, 5, 3) becomes (3, 5, 2). Swap only the last two; the "
-     "batch stays in front.",
+     "With a batch, the key's axes end up in the wrong order, so it works for one sentence only.",
+     "A batch of keys (2, 5, 3) has to become (2, 3, 5): the last two axes change places, and the batch stays "
+     "in front. What does yours become? (`.T` reverses *all* axes. Axes counted from the front are others in a batch.)",
      ("query @ np.swapaxes(key, -1, -2)", "query @ key.T"))
 
-slip("dot_product_scores", "general_ignored", "The matrix w is not used.",
-     "You are given a matrix and do not use it. It goes between query and key, and brings the query to the "
-     "key's length.",
+slip("dot_product_scores", "general_ignored", "The matrix w has no effect.",
+     "You are given a matrix, and it does not reach the scores. It goes between query and key, and brings the "
+     "query to the key's length.",
      ("    if w is not None:\n"
       "        query = query @ w\n",
       ""))
@@ -175,7 +176,7 @@ slip("dot_product_scores", "dot_scaled",
      "they are.",
      ("query @ np.swapaxes(key, -1, -2)", "query @ np.swapaxes(key, -1, -2) / np.sqrt(key.shape[-1])"))
 
-slip("dot_product_scores", "cosine", "The vectors are divided by their lengths first, which gives the cosine.",
+slip("dot_product_scores", "cosine", "The lengths of the vectors are divided out, which gives cosines.",
      "You divide by the lengths, which makes it a cosine. In a dot product the lengths count: a query twice "
      "as long gets scores twice as large.",
      ("    return query @",
@@ -191,7 +192,7 @@ slip("dot_product_scores", "dot_with_softmax",
 
 slip("dot_product_scores", "dot_rows_are_keys", "The scores have a row for each key instead of each query.",
      "Rows and columns are exchanged: there must be a row for each query and a column for each key. Which of "
-     "the two goes on the left of the product?",
+     "the two gives your result its rows?",
      ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
 
 slip("dot_product_scores", "dot_entry_by_entry",
@@ -242,16 +243,15 @@ slip("attend", "best_key_only", "Each query takes only the value of its best key
       "dot_product_scores(query, key)\n"
       "    weights = (weights == weights.max(-1, keepdims=True)).astype(float)"))
 
-slip("attend", "context_and_weights_swapped", "Context and weights are returned in the wrong order.",
+slip("attend", "context_and_weights_swapped", "Context and weights are exchanged.",
      "The caller tells the results apart only by the order in which you return them. Compare the order in "
      "the docstring with yours.",
      ("return context, weights", "return weights, context"))
 
-slip("attend", "exp_overflows",
-     "A softmax written by hand does not subtract the largest score, so it overflows.",
-     "exp of a score in the hundreds is more than a float can hold: infinity divided by infinity is NaN. The "
-     "course's `softmax` takes care of that; if you write your own, it has to subtract the largest score "
-     "first.",
+slip("attend", "exp_overflows", "For large scores an exponential overflows or becomes 0.",
+     "exp of a score near 1000 is more than a float can hold, and infinity divided by infinity is NaN. Near -1000 "
+     "it is 0, and 0 divided by 0 is NaN, too. The course's `softmax` takes care of that; if you write your own, it "
+     "has to subtract the largest score of each row first.",
      ("softmax(dot_product_scores(query, key))",
       "np.exp(dot_product_scores(query, key))\n"
       "    weights = weights / weights.sum(-1, keepdims=True)"))
@@ -284,18 +284,18 @@ def products_as_weights(x):
     "shares out *its* attention over all j, and that is row i.",
 )
 def reweight_along_the_columns(x):
-    """The softmax runs over i instead of j."""
+    """Each column of the weights sums to 1 instead of each row."""
     weights = softmax(x @ np.swapaxes(x, -1, -2), axis=-2)
     return weights @ x, weights
 
 
 @misconception(
     "reweight",
-    "All the weights of a row end up on word i itself: they sum to 1, so x_i times their sum is just x_i "
-    "again. What should be averaged are the words that it looks at, x_j.",
+    "What should be averaged are the words that word i looks at, x_j, each with its weight. (If you multiply the "
+    "weights by x_i instead, they sum to 1, and x_i itself comes out again.)",
 )
 def weighs_itself(x):
-    """The sum runs over w_ij x_i instead of w_ij x_j, so every word stays as it was."""
+    """Every word stays as it was: y is x."""
     weights = softmax(x @ np.swapaxes(x, -1, -2))
     return weights.sum(-1, keepdims=True) * x, weights
 
@@ -323,7 +323,8 @@ def features_compared(x):
 
 @misconception(
     "reweight",
-    "You divide the words by their lengths before you compare them: those are cosines. The formula has plain dot products, in which a long vector counts more.",
+    "The lengths of the words are divided out when you compare them: those are cosines. The formula has plain dot "
+    "products, in which a long vector counts more.",
 )
 def cosines_compared(x):
     """Cosines are used instead of dot products."""
@@ -368,8 +369,9 @@ slip("layer_cost", "operations_exchanged",
      "dot product. A recurrent layer multiplies by a *matrix* at each position.",
      ("return n * n * d,", "return n * d * d,"), ("return n * d * d,", "return n * n * d,"))
 
-slip("layer_cost", "averaging_counted", "The averaging of self-attention is counted as well.",
-     "You count both products of self-attention, comparing and averaging. That is the full count, but not "
+slip("layer_cost", "averaging_counted",
+     "The operations of self-attention are twice as many as asked for, as if the averaging counted, too.",
+     "Twice as many would be those of both products of self-attention, comparing and averaging. That is not "
      "what the docstring asks for: it leaves the second one out, since O() ignores constant factors.",
      ("return n * n * d,", "return 2 * n * n * d,"))
 
@@ -397,8 +399,8 @@ slip("layer_cost", "recurrent_in_one_step", "The recurrent layer is said to need
      ("d * d, n, n", "d * d, 1, n"))
 
 slip("layer_cost", "gaps_counted",
-     "The path of the recurrent layer is n - 1, because the gaps are counted instead of the states.",
-     "You count the gaps between the states; the docstring counts the states themselves, including the first "
+     "The path of the recurrent layer is n - 1 instead of n.",
+     "n - 1 is the number of gaps between the states; the docstring counts the states themselves, including the first "
      "and the last. In the figure, the path begins at the input below the first state.",
      ("d * d, n, n", "d * d, n, n - 1"))
 
@@ -409,7 +411,7 @@ slip("layer_cost", "convolution_sees_everything",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "1"), ("d * d, 1, layers", "d * d, 1, 1"))
 
 slip("layer_cost", "reaches_a_whole_kernel_back",
-     "The path of the convolutions is n / kernel, as if each layer reached `kernel` places back.",
+     "The path of ordinary convolutions is n / kernel, as if each layer reached `kernel` places back.",
      "A kernel of width 3 sees its own position and *two* before it, so a layer reaches two places further "
      "back, and the first of n positions is n - 1 places away. Count both in the figure.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-n // kernel)"))
@@ -441,7 +443,7 @@ slip("layer_cost", "key_error_for_unknown_kinds", "An unknown kind raises KeyErr
      "ValueError that names the kind, so check the kind first.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', "raise KeyError(kind)"))
 
-slip("layer_cost", "unknown_kinds_accepted", "An unknown kind is treated like one of the four.",
-     "Your last branch catches whatever is left, even kinds that do not exist. A typing mistake would then "
-     "silently give a wrong number; the docstring promises a ValueError.",
+slip("layer_cost", "unknown_kinds_accepted", "An unknown kind gets an answer instead of a ValueError.",
+     "What becomes of a kind that does not exist? Does your last branch catch whatever is left? A typing mistake "
+     "would then give wrong numbers, and nobody would notice; the docstring promises a ValueError.",
      ('raise ValueError(f"unknown kind of layer: {kind!r}")', 'return layer_cost("dilated", n, d, kernel)'))

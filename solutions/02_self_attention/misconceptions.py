@@ -8,9 +8,9 @@ slip("project_qkv", "key_and_query_swapped", "Query and key are exchanged.",
      "Which matrix makes the query, and which the key? And in which order does the docstring list the results?",
      ("return query, key, value", "return key, query, value"))
 
-slip("project_qkv", "value_from_key_weights", "The value is computed with the key's matrix.",
+slip("project_qkv", "value_from_key_weights", "The value is the same as the key.",
      "Keys and values come from the same words, but through different matrices: the key is what a word is "
-     "found by, the value is what it has to say. Which matrix do you use for the value?",
+     "found by, the value is what it has to say. Which matrix makes the value that you return?",
      ("x @ w_value", "x @ w_key"))
 
 slip("project_qkv", "value_not_projected", "The value is x itself, without a projection.",
@@ -18,7 +18,7 @@ slip("project_qkv", "value_not_projected", "The value is x itself, without a pro
      "version without learned weights, all three are the word itself; here there are three matrices.)",
      ("value = x @ w_value", "value = x"))
 
-slip("project_qkv", "weights_transposed", "The matrices are transposed before they are multiplied.",
+slip("project_qkv", "weights_transposed", "A matrix is transposed before it is multiplied.",
      "In this course vectors are rows: x has shape (..., seq_len, d_model), and d_model meets the *first* "
      "axis of a matrix of shape (d_model, d_k). Write the two shapes side by side: the inner sizes must be "
      "equal.",
@@ -34,14 +34,14 @@ slip("project_qkv", "single_sentence_only", "It works for one sentence only, not
 
 # ---------------------------------------------------------------------------------- attend_one_word
 
-slip("attend_one_word", "one_word_unscaled", "The scores are not divided by the square root of d_k.",
-     "Step 4 is missing: the longer the vectors, the larger their dot products tend to be. Look up what the "
-     "scores are divided by.",
+slip("attend_one_word", "one_word_unscaled",
+     "The scores go into the softmax without being divided by the square root of d_k.",
+     "Step 4 does not reach your weights: the longer the vectors, the larger their dot products tend to be. Look up "
+     "what the scores are divided by.",
      (" / np.sqrt(query.size)", ""))
 
-slip("attend_one_word", "one_word_divided_by_d_k",
-     "The scores are divided by d_k instead of its square root.",
-     "d_k is the length of a key, so the scale is its *square root*: the spread of a sum of d_k products "
+slip("attend_one_word", "one_word_divided_by_d_k", "The scores end up divided by d_k, not by its square root.",
+     "d_k is the length of a key, so the scale is its *square root*, once: the spread of a sum of d_k products "
      "grows with √d_k.",
      ("np.sqrt(query.size)", "query.size"))
 
@@ -88,20 +88,20 @@ slip("attend_one_word", "one_word_counted_from_one",
 
 # ---------------------------------------------------------------------------------- scaled_dot_product_attention
 
-slip("scaled_dot_product_attention", "no_scaling", "The scores are not divided by the square root of d_k.",
+slip("scaled_dot_product_attention", "no_scaling",
+     "The scores go into the softmax without being divided by the square root of d_k.",
      "The spread of the dot product of two vectors with d_k entries grows like √d_k. Without dividing by "
      "that, the softmax saturates: nearly all weight falls on one key, and its gradient vanishes. Equation 1 "
      "of Vaswani et al. has one more part than you use.",
      (" / np.sqrt(key.shape[-1])", ""))
 
-slip("scaled_dot_product_attention", "divided_by_d_k",
-     "The scores are divided by d_k instead of its square root.",
+slip("scaled_dot_product_attention", "divided_by_d_k", "The scores end up divided by d_k, not by its square root.",
      "Close: d_k is the right quantity, but the *spread* (standard deviation) of a sum of d_k independent "
-     "products grows with its square root.",
+     "products grows with its square root. Divide by that, and only once.",
      ("np.sqrt(key.shape[-1])", "key.shape[-1]"))
 
 slip("scaled_dot_product_attention", "multiplied_by_root_d_k",
-     "The scores are multiplied by the square root of d_k instead of divided by it.",
+     "The scores end up multiplied by the square root of d_k instead of divided by it.",
      "The scores are already too large and should shrink, but you make them grow. Check the direction of the "
      "scaling.",
      ("/ np.sqrt(key.shape[-1])", "* np.sqrt(key.shape[-1])"))
@@ -114,8 +114,8 @@ slip("scaled_dot_product_attention", "scaled_by_key_length",
 
 slip("scaled_dot_product_attention", "scaled_by_number_of_queries",
      "The scores are divided by the square root of the number of queries.",
-     "You take the size of the query's second-to-last axis (how many queries there are); `len(query)` and "
-     "`query.shape[0]` go wrong in a similar way. d_k is how *long* each query is: the last axis.",
+     "How many queries there are is the size of the query's second-to-last axis. (`len(query)` and "
+     "`query.shape[0]` go wrong in a similar way.) d_k is how *long* each query is: the last axis.",
      ("key.shape[-1]", "query.shape[-2]"))
 
 slip("scaled_dot_product_attention", "scaled_by_d_v",
@@ -131,9 +131,10 @@ slip("scaled_dot_product_attention", "key_not_transposed",
      ("np.swapaxes(key, -1, -2)", "key"))
 
 slip("scaled_dot_product_attention", "all_axes_transposed",
-     "The key's `.T` also moves the batch axis, so it works for one sentence only.",
-     "`.T` reverses *all* axes: a batch of keys (2, 6, 3) becomes (3, 6, 2). Swap only the last two axes; "
-     "the batch stays in front.",
+     "With a batch, the key's axes end up in the wrong order, so it works for one sentence only.",
+     "A batch of keys (2, 6, 3) has to become (2, 3, 6): the last two axes change places, and the batch stays "
+     "in front. What does yours become? (`.T` reverses *all* axes. Axes counted from the front are others in a "
+     "batch.)",
      ("np.swapaxes(key, -1, -2)", "key.T"))
 
 slip("scaled_dot_product_attention", "softmax_over_queries",
@@ -143,7 +144,7 @@ slip("scaled_dot_product_attention", "softmax_over_queries",
      ("softmax(scores)", "softmax(scores, axis=-2)"))
 
 slip("scaled_dot_product_attention", "exp_without_denominator",
-     "The weights are exp(scores), never divided by their sum.",
+     "The weights are exp(scores) themselves, not their shares of the sum.",
      "exp() makes the scores positive, but it does not turn them into shares: the rows do not sum to 1 yet. "
      "The softmax also has a denominator.",
      ("softmax(scores)", "np.exp(scores)"))
@@ -155,7 +156,7 @@ slip("scaled_dot_product_attention", "output_from_raw_scores",
      ("    scores = query", "    scores = raw = query"), ("weights @ value", "raw @ value"))
 
 slip("scaled_dot_product_attention", "weights_and_output_swapped",
-     "Weights and output are returned in the wrong order.",
+     "Output and weights are exchanged.",
      "The caller tells the results apart only by the order in which you return them. Compare the order in the "
      "docstring with yours.",
      ("return output, weights", "return weights, output"))
@@ -171,10 +172,10 @@ slip("scaled_dot_product_attention", "tiny_instead_of_huge",
       ""))
 
 slip("scaled_dot_product_attention", "mask_ignored",
-     "The mask has no effect: its result is thrown away, or it is never used.",
+     "The mask has no effect.",
      "Without a mask everything is right, but a mask changes nothing. `np.where(...)` and `masked_fill` do "
-     "not change the array they are given: they return a new one. Do you keep the result, and is it what you "
-     "pass to the softmax?",
+     "not change the array they are given: they return a new one. Do you keep the result, is it what goes "
+     "into the softmax, and are the blocked scores far below the others?",
      ("scores = np.where(mask", "np.where(mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -187,37 +188,38 @@ slip("scaled_dot_product_attention", "mask_inverted",
      ("np.where(mask, scores, -1e9)", "np.where(mask, -1e9, scores)"),
      ("np.where(mask, weights, 0.0)", "np.where(mask, 0.0, weights)"))
 
-slip("scaled_dot_product_attention", "mask_added_raw", "The mask itself (True = 1) is added to the scores.",
-     "Adding a boolean adds 1 or 0: it nudges the allowed scores and blocks nothing. A mask that is *added* "
-     "must first be turned into numbers: 0 for allowed, and a hugely negative number for blocked.",
+slip("scaled_dot_product_attention", "mask_added_raw",
+     "A blocked score is only 1 lower next to the others, as if the mask itself (True = 1) were added.",
+     "A difference of 1 nudges the scores and blocks nothing. A mask that is *added* must first be turned into "
+     "numbers: 0 for allowed, and a hugely negative number for blocked.",
      ("np.where(mask, scores, -1e9)", "scores + mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
 
 slip("scaled_dot_product_attention", "mask_multiplied_after_softmax",
-     "The weights are multiplied by the mask after the softmax, and no longer sum to 1.",
-     "After the softmax the attention is already shared out, and the blocked keys have had their part. "
-     "Setting that part to 0 leaves the rest summing to less than 1. Block *before* the softmax, so that the "
-     "allowed keys share everything.",
+     "Blocked weights are 0, but the others are what they are without a mask, and no longer sum to 1.",
+     "The blocked keys have their part in the softmax, in the sum that everything is divided by. Setting that "
+     "part to 0 leaves the rest summing to less than 1. Block *before* the softmax, so that the allowed keys "
+     "share everything.",
      ("    if mask is not None:\n"
       "        scores = np.where(mask, scores, -1e9)\n",
       ""),
      ("np.where(mask, weights, 0.0)", "weights * mask"))
 
 slip("scaled_dot_product_attention", "mask_added_after_softmax",
-     "The huge negative number is added to the weights after the softmax, instead of to the scores.",
-     "The huge negative number belongs to the *scores*. Added to the weights, after the softmax, it is just "
-     "a huge negative weight. Move the mask one step earlier.",
+     "The huge negative number goes into the weights instead of the scores.",
+     "The huge negative number belongs to the *scores*. In the weights, after the softmax, it is just a huge "
+     "negative weight. Move the mask one step earlier.",
      ("    if mask is not None:\n"
       "        scores = np.where(mask, scores, -1e9)\n",
       ""),
      ("np.where(mask, weights, 0.0)", "weights + np.where(mask, 0, -1e9)"))
 
 slip("scaled_dot_product_attention", "scores_multiplied_by_mask",
-     "The scores are multiplied by the mask, which makes blocked scores 0 instead of hugely negative.",
-     "Multiplying by the mask makes a blocked score 0, and exp(0) is 1: that key still gets some weight, "
-     "often more than others do. What score leads to a weight of 0?",
+     "Blocked scores become 0 instead of hugely negative.",
+     "A blocked score of 0 (by a product with the mask, say) blocks nothing: exp(0) is 1, and that key still gets "
+     "some weight, often more than others do. What score leads to a weight of 0?",
      ("np.where(mask, scores, -1e9)", "scores * mask"),
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -252,7 +254,7 @@ slip("scaled_dot_product_attention", "nan_on_blocked_row",
 
 slip("scaled_dot_product_attention", "uniform_on_blocked_row",
      "A row in which every key is blocked shares its attention equally among the blocked keys.",
-     "With every key at the same -1e9 the softmax sees equal scores and gives equal shares: a word that may "
+     "With every key at the same very low score the softmax gives equal shares: a word that may "
      "attend to nothing gets the average of everything. The docstring says what such a row should give.",
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
@@ -275,13 +277,14 @@ slip("scaled_dot_product_attention", "query_and_key_exchanged",
      ("query @ np.swapaxes(key, -1, -2)", "key @ np.swapaxes(query, -1, -2)"))
 
 slip("scaled_dot_product_attention", "inverted_and_zeroed_again",
-     "Rows in which a key is blocked end up at 0, or nearly: the mask is used twice, in two ways.",
-     "One step blocks what the mask forbids, and another takes away what it allows (the mask inverted, or a whole row because "
-     "of one blocked key): hardly anything is left. Both have to read it in the same way: True = may attend.",
+     "Rows in which a key is blocked end up at 0, or nearly: even the allowed keys get nothing.",
+     "Does one step give all the weight to the blocked keys (the mask inverted, or a sign), so that another, which "
+     "sets them to 0, leaves nothing? Or does one blocked key cost its whole row? Look at the weights after each "
+     "step that uses the mask.",
      ("np.where(mask, scores, -1e9)", "np.where(mask, -1e9, scores)"))
 
 slip("scaled_dot_product_attention", "mask_as_a_condition",
-     "The mask itself is used as a condition: `if mask:`.",
+     "An array is used as a condition, as in `if mask:`.",
      "A mask has many truth values, and `if` wants one. You want to know whether there is a mask at all, so ask whether it "
      "is None.",
      ("    if mask is not None:\n        scores", "    if mask:\n        scores"))
@@ -305,11 +308,12 @@ slip("padding_mask", "padding_without_query_axis",
      "the batch axis for the queries. Give it an axis of length 1 where the queries are.",
      ("(token_ids != pad_id)[..., np.newaxis, :]", "token_ids != pad_id"))
 
-slip("padding_mask", "padding_always_zero", "The padding id is taken to be 0, whatever `pad_id` says.",
-     "The id of the padding is an argument. It is 0 only by default.",
+slip("padding_mask", "padding_always_zero", "Padding is found only if its id is 0.",
+     "The id of the padding is an argument, `pad_id`. It is 0 only by default.",
      ("!= pad_id", "!= 0"))
 
-slip("padding_mask", "padding_taken_to_be_last", "The real tokens are counted, and as many places from the start are marked.",
+slip("padding_mask", "padding_taken_to_be_last",
+     "As many places are marked as there are real tokens, but always from the start.",
      "Padding may also stand in front: decoders that write several sentences at once pad that way. Ask each place what it "
      "holds.",
      ("(token_ids != pad_id)",
@@ -360,9 +364,9 @@ slip("combine_masks", "masks_added", "The masks are added as numbers.",
      ("first & second", "first.astype(int) + second.astype(int)"))
 
 slip("combine_masks", "python_and",
-     "The arrays are combined with Python's `and`, which wants a single True or False.",
-     "Python's `and` wants one True or False from each side, and an array has many. NumPy has an operator "
-     "that combines two boolean arrays entry by entry.",
+     "An array stands where Python wants a single True or False, as with `and` or `if`.",
+     "Python's `and`, `or`, `not` and `if` want one True or False, and an array has many. NumPy has an operator "
+     "that combines two boolean arrays entry by entry; and whether a mask is missing, `is None` tells.",
      ("first & second", "first and second"))
 
 slip("combine_masks", "none_not_handled", "A mask that is None is not handled.",
@@ -378,14 +382,14 @@ slip("combine_masks", "none_not_handled", "A mask that is None is not handled.",
 # ---------------------------------------------------------------------------------- the kinds of attention
 
 slip("causal_self_attention", "no_causal_mask",
-     "The causal mask is missing: every word sees the whole sentence.",
+     "The causal mask has no effect: every word sees the whole sentence.",
      "Nothing hides the future: every word sees the whole sentence. The causal mask has to reach the "
      "attention.",
      ("combine_masks(causal_mask(x.shape[-2]), token_mask)", "token_mask"))
 
-slip("causal_self_attention", "padding_forgotten", "The padding mask is not used: words attend to padding.",
-     "The causal mask is there, but `token_mask` never reaches the attention, so words look at padding. Both "
-     "masks have to apply at once: combine them.",
+slip("causal_self_attention", "padding_forgotten", "The padding mask has no effect: words attend to padding.",
+     "The causal mask acts, but `token_mask` blocks nothing, so words look at padding. Both masks have to apply "
+     "at once: combine them.",
      ("combine_masks(causal_mask(x.shape[-2]), token_mask)", "causal_mask(x.shape[-2])"))
 
 slip("causal_self_attention", "padding_replaces_causal",
@@ -420,8 +424,8 @@ slip("cross_attention", "memory_ignored",
      "three come from memory?",
      ("memory @ w_key, memory @ w_value", "x @ w_key, x @ w_value"), (", memory_mask)", ")"))
 
-slip("cross_attention", "memory_mask_forgotten", "The memory's padding mask is not used.",
-     "Words attend to the padding of the source sentence. The memory's mask has to reach the attention.",
+slip("cross_attention", "memory_mask_forgotten", "The memory's padding mask has no effect.",
+     "Words attend to the padding of the source sentence. The memory's mask has to act in the attention.",
      (", memory_mask)", ")"))
 
 slip("cross_attention", "causal_cross_attention", "A causal mask is applied to the memory.",

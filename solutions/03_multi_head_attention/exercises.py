@@ -112,7 +112,10 @@ def blocked_in_every_head(inputs: Inputs, outputs: Outputs) -> np.ndarray | None
 _CASES = (
     Case("one sentence: x (4, 7), memory (6, 7), 2 heads", _heads((), 4, 6, 7, 2, 3, 5)),
     Case("a batch: x (2, 5, 8), memory (2, 4, 8), 3 heads", _heads((2,), 5, 4, 8, 3, 6, 7)),
-    Case("d_k = d_v = d_model / num_heads, as in the paper", _heads((2,), 5, 7, 12, 3, 4, 4)),
+    Case(
+        "d_k = d_v = d_model / num_heads, as in the paper; then memory has the shape of x",
+        together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 3, 4, 4)),
+    ),
     Case("a mask row for each query, (5, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7))),
     Case(
         "a mask for each sentence, (2, 1, 7); then with two batch axes, (2, 2, 1, 7)",
@@ -388,7 +391,7 @@ MultiHeadAttention = Exercise(
         ),
         Case("a query that may look at nothing", _module_blocked_query),
         Case("without biases: bias=False, 2 heads", _module(3, 4, 6, 10, 2, bias=False)),
-        Case("a single head", _module(2, 4, 5, 6, 1)),
+        Case("a single head; key and value have the shape of query", _module(2, 5, 5, 6, 1)),
         Case("after one step of gradient descent", _module(2, 5, 7, 12, 3, trained=True)),
         Case("blocked keys and values changed", _module_blocked_changed, blocked_words_count_for_nothing),
     ),
@@ -433,6 +436,12 @@ count_parameters = Exercise(
         Case("the same, with biases, as they are by default", _as_in_the_paper()),
         Case("other sizes, without biases", _sizes(False)),
         Case("other sizes, with biases", _sizes(True)),
-        Case("a single head of other sizes", lambda rng: {**_sizes(True)(rng), "num_heads": 1}),
+        Case(
+            "a single head of other sizes; then d_k = d_model / num_heads, but another d_v",
+            together(
+                lambda rng: {**_sizes(True)(rng), "num_heads": 1},
+                lambda rng: {**_as_in_the_paper()(rng), "d_v": int(rng.integers(5, 15))},
+            ),
+        ),
     ),
 )

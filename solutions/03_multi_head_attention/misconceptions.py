@@ -10,15 +10,15 @@ from grader.catalogue import misconception, slip
 # ---------------------------------------------------------------------------------- multi_head_attention_loop
 
 slip("multi_head_attention_loop", "loop_without_w_output",
-     "The heads are concatenated but not multiplied by w_output.",
+     "The concatenated heads are returned without being multiplied by w_output.",
      "The heads stand side by side now, but nothing has mixed them: what one head found cannot meet what "
      "another found. The paper's formula ends in a fourth matrix, and so does the list of arguments.",
      ("axis=-1) @ w_output", "axis=-1)"))
 
 slip("multi_head_attention_loop", "loop_with_one_head_again_and_again",
-     "Every head uses the columns of the first head.",
-     "All your heads are the same head: each uses the first columns of the matrices. Each head has to move "
-     "on to the next block of columns.",
+     "Every head is the same as the first one.",
+     "All your heads are the same head, that of the first columns of the matrices. Each head has to move on to the "
+     "next block of columns, and what it finds has to be kept.",
      ("slice(head * d_k, head * d_k + d_k),\n"
       "                           slice(head * d_v, head * d_v + d_v)", "slice(d_k), slice(d_v)"))
 
@@ -31,7 +31,8 @@ slip("multi_head_attention_loop", "loop_over_interleaved_columns",
       "                           slice(head * d_v, head * d_v + d_v)",
       "slice(head, None, num_heads), slice(head, None, num_heads)"))
 
-slip("multi_head_attention_loop", "loop_with_value_from_key", "The values are computed with the key's matrix.",
+slip("multi_head_attention_loop", "loop_with_value_from_key",
+     "The values that are averaged come from the key's matrix.",
      "The values need the value's matrix, but yours come from the key's: each word then hands over what it "
      "is found by, not what it has to say.",
      ("value = memory @ w_value[:, own_values]", "value = key"))
@@ -42,14 +43,14 @@ slip("multi_head_attention_loop", "loop_without_memory",
      "self-attention both are the same sentence, so the mistake does not show.)",
      ("memory @ w_", "x @ w_", 2))
 
-slip("multi_head_attention_loop", "loop_with_heads_summed", "The heads are summed or averaged instead of concatenated.",
-     "You add the heads up (or average them), so what each of them found is lost. They belong side by side: "
-     "num_heads rows of d_v numbers become one row of num_heads × d_v.",
+slip("multi_head_attention_loop", "loop_with_heads_summed",
+     "What is multiplied by w_output is only as wide as a single head.",
+     "The heads belong side by side: num_heads rows of d_v numbers become one row of num_heads × d_v. Are yours added "
+     "up, or joined along another axis, or is it only one of them? Look at the shape before the product.",
      ("np.concatenate(outputs, axis=-1)", "np.add.reduce(outputs)"))
 
-slip("multi_head_attention_loop", "loop_without_mask", "The mask is never used.",
-     "The mask does not reach the heads, so they look at words that should be hidden. Every head has to obey "
-     "it.",
+slip("multi_head_attention_loop", "loop_without_mask", "The mask has no effect.",
+     "Your heads look at words that the mask should hide. Every head has to obey it.",
      ("(query, key, value, mask)", "(query, key, value)"))
 
 slip("multi_head_attention_loop", "loop_with_heads_before_batch",
@@ -67,14 +68,14 @@ slip("multi_head_attention_loop", "loop_with_weights_averaged", "The weights are
 # ---------------------------------------------------------------------------------- split_heads
 
 slip("split_heads", "split_by_reshape_alone",
-     "A reshape goes straight to the final shape, which mixes words and heads.",
+     "The numbers are reshaped but keep their order, which mixes words and heads.",
      "The shape is right, but the numbers are in the wrong places. `reshape` keeps the numbers in the order "
      "they have in memory, word after word, so head 0 gets whole words. First cut each word's row into "
      "heads, and only then swap two axes.",
      ("*x.shape[:-1], num_heads,", "*x.shape[:-2], num_heads, x.shape[-2],"),
      ("np.swapaxes(by_word, -3, -2)", "by_word"))
 
-slip("split_heads", "split_not_transposed", "The axes of words and heads are not swapped.",
+slip("split_heads", "split_not_transposed", "The axis of the words comes before that of the heads.",
      "You cut each word's row into heads, and that is half the work. But attention works on the last two "
      "axes, and there you have heads and d_k: the words have to move next to d_k.",
      ("np.swapaxes(by_word, -3, -2)", "by_word"))
@@ -122,14 +123,14 @@ slip("split_heads", "split_three_axes_only", "It works for a batch (three axes) 
 # ---------------------------------------------------------------------------------- merge_heads
 
 slip("merge_heads", "merge_by_reshape_alone",
-     "A reshape goes straight to the final shape, which mixes words and heads.",
+     "The numbers are reshaped but keep their order, which mixes words and heads.",
      "The shape is right, but the numbers are in the wrong places: `reshape` reads them in the order they "
      "have in memory, head after head, so a row holds several words of one head. Move the words in front of "
      "the heads first.",
      ("by_word.reshape(", "heads.reshape("))
 
 slip("merge_heads", "merge_without_joining",
-     "The axes are swapped, but the last two are not joined into one.",
+     "The axes of words and heads are swapped, but the last two of the result are not joined.",
      "You swap words and heads, and that is half the work. Now each word has a small table of heads; it "
      "should be one long row.",
      ("by_word.reshape(*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1])", "by_word"))
@@ -152,9 +153,9 @@ slip("merge_heads", "merge_below_each_other",
      ("*by_word.shape[:-2], by_word.shape[-2] * by_word.shape[-1]", "*heads.shape[:-3], -1, heads.shape[-1]"))
 
 slip("merge_heads", "merge_with_batch_exchanged",
-     "The batch and the heads are swapped instead of the heads and the words, so sentences get mixed.",
-     "You swap the wrong two axes, the batch and the heads, so the rows mix sentences. Count from the right: "
-     "it is words and heads that have to change places.",
+     "The first two axes are swapped: with a batch these are not heads and words, so sentences get mixed.",
+     "In a batch you swap the wrong two axes, so the rows mix sentences. Count from the right: it is words and "
+     "heads that have to change places.",
      ("by_word.reshape(", "np.swapaxes(heads, 0, 1).reshape("))
 
 slip("merge_heads", "merge_four_axes_only", "It works for a batch (four axes) only.",
@@ -179,17 +180,17 @@ def merge_heads(heads):
 
 
 slip("multi_head_attention", "mask_of_the_batch_laid_on_the_heads",
-     "The mask gets no axis for the heads, so its batch axis is matched with the heads.",
-     "The mask has no axis for the heads, but the scores have one, just before q_len and k_len. Lined up "
-     "from the right, the mask's batch axis lands on the heads: that is an error if the sizes differ, and "
-     "silently wrong if they are equal. Give the mask an axis of length 1 where the heads are.",
+     "The mask's batch axis is matched with the heads.",
+     "The scores have an axis for the heads, just before q_len and k_len. Does the mask that reaches them have one "
+     "there? Lined up from the right, its batch axis lands on the heads: that is an error if the sizes differ, and "
+     "silently wrong if they are equal. The mask needs an axis of length 1 where the heads are.",
      ("    if mask is not None:\n"
       "        mask = mask[..., np.newaxis, :, :]\n",
       ""))
 
 slip("multi_head_attention", "heads_split_by_reshape_alone",
-     "The heads are split by reshape, without swapping axes.",
-     "You split the heads with `reshape` alone: the shape is right, but the numbers are in the wrong places "
+     "The heads are split by reshaping alone, which mixes words and heads.",
+     "You split the heads by reshaping alone: the shape is right, but the numbers are in the wrong places "
      "(see the figure in section 3). Use your `split_heads`, which has passed its check.",
      ("    query = split_heads(",
       "    def split_heads(given, heads):\n"
@@ -198,17 +199,18 @@ slip("multi_head_attention", "heads_split_by_reshape_alone",
       "    query = split_heads("))
 
 slip("multi_head_attention", "heads_merged_by_reshape_alone",
-     "The heads are merged by reshape, without swapping the axes back.",
+     "The heads are merged by reshaping alone, which mixes words and heads.",
      "You split correctly, but the merging is wrong: `reshape` alone reads head after head, so a word's row "
      "gets several words of one head. Swap words and heads back before you join the heads.",
      ("merge_heads(attended)", "attended.reshape(*x.shape[:-1], -1)"))
 
-slip("multi_head_attention", "without_w_output", "The merged heads are not multiplied by w_output.",
-     "You merge the heads and stop there. The fourth matrix, which mixes what they found, is never used.",
+slip("multi_head_attention", "without_w_output",
+     "The merged heads are returned without being multiplied by w_output.",
+     "What you return are the merged heads. The fourth matrix, which mixes what they found, has no part in it.",
      ("merge_heads(attended) @ w_output", "merge_heads(attended)"))
 
-slip("multi_head_attention", "value_from_key", "The values are computed with the key's matrix.",
-     "Keys need the key's matrix, and values need the value's. You compute both with the key's.",
+slip("multi_head_attention", "value_from_key", "The values that are averaged come from the key's matrix.",
+     "Keys need the key's matrix, and values need the value's. What your weights sum up was made with the key's.",
      ("memory @ w_value", "memory @ w_key"))
 
 slip("multi_head_attention", "scaled_by_the_whole_width",
@@ -231,7 +233,7 @@ slip("multi_head_attention", "scaled_by_the_number_of_heads",
     "each head. The split has to happen *before* the softmax.",
 )
 def never_split(x, memory, w_query, w_key, w_value, w_output, num_heads, mask=None):
-    """The heads are never split, so there is a single attention over the whole width."""
+    """There is a single attention over the whole width instead of one for each head."""
     out, weights = scaled_dot_product_attention(x @ w_query, memory @ w_key, memory @ w_value, mask)
     return out @ w_output, weights
 
@@ -260,8 +262,8 @@ slip("multi_head_attention", "memory_never_looked_at",
      "self-attention this mistake does not show.",
      ("memory @ w_", "x @ w_", 2))
 
-slip("multi_head_attention", "mask_never_used", "The mask is never used.",
-     "The mask does not reach the attention, so words that should be hidden are looked at.",
+slip("multi_head_attention", "mask_never_used", "The mask has no effect.",
+     "Words that the mask should hide are looked at. Does it reach the attention?",
      ("(query, key, value, mask)", "(query, key, value)"))
 
 
@@ -329,11 +331,11 @@ slip("MultiHeadAttention", "LinearMadeAnewInForward",
 
 @misconception(
     "MultiHeadAttention",
-    "Each of your layers has the size of one head. A head's projection reads *all* d_model features of a word; only what comes out is small. All heads together are one "
-    "layer from d_model to d_model.",
+    "A layer of yours has the size of one head. A head's projection reads *all* d_model features of a word; only "
+    "what comes out is small. All heads together are one layer from d_model to d_model.",
 )
 class EmbeddingCutIntoPieces(nn.Module):
-    """The embedding is cut into pieces, and each piece is projected: layers of d_k by d_k."""
+    """At least one of the layers is of d_k by d_k instead of d_model by d_model."""
 
     def __init__(self, d_model, num_heads, bias=True):
         super().__init__()
@@ -360,46 +362,48 @@ slip("MultiHeadAttention", "BiasIgnored", "The layers have biases, whatever `bia
      (", bias=bias", "", 4))
 
 slip("MultiHeadAttention", "ViewWithoutTranspose",
-     "The heads are split by a view alone, which mixes words and heads.",
-     "A `view` of shape (batch, num_heads, length, d_k) has the right shape, but the numbers are in the "
+     "The heads are split by reshaping alone, which mixes words and heads.",
+     "A `view` or `reshape` to (batch, num_heads, length, d_k) has the right shape, but the numbers are in the "
      "wrong places: it reads them word after word. First cut each word's row into heads, then swap the axes "
      "of words and heads.",
      ("x.reshape(*x.shape[:2], self.num_heads, self.d_k).transpose(1, 2)",
       "x.view(len(x), self.num_heads, x.shape[1], self.d_k)"))
 
 slip("MultiHeadAttention", "MergedWithoutTranspose",
-     "The heads are merged by a reshape alone, without swapping the axes back.",
+     "The heads are merged by reshaping alone, which mixes words and heads.",
      "You split correctly, but the merging is wrong: before the heads are joined, words and heads have to "
      "swap places again. (PyTorch's advice to add `.contiguous()` to a `view` does not do that: it is about "
      "memory, not about order.)",
      ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
 
 slip("MultiHeadAttention", "AttendsAmongHeads",
-     "Words and heads are never swapped, so the heads of a word attend to each other.",
-     "Without a transpose the last two axes are heads and d_k, so your attention compares the *heads* of "
+     "The heads of a word attend to each other, instead of words to words.",
+     "The last two axes of your queries and keys are heads and d_k, so your attention compares the *heads* of "
      "one word with each other. Words should look at words: bring them to the second-to-last axis.",
      ("self.d_k).transpose(1, 2)", "self.d_k)"),
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"),
      ("(weights @ v).transpose(1, 2)", "(weights @ v)"))
 
-slip("MultiHeadAttention", "ValueFromKey", "The values are computed from `key`; `value` is never used.",
+slip("MultiHeadAttention", "ValueFromKey", "The values are computed from `key`; `value` has no effect.",
      "You project the argument `key` to get the values, not the argument `value`. In self-attention both are "
      "the same sentence, so the mistake does not show; here they differ.",
      ("self.w_value(value)", "self.w_value(key)"))
 
 slip("MultiHeadAttention", "SelfAttentionOnly",
-     "Keys and values are computed from `query`: the other two arguments are never used.",
+     "Keys and values are computed from `query`: the other two arguments have no effect.",
      "Your module looks only at `query`: keys and values come from it, too. So it can do nothing but "
      "self-attention; in lab 05 the decoder must be able to look at the encoder's words.",
      ("self.w_key(key), self.w_value(value)", "self.w_key(query), self.w_value(query)"))
 
-slip("MultiHeadAttention", "NotScaled", "The scores are not divided by the square root of d_k.",
+slip("MultiHeadAttention", "NotScaled",
+     "The scores go into the softmax without being divided by the square root of d_k.",
      "The dot product of two vectors with d_k entries gets larger with d_k, and the softmax saturates. Which step of scaled "
      "dot-product attention comes before the softmax?",
      (" / self.d_k**0.5", ""))
 
-slip("MultiHeadAttention", "DividedByDk", "The scores are divided by d_k instead of its square root.",
-     "d_k is the right quantity, but the spread of a sum of d_k products grows with its square root.",
+slip("MultiHeadAttention", "DividedByDk", "The scores end up divided by d_k, not by its square root.",
+     "d_k is the right quantity, but the spread of a sum of d_k products grows with its square root. Divide by that, "
+     "and only once.",
      ("self.d_k**0.5", "self.d_k"))
 
 slip("MultiHeadAttention", "ScaledByDModel",
@@ -414,7 +418,7 @@ slip("MultiHeadAttention", "ScaledByNumberOfHeads",
      "does. That is the size of a head, d_k.",
      ("self.d_k**0.5", "self.num_heads**0.5"))
 
-slip("MultiHeadAttention", "SoftmaxOverHeads", "The softmax runs over the heads (dim=1) instead of the keys.",
+slip("MultiHeadAttention", "SoftmaxOverHeads", "The softmax runs over the heads instead of the keys.",
      "Each query shares out its attention over the *keys*, the last axis of the scores. Your weights sum to "
      "1 along a different axis. (`dim=1` was right for a table; here axis 1 counts the heads.)",
      ("softmax(dim=-1)", "softmax(dim=1)"))
@@ -425,16 +429,16 @@ slip("MultiHeadAttention", "MaskInverted", "The mask is read the wrong way round
      ("~mask", "mask", 2))
 
 slip("MultiHeadAttention", "MaskLaidOnTheHeads",
-     "The mask gets no axis for the heads, so its batch axis is matched with the heads.",
-     "The mask has no axis for the heads, but the scores have one. Lined up from the right, the mask's batch "
-     "axis lands on the heads: you get an error, or, if there are as many sentences as heads, silently wrong "
-     "results. `unsqueeze` makes an axis of length 1.",
+     "The mask's batch axis is matched with the heads.",
+     "The scores have an axis for the heads, just before q_len and k_len. Does the mask that reaches them have one "
+     "there? Lined up from the right, its batch axis lands on the heads: you get an error, or, if there are as many "
+     "sentences as heads, silently wrong results. `unsqueeze` makes an axis of length 1.",
      ("            mask = mask[..., None, :, :]\n", ""))
 
 slip("MultiHeadAttention", "MaskWithoutEffect",
-     "The mask has no effect: its result is thrown away, or it is never used.",
+     "The mask has no effect.",
      "`masked_fill` and `torch.where` return a new tensor and leave the old one as it is. Do you keep what "
-     "they return, and is it what you pass to the softmax?",
+     "they return, is it what goes into the softmax, and are the blocked scores far below the others?",
      ("scores = scores.masked_fill", "scores.masked_fill"),
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
 
@@ -445,18 +449,19 @@ slip("MultiHeadAttention", "NanOnBlockedRow", "A query whose keys are all blocke
 
 slip("MultiHeadAttention", "UniformOnBlockedRow",
      "A query whose keys are all blocked shares its attention equally among them.",
-     "With every key at the same -1e9 the softmax sees equal scores and gives equal shares: a query that may "
+     "With every key at the same very low score the softmax gives equal shares: a query that may "
      "look at nothing gets the average of everything. The docstring says what such a row should give.",
      ("shares if mask is None else shares.masked_fill(~mask, 0.0)", "shares"))
 
-slip("MultiHeadAttention", "OutputLayerNeverUsed", "The heads are merged, but w_output is not applied.",
-     "`w_output` is made but never used: the heads leave the module unmixed. In a Transformer this would "
-     "raise no error, since the shapes fit; the heads would just never be mixed within this layer.",
+slip("MultiHeadAttention", "OutputLayerNeverUsed", "The merged heads are returned without going through w_output.",
+     "`w_output` is made but has no part in the output: the heads leave the module unmixed. In a Transformer this "
+     "would raise no error, since the shapes fit; the heads would just never be mixed within this layer.",
      ("self.w_output(merged)", "merged"))
 
-slip("MultiHeadAttention", "GradientCutOff", "The attention goes through NumPy, so no gradient gets back.",
-     "The numbers are right, but nothing can be trained: NumPy (like `detach` or `no_grad`) cuts off the "
-     "gradient. Use PyTorch's own softmax and products.",
+slip("MultiHeadAttention", "GradientCutOff",
+     "No gradient gets back through the attention: NumPy, `detach` or `no_grad` cuts it off.",
+     "The numbers are right, but what lies before the attention cannot be trained. Compute with PyTorch's own "
+     "softmax and products, on tensors that keep their way back.",
      ("(weights @ v).transpose", "torch.from_numpy((weights @ v).detach().numpy()).transpose"),
      ("return output, weights", "return output, weights.detach()"))
 
@@ -517,7 +522,7 @@ slip("count_parameters", "output_bias_forgotten", "The biases of the three matri
      "W^O is a linear layer like the other three, and with bias=True it has a bias too.",
      ("(sum(widths) + d_model if", "(sum(widths) if"))
 
-slip("count_parameters", "only_the_output_bias", "Only the bias of W^O is counted.",
+slip("count_parameters", "only_the_output_bias", "Only d_model biases are counted, as many as W^O has.",
      "With bias=True each of the four layers has a bias, the layers of queries, keys and values too.",
      ("(sum(widths) + d_model if", "(d_model if"))
 

@@ -201,6 +201,10 @@ def _same_sentence_three_times(rng: np.random.Generator) -> Inputs:
     return {**inputs, "token_ids": np.repeat(inputs["token_ids"], 3, axis=0)}
 
 
+def _longer_than_the_vocabulary(rng: np.random.Generator) -> Inputs:
+    return {"token_ids": rng.integers(0, 4, (2, 9)), "table": normal(rng, 4, 6, scale=0.5)}
+
+
 def _zero_table(rng: np.random.Generator) -> Inputs:
     seq_len = int(rng.integers(5, 30))
     table = np.zeros((seq_len + 4, _even(rng, 4, 40, seq_len, seq_len + 4)))
@@ -222,7 +226,10 @@ embed_tokens = Exercise(
     cases=(
         Case("one sentence of 5 tokens, 6 features", _tokens(5, vocab_size=9, d_model=6)),
         Case("a batch of 3 sentences of 4 tokens; one token has the id 0", _with_id_0),
-        Case("two leading axes: (2, 3, 7)", _tokens(2, 3, 7, vocab_size=15, d_model=4)),
+        Case(
+            "two leading axes, (2, 3, 7); then sentences with more tokens than the table has rows",
+            together(_tokens(2, 3, 7, vocab_size=15, d_model=4), _longer_than_the_vocabulary),
+        ),
         Case("the same sentence three times", _same_sentence_three_times),
         Case("a table of zeros: what is left is the positions", _zero_table),
     ),

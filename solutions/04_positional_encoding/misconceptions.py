@@ -16,9 +16,9 @@ slip("get_angles", "feature_for_pair",
      ("features // 2", "features"))
 
 slip("get_angles", "true_division",
-     "The feature's number is halved without rounding down, so the two features of a pair differ.",
-     "Your even features are right, but your odd ones are a little too slow: `/` gives halves where `//` "
-     "rounds down. A sine and the cosine beside it must share one angle.",
+     "The exponent is k / d_model for every feature k, so the two features of a pair differ.",
+     "Your even features are right, but your odd ones are a little too slow. A sine and the cosine beside it must "
+     "share one angle: which number do features 6 and 7 have in common? (`/` gives halves where `//` rounds down.)",
      ("features // 2", "features / 2"))
 
 slip("get_angles", "doubled_exponent",
@@ -28,7 +28,7 @@ slip("get_angles", "doubled_exponent",
      ("2 * pairs", "2 * 2 * pairs"))
 
 slip("get_angles", "factor_two_missing",
-     "The exponent lacks the factor 2: i / d_model instead of 2i / d_model.",
+     "The exponent is half of what it should be: i / d_model instead of 2i / d_model.",
      "The exponent is 2i / d_model, and i = k // 2 counts the pairs. Without the 2, i reaches only half of "
      "d_model, and the wavelengths end near 100 · 2π instead of near 10000 · 2π.",
      ("2 * pairs", "pairs"))
@@ -37,19 +37,20 @@ slip("get_angles", "base_1000", "The base of the powers is 1000 instead of 10000
      "Count the zeros: the base of the powers has four. With 1000 the slowest wave is ten times too fast.",
      ("10000 **", "1000 **"))
 
-slip("get_angles", "exponent_not_divided", "The exponent 2i is not divided by d_model.",
-     "The exponent must run from 0 to nearly 1 over the features, whatever their number. Yours is a whole "
-     "number (0, 2, 4, ...): even the second pair hardly moves. What is 2i divided by?",
+slip("get_angles", "exponent_not_divided",
+     "All angles beyond the first pair are nearly 0, as if the exponent 2i were not divided by d_model.",
+     "The exponent must run from 0 to nearly 1 over the features, whatever their number. What you divide by "
+     "grows far too fast: even the second pair hardly moves. What is 2i divided by?",
      ("10000 ** (2 * pairs / d_model)", "10000.0 ** (2 * pairs)"))
 
 slip("get_angles", "parentheses_missing",
-     "The power is divided by d_model instead of the exponent: parentheses are missing.",
+     "The power is divided by d_model instead of the exponent.",
      "Python computes a power before a division. Without parentheses around the whole exponent, it is the "
      "power that is divided by d_model, not the exponent.",
      ("10000 ** (2 * pairs / d_model)", "10000.0 ** (2 * pairs) / d_model"))
 
 slip("get_angles", "multiplied_by_power",
-     "The position is multiplied by the power of 10000 instead of divided by it.",
+     "The position ends up multiplied by 10000^(2i / d_model) instead of divided by it.",
      "Later features should turn more *slowly*, but yours turn faster and faster. You need either a negative "
      "exponent or a division, but not both.",
      ("positions / 10000", "positions * 10000"))
@@ -66,9 +67,9 @@ slip("get_angles", "caret_for_power", "The power is written with `^`, which is a
      ("10000 ** (2 * pairs / d_model)", "10000 ^ 2 * pairs / d_model"))
 
 slip("get_angles", "floor_in_the_exponent",
-     "The exponent itself is rounded down, so it is 0 for every feature.",
-     "Only the number of the pair is a whole number. You divide by d_model with `//` too, which makes every exponent 0, "
-     "and then all features turn at the same speed.",
+     "Every angle is the position itself: all features turn at the same speed.",
+     "The exponent should grow from 0 to nearly 1 over the pairs, but yours acts as if it were 0 for all of them. Is "
+     "it rounded down? Only the number of the pair is a whole number.",
      ("(2 * pairs / d_model)", "(2 * pairs // d_model)"))
 
 
@@ -93,9 +94,9 @@ slip("positional_encoding", "sines_only", "All features are sines; there is no c
      ("np.cos(", "np.sin("))
 
 slip("positional_encoding", "cosine_of_the_sine",
-     "The cosine is taken of values that had already been replaced by their sines.",
-     "Your odd features are the cosine of a sine: the array was overwritten with sines before you took the "
-     "cosines. Keep the angles until you have both.",
+     "The cosines are taken of sines instead of angles.",
+     "Your odd features are the cosine of a sine. Was an array of angles overwritten with sines before you took "
+     "the cosines? Keep the angles until you have both.",
      ("np.empty((max_len, d_model))", "np.sin(angles)"),
      ("np.cos(angles[:, 1::2])", "np.cos(encoding[:, 1::2])"))
 
@@ -143,8 +144,8 @@ slip("positional_encoding", "pair_of_two_angles",
 # ---------------------------------------------------------------------------------- shift_matrix
 
 slip("shift_matrix", "shifted_back", "The rotation goes the wrong way: the matrix is transposed.",
-     "Your matrix steps backwards: it turns PE(pos) into PE(pos - offset). The minus sign is in the wrong "
-     "corner. (In textbooks a rotation acts on (cos, sin); here the sine comes first.)",
+     "Your matrix steps backwards: it turns PE(pos) into PE(pos - offset). Which corner of a block needs the minus "
+     "sign? (In textbooks a rotation acts on (cos, sin); here the sine comes first.)",
      ("= np.sin(turns)", "= -np.sin(turns)"), ("= -np.sin(turns)", "= np.sin(turns)"))
 
 slip("shift_matrix", "no_minus_sign", "Both sines have a plus, so the matrix is symmetric and not a rotation.",
@@ -199,14 +200,15 @@ def features_moved(offset, d_model):
 
 # ---------------------------------------------------------------------------------- embed_tokens
 
-slip("embed_tokens", "words_not_scaled", "The embeddings are not multiplied by the square root of d_model.",
-     "You use the rows of the table as they are. Their entries are small, and without the factor the "
+slip("embed_tokens", "words_not_scaled",
+     "The embeddings go into the sum without being multiplied by the square root of d_model.",
+     "You add the rows of the table as they are. Their entries are small, and without the factor the "
      "positions drown them out: see section 3.4 of the paper.",
      (" * np.sqrt(d_model)", ""))
 
 slip("embed_tokens", "words_scaled_by_d_model",
-     "The embeddings are multiplied by d_model instead of its square root.",
-     "d_model is the right quantity, but the factor is its square root: a vector of d_model entries of size "
+     "The embeddings end up multiplied by d_model, not by its square root.",
+     "d_model is the right quantity, but the factor is its square root, once: a vector of d_model entries of size "
      "1/√d_model has length 1, and becomes √d_model long.",
      ("np.sqrt(d_model)", "d_model"))
 
@@ -221,13 +223,13 @@ slip("embed_tokens", "scaled_by_vocabulary", "The factor is the square root of t
      "number of rows; d_model is the number of columns.",
      ("np.sqrt(d_model)", "np.sqrt(len(table))"))
 
-slip("embed_tokens", "sum_scaled", "Words and positions are both scaled: the factor comes after the sum.",
+slip("embed_tokens", "sum_scaled", "The positions are scaled as well as the words.",
      "The factor scales the positions as well, but it is meant for the words alone. Scale first, then add.",
      (" * np.sqrt(d_model)", ""),
      ("words + positional_encoding(seq_len, d_model)",
       "(words + positional_encoding(seq_len, d_model)) * np.sqrt(d_model)"))
 
-slip("embed_tokens", "positions_forgotten", "The positions are not added.",
+slip("embed_tokens", "positions_forgotten", "The positions have no effect.",
      "The words are scaled, but their order is lost: the result contains nothing about the positions.",
      (" + positional_encoding(seq_len, d_model)", ""))
 
@@ -291,9 +293,9 @@ slip("LearnedPositionalEmbedding", "PositionsOnly", "The positions are returned 
      "Only the positions come out; the words are gone. The layer *adds* its rows to x.",
      ("x + self.table[:seq_len]", "self.table[:seq_len].expand(x.shape)"))
 
-slip("LearnedPositionalEmbedding", "CutsSilently", "A sequence that is too long is cut off silently.",
-     "You silently cut off a sequence that is longer than the table: its last tokens just vanish, and nobody "
-     "is told why. Refuse it with a ValueError that says how long it is and how many rows there are.",
+slip("LearnedPositionalEmbedding", "CutsSilently", "A sequence that is too long is cut off instead of refused.",
+     "You cut off a sequence that is longer than the table: its last tokens just vanish, and nobody is told "
+     "why. Refuse it with a ValueError that says how long it is and how many rows there are.",
      ("if seq_len > max_len:\n"
       '            raise ValueError(f"The sequence has {seq_len} positions, "\n'
       '                             f"but the table only has {max_len} rows.")',
@@ -353,7 +355,7 @@ slip("rotary_embedding", "halves_paired",
 
 slip("rotary_embedding", "turned_back", "The pairs are turned the wrong way.",
      "You turn the pairs the wrong way. Scores would still depend only on the distance, but with its sign "
-     "reversed: the minus belongs to the first feature of a pair.",
+     "reversed. What becomes of the pair (1, 0)?",
      ("first * cos - second * sin", "first * cos + second * sin"),
      ("first * sin + second * cos", "second * cos - first * sin"))
 
@@ -375,7 +377,7 @@ slip("rotary_embedding", "rotary_pairs_for_features",
      "features 2i and 2i + 1.",
      ("np.arange(d_k)[np.newaxis, ::2]", "np.arange(d_k // 2)[np.newaxis, :]"))
 
-slip("rotary_embedding", "positions_ignored", "The positions that are passed in are ignored.",
+slip("rotary_embedding", "positions_ignored", "The positions that are passed in have no effect.",
      "Everything is right as long as the positions are 0, 1, 2, ... But positions that are passed in have no "
      "effect. (A model that writes word by word needs them: it passes in its newest word alone, and that "
      "word is not at position 0.)",

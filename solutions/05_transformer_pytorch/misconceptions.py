@@ -26,7 +26,7 @@ slip("layer_norm", "root_mean_square", "The rows are divided by their root mean 
      "first, and then divides by the spread around that mean.",
      ("variance = (x - mean).square()", "variance = x.square()"), ("gamma * (x - mean)", "gamma * x"))
 
-slip("layer_norm", "mean_not_subtracted", "The mean is not subtracted.",
+slip("layer_norm", "mean_not_subtracted", "The mean is not subtracted from the row that is divided.",
      "Your rows keep their offset. First centre each row at 0, then divide. (There is a method that leaves "
      "the centring out, RMSNorm, but it also divides by something else.)",
      ("gamma * (x - mean)", "gamma * x"))
@@ -37,10 +37,9 @@ slip("layer_norm", "over_the_words",
      "sentence. Which axis holds the features?",
      ("dim=-1", "dim=-2", 2))
 
-slip("layer_norm", "over_the_batch",
-     "The mean and variance are taken over the first axis, as in batch normalisation.",
-     "That is what BatchNorm does: the result for a sentence depends on which other sentences are in the "
-     "batch. LayerNorm looks at one word only.",
+slip("layer_norm", "over_the_batch", "The mean and variance are taken over the first axis instead of the last.",
+     "Your result for a sentence depends on which other sentences are in the batch, as it does in batch "
+     "normalisation. LayerNorm looks at one word only. Which axis holds its features?",
      ("dim=-1", "dim=0", 2))
 
 slip("layer_norm", "over_everything", "One mean and one variance are taken over the whole tensor.",
@@ -57,19 +56,19 @@ slip("layer_norm", "gamma_and_beta_forgotten", "The normalised row is returned w
      "another scale and offset for every feature.",
      ("gamma * (x - mean)", "(x - mean)"), (" + beta", ""))
 
-slip("layer_norm", "eps_forgotten", "eps is not used, so a row of equal numbers gives NaN.",
-     "A row of equal numbers has variance 0, and 0 / 0 is NaN. That is what eps is for.",
+slip("layer_norm", "eps_forgotten", "eps has no effect, so a row of equal numbers gives NaN.",
+     "A row of equal numbers has variance 0, and 0 / 0 is NaN. eps is there to keep what you divide by above 0.",
      ("variance + eps", "variance"))
 
-slip("layer_norm", "axis_dropped", "The mean loses its axis, so the shapes do not fit.",
-     "Taking the mean over the last axis removes that axis: (3, 5, 8) becomes (3, 5), and that does not "
-     "broadcast against (3, 5, 8). Keep the axis, with length 1.",
+slip("layer_norm", "axis_dropped", "The mean or the variance loses its axis, so the shapes do not fit.",
+     "Taking a mean or a variance over the last axis removes that axis: (3, 5, 8) becomes (3, 5), and that does "
+     "not broadcast against (3, 5, 8). Keep the axis, with length 1.",
      (", keepdim=True", "", 2))
 
 
 # ---------------------------------------------------------------------------------- FeedForward
 
-slip("FeedForward", "no_activation", "There is no ReLU between the two layers.",
+slip("FeedForward", "no_activation", "No ReLU acts between the two layers.",
      "Two linear layers in a row can do no more than a single one. That is why equation 2 has a max(0, ...) "
      "between them.",
      ("torch.relu(self.linear1(x))", "self.linear1(x)"))
@@ -107,7 +106,7 @@ slip("FeedForward", "widths_swapped", "The sizes of the linear layers are not th
      ("nn.Linear(fully_connected_dim, embedding_dim)", "nn.Linear(embedding_dim, fully_connected_dim)"),
      ("self.linear2(torch.relu(self.linear1(x)))", "self.linear1(torch.relu(self.linear2(x)))"))
 
-slip("FeedForward", "dropout_inside", "Between the two layers, numbers are dropped in training.",
+slip("FeedForward", "dropout_inside", "In training the output is different, as with dropout.",
      "Equation 2 has no dropout. The paper's dropout acts on what this network *gives*, before it is added, and the layer "
      "around it takes care of that.",
      ("self.linear2(torch.relu(self.linear1(x)))",
@@ -154,16 +153,16 @@ slip("EncoderLayer", "norm_before_add",
      ("self.norm2(x + self.dropout(self.feed_forward(x)))",
       "x + self.norm2(self.dropout(self.feed_forward(x)))"))
 
-slip("EncoderLayer", "always_pre_norm", "norm_first is ignored: the layer is always pre-norm.",
+slip("EncoderLayer", "always_pre_norm", "The layer is always pre-norm, whatever norm_first says.",
      "Your pre-norm form is right, but you also get it for norm_first=False. The paper's layer normalises "
      "after the sum.",
      ("self.norm_first = norm_first", "self.norm_first = True"))
 
-slip("EncoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+slip("EncoderLayer", "norm_first_inverted", "norm_first=True gives post-norm, and norm_first=False gives pre-norm.",
      "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
      ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
 
-slip("EncoderLayer", "always_post_norm", "norm_first is ignored: the layer is always post-norm.",
+slip("EncoderLayer", "always_post_norm", "The layer is always post-norm, whatever norm_first says.",
      "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
      "sub-layers get a normalised copy, and x itself is never normalised.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
@@ -182,7 +181,7 @@ slip("EncoderLayer", "pre_norm_of_queries_only",
      "that is the normalised copy for all three.",
      ("normed, normed, normed, mask", "normed, x, x, mask"))
 
-slip("EncoderLayer", "mask_not_passed", "The mask never reaches the attention.",
+slip("EncoderLayer", "mask_not_passed", "The mask has no effect.",
      "Your layer is right as long as no word is padding. It was given a mask: which part of it needs to "
      "know?",
      ("x, x, x, mask", "x, x, x"), ("normed, normed, normed, mask", "normed, normed, normed"))
@@ -199,9 +198,9 @@ slip("EncoderLayer", "dropout_of_the_sum", "Dropout is applied to the sum instea
      ("x + self.dropout(attended)", "self.dropout(x + attended)", 2),
      ("x + self.dropout(self.feed_forward(", "self.dropout(x + self.feed_forward(", 2))
 
-slip("EncoderLayer", "no_dropout", "Dropout has no effect: there is none, or what it returns is not used.",
-     "In evaluation mode your layer is right. In training, the output of each sub-layer goes through "
-     "dropout before x is added.",
+slip("EncoderLayer", "no_dropout", "In training, dropout has no effect.",
+     "In evaluation mode your layer is right. In training, the output of each sub-layer goes through dropout "
+     "before x is added. Does the dropout have the right rate, and do you use what it returns?",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
 
 slip("EncoderLayer", "dropout_twice", "Dropout is applied twice, one after the other.",
@@ -211,16 +210,16 @@ slip("EncoderLayer", "dropout_twice", "Dropout is applied twice, one after the o
       "self.dropout = nn.Sequential(nn.Dropout(dropout_rate), nn.Dropout(dropout_rate))"))
 
 slip("EncoderLayer", "attention_thrown_away",
-     "The feed-forward network reads the layer's input; what the attention found is not used.",
-     "The sub-layers work one after the other: the second one reads what the first one has produced. Where "
-     "does the result of your attention go?",
+     "The attention has no effect: the feed-forward network reads the layer's input.",
+     "The sub-layers work one after the other: the second one reads what the first one has produced. What does "
+     "yours read?",
      ("x = self.norm1(x", "found = self.norm1(x"),
      ("x = x + self.dropout(attended)", "found = x + self.dropout(attended)"))
 
 
 # ---------------------------------------------------------------------------------- Encoder
 
-slip("Encoder", "embeddings_not_scaled", "The embeddings are not multiplied by √embedding_dim.",
+slip("Encoder", "embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
      "At the start the entries of an embedding are small (about 1 / √embedding_dim), while those of the "
      "positions are sines and cosines: next to them, the words get lost. Section 3.4 of the paper "
      "multiplies the embeddings by something.",
@@ -237,13 +236,13 @@ slip("Encoder", "embeddings_divided", "The embeddings are divided by √embeddin
      "are too small, not too large.",
      ("scale * self.embedding(source_ids)", "self.embedding(source_ids) / scale"))
 
-slip("Encoder", "positions_scaled_too", "The positions are added first, and then everything is scaled.",
+slip("Encoder", "positions_scaled_too", "The positions are multiplied by √embedding_dim, too.",
      "Only the embeddings are scaled, to bring them to the size of the positions. If both grow, you gain "
      "nothing.",
      ("scale * self.embedding(source_ids)", "scale * (self.embedding(source_ids)"),
      ("source_ids.shape[1]]", "source_ids.shape[1]])"))
 
-slip("Encoder", "positions_forgotten", "The positions are not added.",
+slip("Encoder", "positions_forgotten", "The layers read the embeddings without the positions.",
      "Without positions the encoder sees a bag of words (lab 04): it cannot tell *Jane visits Africa* from "
      "*Africa visits Jane*.",
      (" + self.positions[: source_ids.shape[1]]", ""))
@@ -259,7 +258,7 @@ slip("Encoder", "positions_of_the_batch",
      "`len(ids)` and `ids.shape[0]` count the sentences of the batch. The words are on the other axis.",
      ("source_ids.shape[1]", "len(source_ids)"))
 
-slip("Encoder", "no_dropout_of_the_sum", "There is no dropout on the sum of embeddings and positions.",
+slip("Encoder", "no_dropout_of_the_sum", "Dropout has no effect on the sum of embeddings and positions.",
      "According to section 5.4 of the paper, dropout is also applied to the sum of the embeddings and the "
      "positional encodings, before the first layer.",
      ("x = self.dropout(scale", "x = (scale"))
@@ -270,39 +269,36 @@ slip("Encoder", "dropout_of_the_embeddings_only",
      "dropped.",
      ("self.dropout(scale * self.embedding(source_ids)", "(self.dropout(scale * self.embedding(source_ids))"))
 
-slip("Encoder", "mask_not_handed_on", "The layers do not get the mask.",
+slip("Encoder", "mask_not_handed_on", "The mask has no effect on the layers.",
      "Your encoder is right as long as no word is padding. The encoder was given a mask; each of its layers "
      "needs it.",
      ("encoder_layer(x, mask)", "encoder_layer(x)"))
 
-slip("Encoder", "layers_not_chained",
-     "Every layer gets the embeddings, so only the last layer's output counts.",
-     "The layers form a stack: each one reads the output of the one below it. In your version all of them "
-     "read the embeddings, and only the last one has any effect.",
+slip("Encoder", "layers_not_chained", "Only the last layer has an effect: it reads the embeddings.",
+     "The layers form a stack: each one reads the output of the one below it. In your version the last one reads "
+     "the embeddings, so nothing is left of what the others do.",
      ("x = encoder_layer(x, mask)", "output = encoder_layer(x, mask)"), ("self.norm(x)", "self.norm(output)"))
 
-slip("Encoder", "one_layer_many_times", "The list holds the same layer several times.",
-     "`[layer] * n` makes a list with n references to a single layer, so all of them share one set of "
-     "weights. Construct a new layer for each place.",
+slip("Encoder", "one_layer_many_times", "One and the same layer is applied several times.",
+     "`[layer] * n` makes a list with n references to a single layer, so all of them share one set of weights. Is "
+     "there a new layer for each place, and does your loop call each of them?",
      ("EncoderLayer(embedding_dim", "[EncoderLayer(embedding_dim"),
      ("for _ in range(num_layers)", "] * num_layers"))
 
 slip("Encoder", "plain_list_of_layers",
-     "The layers are in a plain Python list, which PyTorch does not look into.",
+     "The layers are where PyTorch does not look for them: in a plain Python list, for example.",
      "A module finds its parts among its attributes, but does not look inside a plain list. The optimizer "
      "does not see the parameters of such layers, they are not saved, and they always stay in training "
      "mode. PyTorch has a kind of list that is made for modules.",
      ("nn.ModuleList(", "list("))
 
-slip("Encoder", "norm_first_not_handed_on",
-     "The layers are created without norm_first, so they are always post-norm.",
+slip("Encoder", "norm_first_not_handed_on", "The layers are always post-norm, whatever norm_first says.",
      "Post-norm is right, but with norm_first=True nothing changes inside your layers. You have to pass it "
      "on to them.",
      ("layernorm_eps, norm_first)", "layernorm_eps)"))
 
-slip("Encoder", "eps_not_handed_on",
-     "The layers are created without layernorm_eps, so they use its default.",
-     "The LayerNorms inside your layers always add 1e-6, whatever layernorm_eps says. Which arguments of the "
+slip("Encoder", "eps_not_handed_on", "The layers use a tiny eps such as their default, whatever layernorm_eps says.",
+     "The LayerNorms inside your layers do not add the layernorm_eps that was asked for. Which arguments of the "
      "encoder do its layers take, too?",
      ("dropout_rate, layernorm_eps, norm_first)", "dropout_rate, norm_first=norm_first)"))
 
@@ -329,8 +325,7 @@ slip("DecoderLayer", "memory_never_read",
      (" x, memory, memory, source_mask", " x, x, x"),
      (" self.norm2(x), memory, memory, source_mask", " self.norm2(x), self.norm2(x), self.norm2(x)"))
 
-slip("DecoderLayer", "source_mask_forgotten",
-     "The cross-attention gets no mask, so it looks at the source's padding.",
+slip("DecoderLayer", "source_mask_forgotten", "The source's mask has no effect: the cross-attention looks at padding.",
      "The source sentences have different lengths, and what follows after their ends is padding. Which mask "
      "marks it, and which attention needs that mask?",
      ("memory, memory, source_mask", "memory, memory", 2))
@@ -341,8 +336,7 @@ slip("DecoderLayer", "target_mask_in_cross_attention", "The cross-attention gets
      "target are equally long, this mistake raises no error.)",
      ("memory, memory, source_mask", "memory, memory, target_mask", 2))
 
-slip("DecoderLayer", "target_mask_forgotten",
-     "The self-attention gets no mask, so every word sees the words after it.",
+slip("DecoderLayer", "target_mask_forgotten", "The target's mask has no effect: every word sees the words after it.",
      "In training the whole target is there at once. Without its mask, the decoder reads off the next word "
      "instead of predicting it: it does splendidly in training and is helpless when it has to write by "
      "itself.",
@@ -359,8 +353,7 @@ slip("DecoderLayer", "one_norm_for_all", "The first LayerNorm is used for all th
      "at the start of training you notice nothing. Which of yours are never used?",
      ("self.norm2(x", "self.norm1(x", 2), ("self.norm3(x", "self.norm1(x", 2))
 
-slip("DecoderLayer", "second_norm_twice",
-     "The second LayerNorm is used again after the feed-forward network.",
+slip("DecoderLayer", "second_norm_twice", "The second LayerNorm is used again for the feed-forward network.",
      "Three sub-layers, three LayerNorms. You use one of them twice and another one never; perhaps you "
      "copied a line.",
      ("self.norm3(x", "self.norm2(x", 2))
@@ -392,16 +385,16 @@ slip("DecoderLayer", "dropout_always", "Dropout is applied in evaluation mode, t
      ("self.dropout = nn.Dropout(dropout_rate)",
       "self.dropout = lambda given: nn.functional.dropout(given, dropout_rate)"))
 
-slip("DecoderLayer", "dropout_forgotten", "Dropout has no effect: there is none, or what it returns is not used.",
-     "In evaluation mode your layer is right. In training, the output of each of the three sub-layers goes "
-     "through dropout before x is added.",
+slip("DecoderLayer", "dropout_forgotten", "In training, dropout has no effect.",
+     "In evaluation mode your layer is right. In training, the output of each of the three sub-layers goes through"
+     " dropout before x is added. Does the dropout have the right rate, and do you use what it returns?",
      ("self.dropout = nn.Dropout(dropout_rate)", "self.dropout = nn.Identity()"))
 
-slip("DecoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+slip("DecoderLayer", "norm_first_inverted", "norm_first=True gives post-norm, and norm_first=False gives pre-norm.",
      "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
      ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
 
-slip("DecoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is always post-norm.",
+slip("DecoderLayer", "norm_first_ignored", "The layer is always post-norm, whatever norm_first says.",
      "Your post-norm form is right, but you also get it for norm_first=True. In the pre-norm form the "
      "sub-layers get a normalised copy, and x itself is never normalised.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
@@ -445,34 +438,35 @@ slip("DecoderLayer", "cross_attention_first", "The cross-attention comes before 
 
 # ---------------------------------------------------------------------------------- Decoder
 
-slip("Decoder", "target_embeddings_not_scaled", "The embeddings are not multiplied by √embedding_dim.",
+slip("Decoder", "target_embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
      "The decoder's embeddings are scaled just like the encoder's (section 3.4 of the paper). Otherwise the "
      "words get lost next to the positions.",
      ("scale * self.embedding", "self.embedding"))
 
-slip("Decoder", "target_positions_forgotten", "The positions are not added.",
+slip("Decoder", "target_positions_forgotten", "The layers read the embeddings without the positions.",
      "The decoder needs positions as much as the encoder does. The causal mask alone tells a layer which "
      "words came before, but not in which order.",
      (" + self.positions[: target_ids.shape[1]]", ""))
 
-slip("Decoder", "no_dropout_of_the_target_sum", "There is no dropout on the sum of embeddings and positions.",
+slip("Decoder", "no_dropout_of_the_target_sum", "Dropout has no effect on the sum of embeddings and positions.",
      "Dropout is applied to the sums of the embeddings and the positional encodings in both stacks (section "
      "5.4 of the paper).",
      ("x = self.dropout(scale", "x = (scale"))
 
-slip("Decoder", "masks_in_the_wrong_order", "The layers get the two masks in the wrong order.",
-     "Look at the order of a decoder layer's parameters: the target's mask comes before the source's. If "
-     "you pass them by name, the order no longer matters.",
+slip("Decoder", "masks_in_the_wrong_order",
+     "The source's mask is laid over the target's words, alone or together with their own mask.",
+     "Each mask is about the words of one sentence: target_mask goes with the target's words, source_mask with the"
+     " memory. In which order does a decoder layer take the two? If you pass them by name, the order no longer "
+     "matters.",
      ("(x, memory, target_mask, source_mask)", "(x, memory, source_mask, target_mask)"))
 
-slip("Decoder", "no_masks_for_the_layers", "The layers get no masks.",
+slip("Decoder", "no_masks_for_the_layers", "The masks have no effect on the layers.",
      "Your decoder is right only as long as nothing is masked. It was given two masks, and every layer "
      "needs both.",
      ("(x, memory, target_mask, source_mask)", "(x, memory)"))
 
-slip("Decoder", "no_source_mask_for_the_layers", "The layers get only the target's mask.",
-     "Your layers look at the source's padding: the decoder was given two masks, but only one of them "
-     "reaches the layers.",
+slip("Decoder", "no_source_mask_for_the_layers", "Of the two masks, only the target's has an effect on the layers.",
+     "Your layers look at the source's padding: the decoder was given two masks, and every layer needs both.",
      ("(x, memory, target_mask, source_mask)", "(x, memory, target_mask)"))
 
 slip("Decoder", "weights_of_the_last_layer_only", "Only the last layer's cross-attention is returned.",
@@ -547,7 +541,7 @@ slip("make_masks", "masks_as_numbers", "The masks hold the numbers 0 and 1 inste
      "already gives you booleans.",
      ("return source_mask, target_mask", "return source_mask.float(), target_mask.float()"))
 
-slip("make_masks", "pad_id_ignored", "Padding is compared with 0, whatever pad_id is.",
+slip("make_masks", "pad_id_ignored", "Padding is assumed to be 0, whatever pad_id is.",
      "Your masks are right as long as the padding id is 0. The argument pad_id says which id stands for "
      "padding.",
      ("!= pad_id", "!= 0", 2))
@@ -577,18 +571,17 @@ slip("Transformer", "no_final_layer", "The decoder's output is returned without 
      "a score for each word of the target's vocabulary.",
      ("logits = self.final_linear(output)", "logits = output"))
 
-slip("Transformer", "encoder_without_mask", "The encoder gets no mask.",
+slip("Transformer", "encoder_without_mask", "In the encoder the source's mask has no effect.",
      "Your model is right as long as the source has no padding. Otherwise real source words look at "
      "padding, and the translation of a sentence depends on its neighbours in the batch.",
      ("self.encoder(source_ids, source_mask)", "self.encoder(source_ids)"))
 
-slip("Transformer", "decoder_without_source_mask",
-     "The decoder's cross-attention does not get the source's mask.",
+slip("Transformer", "decoder_without_source_mask", "In the cross-attention the source's mask has no effect.",
      "Your model is right as long as the source has no padding. The encoder was told where the padding is; "
      "the decoder looks at the same source words, so it must be told, too.",
      ("memory, target_mask, source_mask", "memory, target_mask"))
 
-slip("Transformer", "decoder_without_target_mask", "The decoder's self-attention gets no mask.",
+slip("Transformer", "decoder_without_target_mask", "In the decoder's self-attention the target's mask has no effect.",
      "Every target word sees the words after it: in training, the answer is there for it to copy. Which of "
      "the two masks does the decoder's self-attention need?",
      ("memory, target_mask, source_mask", "memory, None, source_mask"))
@@ -598,9 +591,10 @@ slip("Transformer", "target_mask_for_the_memory", "The decoder's cross-attention
      "looked at. If source and target are equally long, there is not even an error.",
      ("memory, target_mask, source_mask", "memory, target_mask, target_mask"))
 
-slip("Transformer", "source_and_target_swapped", "Source and target are swapped when the masks are made.",
-     "make_masks takes the source first. If you swap the two, each mask has the length of the other "
-     "sentence.",
+slip("Transformer", "source_and_target_swapped",
+     "The source's mask is causal and the target's is not, as if the two sentences were swapped.",
+     "Only the decoder has a future to hide. make_masks takes the source first, and returns the source's mask "
+     "first. What do you hand it, and under which names do you keep what it returns?",
      ("source_mask, target_mask = make_masks(source_ids, target_ids)",
       "target_mask, source_mask = make_masks(target_ids, source_ids)"))
 
@@ -676,7 +670,7 @@ slip("label_smoothed_loss", "padding_counts", "Padding positions count towards t
      ("losses[labels != pad_id].mean()", "losses.mean()"))
 
 slip("label_smoothed_loss", "divided_by_all_positions",
-     "The losses of the padding are set to 0, but the sum is divided by all positions.",
+     "The losses of the real labels are added up, but divided by the number of all positions.",
      "Your sum is right, but you divide it by the wrong number: how many positions have a *real* label? "
      "More padding must not make the loss smaller.",
      ("losses[labels != pad_id].mean()", "(losses * (labels != pad_id)).mean()"))
@@ -694,7 +688,7 @@ slip("label_smoothed_loss", "mean_of_sentence_means",
       "real = labels != pad_id\n"
       "    return ((losses * real).sum(dim=1) / real.sum(dim=1)).mean()"))
 
-slip("label_smoothed_loss", "no_smoothing", "The smoothing is ignored: this is plain cross-entropy.",
+slip("label_smoothed_loss", "no_smoothing", "The smoothing has no effect: this is plain cross-entropy.",
      "Without smoothing your loss is right. With smoothing, the label gets only 1 - ε, and the other words "
      "share ε.",
      ("smoothing / (num_classes - 2))", "0.0)"), ("1 - smoothing)", "1.0)"))
@@ -734,10 +728,9 @@ slip("label_smoothed_loss", "softmax_twice", "The logits go through a softmax tw
      "every class looks nearly as good as any other.",
      ("torch.log_softmax(logits, dim=-1)", "torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)"))
 
-slip("label_smoothed_loss", "log_of_softmax",
-     "The logarithm is taken of the softmax, which is 0 for very small probabilities.",
-     "For logits far apart, a softmax rounds small probabilities to 0, and log 0 is -inf. `log_softmax` "
-     "computes the same thing and never produces that 0.",
+slip("label_smoothed_loss", "log_of_softmax", "For large logits an exponential overflows or becomes 0.",
+     "The exponential of several hundred is more than float32 can hold, and that of minus several hundred is 0, "
+     "whose logarithm is -inf. `log_softmax` gives the logarithms without either.",
      ("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1).log()"))
 
 slip("label_smoothed_loss", "label_gets_the_rest",
@@ -749,9 +742,9 @@ slip("label_smoothed_loss", "label_gets_the_rest",
       "smoothing)\n"
       "    losses"))
 
-slip("label_smoothed_loss", "sign_forgotten", "The minus sign is missing.",
-     "Log-probabilities are negative. Training makes the loss small, and it should make the probability of "
-     "the right word large: that is why the equation has a minus sign.",
+slip("label_smoothed_loss", "sign_forgotten", "The loss has the wrong sign.",
+     "Log-probabilities are negative. Training makes the loss small, and it should make the probability of the "
+     "right word large: that is why the equation has a minus sign. How many have you?",
      ("losses = -(", "losses = ("))
 
 slip("label_smoothed_loss", "pad_is_always_zero", "Padding is assumed to be 0, whatever pad_id is.",
@@ -767,12 +760,12 @@ slip("warmup_schedule", "max_for_min", "The larger of the two terms is taken ins
      "of the two, so it starts small. Yours starts huge.",
      ("min(", "max("))
 
-slip("warmup_schedule", "no_warmup", "Only the falling part is there: the warm-up is missing.",
+slip("warmup_schedule", "no_warmup", "There is no warm-up: the rate falls from the first step on.",
      "Your rate is largest at the very first step, when the weights are still random. It is the second term "
      "of the minimum that makes it start small.",
      ("min(step**-0.5, step * warmup_steps**-1.5)", "step**-0.5"))
 
-slip("warmup_schedule", "never_falls", "Only the rising part is there: the rate grows forever.",
+slip("warmup_schedule", "never_falls", "The rate does not fall after the warm-up: it goes on growing.",
      "After the warm-up the rate has to fall again. That is why the equation takes the minimum with the "
      "other term.",
      ("min(step**-0.5, step * warmup_steps**-1.5)", "step * warmup_steps**-1.5"))
@@ -793,11 +786,11 @@ slip("warmup_schedule", "grows_with_the_width", "The rate is multiplied by √d_
      "Wider models take smaller steps: the exponent of d_model is negative.",
      ("d_model**-0.5", "d_model**0.5"))
 
-slip("warmup_schedule", "width_forgotten", "d_model is not used.",
+slip("warmup_schedule", "width_forgotten", "The rate does not depend on d_model.",
      "Equation 3 has one more factor, in front of the minimum: wider models take smaller steps.",
      ("d_model**-0.5 * ", ""))
 
-slip("warmup_schedule", "factor_forgotten", "The factor does not reach the rate after the warm-up.",
+slip("warmup_schedule", "factor_forgotten", "The factor has no effect.",
      "Your rate is right as long as the factor is 1. The factor scales the whole curve, before the peak and "
      "after it; a small model may need larger or smaller steps than the paper's.",
      ("factor * ", ""))
@@ -822,17 +815,15 @@ slip("train_step", "gradients_not_cleared",
      "Where do you clear them: before it, or only after the step, or never?",
      ("    optimizer.zero_grad()\n", ""))
 
-slip("train_step", "nothing_changes",
-     "No weight changes: the gradients are cleared before they are used, or there is no step.",
-     "The loss is right, but the weights stay as they were. Either you clear the gradients between backward "
-     "and the step, or you never take a step. The order is: clear, compute, use.",
+slip("train_step", "nothing_changes", "No weight changes: there is no step, or it finds no gradients.",
+     "The loss is right, but the weights stay as they were. A step uses the gradients that are there at that "
+     "moment. The order is: clear, compute, use. Is one of the three missing, or out of place?",
      ("optimizer.zero_grad()\n"
       "    loss.backward()",
       "loss.backward()\n"
       "    optimizer.zero_grad()"))
 
-slip("train_step", "step_before_backward",
-     "The step is taken before backward, with the previous batch's gradients.",
+slip("train_step", "step_before_backward", "The step is taken before backward, so it uses older gradients.",
      "A step uses the gradients that are there at that moment: in your version, those of the previous batch "
      "(and none at all the first time). The order is: clear, compute, use.",
      ("optimizer.zero_grad()\n"
@@ -853,7 +844,7 @@ slip("train_step", "learning_rate_ignored",
      "`param_groups`.",
      ('        group["lr"] = learning_rate', "        pass"))
 
-slip("train_step", "rate_put_back", "The optimizer has its old learning rate again after the step.",
+slip("train_step", "rate_put_back", "After the step the optimizer has its old learning rate.",
      "The step is right. But whoever looks at the optimizer afterwards should find the rate that it was taken with: set it, "
      "and leave it.",
      ('    for group in optimizer.param_groups:\n'
@@ -882,7 +873,7 @@ slip("train_step", "input_as_labels", "The loss is computed with the decoder's i
      "one place ahead of the word that it reads.",
      ("label_smoothed_loss(logits, labels", "label_smoothed_loss(logits, shift_right(labels)"))
 
-slip("train_step", "smoothing_not_passed", "The smoothing is not passed on to the loss.",
+slip("train_step", "smoothing_not_passed", "The loss always has a smoothing of 0.1, whatever the caller says.",
      "Your step is right for a smoothing of 0.1, which is the default of the loss. But the caller may want "
      "another value.",
      ("(logits, labels, smoothing)", "(logits, labels)"))
@@ -902,10 +893,9 @@ slip("train_step", "loss_after_the_step", "The returned loss is computed after t
 
 # ---------------------------------------------------------------------------------- greedy_decode
 
-slip("greedy_decode", "reads_the_first_position",
-     "The next word is read from the first position instead of the last.",
-     "The logits have one row for each word so far. The row of the *last* word says what comes next; the "
-     "first row says what follows BOS, every time.",
+slip("greedy_decode", "reads_the_first_position", "At every step the next word is what the model says after BOS alone.",
+     "The logits have one row for each word so far. The row of the *last* word says what comes next; the first row"
+     " says what follows BOS, every time. Does the model get all words so far, and which row do you read?",
      ("logits[:, -1]", "logits[:, 0]"))
 
 slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are kept.",
@@ -951,7 +941,7 @@ slip("greedy_decode", "begins_with_padding", "The decoder is started with paddin
      "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
      ("1), bos_id)", "1), pad_id)"))
 
-slip("greedy_decode", "source_and_target_exchanged", "Source and target are handed to the model in each other's place.",
+slip("greedy_decode", "source_and_target_exchanged", "The model gets the source sentence in the target's place.",
      "The model takes the sentence to be translated first, then what has been written so far. Compare your call with "
      "the docstring.",
      ("_ = model(source_ids, target_ids)", "_ = model(target_ids, source_ids)"))

@@ -202,7 +202,7 @@ class Decoder(Stack):
 
 # ---------------------------------------------------------------------------------- FullyConnected
 
-slip("FullyConnected", "no_activation", "There is no ReLU.",
+slip("FullyConnected", "no_activation", "No ReLU acts between the two layers.",
      "Two linear layers with nothing in between can do no more than a single one: the extra width would "
      "gain you nothing. What stands between them in equation 2?",
      (', activation="relu"', ""))
@@ -236,7 +236,7 @@ slip("FullyConnected", "one_layer_only", "There is only one layer, from embeddin
       "        keras.layers.Dense(embedding_dim),",
       'Dense(embedding_dim, activation="relu"),'))
 
-slip("FullyConnected", "dropout_inside", "Between the two layers, numbers are dropped in training.",
+slip("FullyConnected", "dropout_inside", "In training the output is different, as with dropout.",
      "Equation 2 has no dropout. The paper's dropout acts on what the network *gives*, before it is added, and the layer "
      "around this network takes care of that.",
      ('activation="relu"),\n', 'activation="relu"),\n        keras.layers.Dropout(0.1),\n'))
@@ -244,7 +244,7 @@ slip("FullyConnected", "dropout_inside", "Between the two layers, numbers are dr
 
 # ---------------------------------------------------------------------------------- EncoderLayer
 
-slip("EncoderLayer", "norm_first_inverted", "norm_first is read the wrong way round.",
+slip("EncoderLayer", "norm_first_inverted", "norm_first=True gives post-norm, and norm_first=False gives pre-norm.",
      "Both forms are right, but each comes when the other is asked for: norm_first=True is pre-norm.",
      ("self.norm_first = norm_first", "self.norm_first = not norm_first"))
 
@@ -267,10 +267,9 @@ slip("EncoderLayer", "same_norm_twice", "A single LayerNormalization is used for
      ("self.layernorm2 = keras.layers.LayerNormalization(epsilon=layernorm_eps)",
       "self.layernorm2 = self.layernorm1"))
 
-slip("EncoderLayer", "second_norm_never_used",
-     "layernorm2 is created, but layernorm1 is called in both places.",
-     "Count how often you call each of the two norms. Keras creates the weights of a layer when it is "
-     "called, so one of yours never gets any.",
+slip("EncoderLayer", "second_norm_never_used", "layernorm2 is created but never called.",
+     "Keras creates the weights of a layer when it is called, so this one never gets any. Each sub-layer has a "
+     "norm of its own: count how often you call each of the two.",
      ("self.layernorm2(x)", "self.layernorm1(x)", 2))
 
 slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's output and adds x afterwards.",
@@ -287,7 +286,7 @@ slip("EncoderLayer", "norm_before_add", "Post-norm normalises the sub-layer's ou
       "widened = self.dropout2(widened, training=training)\n"
       "        x = x + (widened if self.norm_first else self.layernorm2(widened))"))
 
-slip("EncoderLayer", "norm_first_ignored", "norm_first is ignored: the layer is always post-norm.",
+slip("EncoderLayer", "norm_first_ignored", "The layer is always post-norm, whatever norm_first says.",
      "Your layer is right for the paper's order. With norm_first=True the norm is no longer applied to the "
      "sum, but to what goes into the sub-layer; the sum stays as it is.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
@@ -307,7 +306,7 @@ slip("EncoderLayer", "pre_norm_added_to_the_norm",
       "x = self.layernorm2(x) if self.norm_first else x\n"
       "        widened = self.ffn(x)"))
 
-slip("EncoderLayer", "mask_not_handed_on", "The mask does not reach the attention.",
+slip("EncoderLayer", "mask_not_handed_on", "The mask has no effect.",
      "The layer is given a mask, but its words attend to padding all the same. Look up how Keras's "
      "attention takes a mask.",
      (", attention_mask=mask", ""))
@@ -317,16 +316,14 @@ slip("EncoderLayer", "mask_of_padding", "The mask is inverted, as if True meant 
      "and in some texts, it means *blocked*.) You need not invert the mask.",
      ("attention_mask=mask", "attention_mask=None if mask is None else ops.logical_not(mask)"))
 
-slip("EncoderLayer", "dropout_always_on",
-     "Dropout acts in every call, because training=True is written into the layer.",
+slip("EncoderLayer", "dropout_always_on", "Dropout acts in every call, whatever training says.",
      "Your layer gives a different answer each time it is asked. Who knows whether this is training? The "
      "caller does, and says so with an argument.",
      ("training=training", "training=True", 2))
 
-slip("EncoderLayer", "dropout_never_on",
-     "Dropout never acts: it is missing, told training=False, or what it returns is not used.",
-     "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer, and you "
-     "have to tell that Dropout when it is training.",
+slip("EncoderLayer", "dropout_never_on", "In training, dropout has no effect.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each sub-layer, has to tell that "
+     "Dropout when it is training, and has to use what it returns.",
      ("training=training", "training=False", 2))
 
 slip("EncoderLayer", "dropout_of_the_sum", "Dropout acts on the sum instead of the sub-layer's output.",
@@ -336,7 +333,7 @@ slip("EncoderLayer", "dropout_of_the_sum", "Dropout acts on the sum instead of t
      ("x = x + self.dropout2(widened,", "x = self.dropout2(x + widened,"))
 
 slip("EncoderLayer", "dropout_inside_the_attention",
-     "The first dropout acts on the attention weights, inside Keras's attention, instead of on its output.",
+     "The first dropout acts inside the attention instead of on its output.",
      "`MultiHeadAttention(dropout=...)` drops attention *weights*. Some courses do it that way; this model "
      "drops the output of the sub-layer, after its last linear layer.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
@@ -344,7 +341,7 @@ slip("EncoderLayer", "dropout_inside_the_attention",
      ("self.dropout1(attended, training=training)", "attended"))
 
 slip("EncoderLayer", "dropout_inside_the_attention_too",
-     "Dropout acts on the attention weights as well, inside Keras's attention.",
+     "Dropout acts inside the attention as well, on the attention weights, for example.",
      "Your layer drops the output of each sub-layer, which is right, but Keras's attention drops weights as well: "
      "`MultiHeadAttention(dropout=...)`. In this model there is no dropout inside the attention.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"))
@@ -356,7 +353,7 @@ slip("EncoderLayer", "heads_of_full_width",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim"))
 
 slip("EncoderLayer", "epsilon_of_keras",
-     "layernorm_eps is not passed on, so the norms use Keras's own epsilon of 1e-3.",
+     "The norms use an epsilon of 1e-3, which is Keras's own, whatever layernorm_eps says.",
      "Your numbers are nearly right. Keras's LayerNormalization uses an epsilon of its own, much larger "
      "than the one asked for, unless you give it another one.",
      ("LayerNormalization(epsilon=layernorm_eps)", "LayerNormalization()", 2))
@@ -374,8 +371,7 @@ slip("EncoderLayer", "layers_made_in_call", "The attention is created anew in ev
       "self.dropout"),
      ("self.dropout1(attended", "self.dropout(attended"), ("self.dropout2(widened", "self.dropout(widened"))
 
-slip("EncoderLayer", "dropout_inside_the_attention_only",
-     "The attention drops weights inside, and nothing else is dropped.",
+slip("EncoderLayer", "dropout_inside_the_attention_only", "Dropout acts inside the attention, and nowhere else.",
      "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, and both "
      "sub-layers need that, the feed-forward network too.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate"),
@@ -383,15 +379,14 @@ slip("EncoderLayer", "dropout_inside_the_attention_only",
      ("self.dropout1(attended, training=training)", "attended"),
      ("self.dropout2(widened, training=training)", "widened"))
 
-slip("EncoderLayer", "training_by_position", "training is handed to the dropout by position: `dropout(x, training)`.",
+slip("EncoderLayer", "training_by_position", "training is handed to a layer by position: `layer(x, training)`.",
      "Keras takes only tensors by position; options such as `training` are passed by name.",
      ("attended, training=training", "attended, training"), ("widened, training=training", "widened, training"))
 
 
 # ---------------------------------------------------------------------------------- Encoder
 
-slip("Encoder", "embeddings_not_scaled",
-     "The embeddings are not multiplied by the square root of embedding_dim.",
+slip("Encoder", "embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
      "Section 3.4 of the paper multiplies the embeddings by √d_model. Without that, the words get lost next "
      "to the positions, whose entries go up to 1.",
      (" * self.embedding_dim**0.5", ""))
@@ -407,28 +402,27 @@ slip("Encoder", "scaled_by_the_whole_width",
      "get lost next to the words.",
      ("self.embedding_dim**0.5", "self.embedding_dim"))
 
-slip("Encoder", "positions_scaled_too",
-     "The positions are added before the scaling, so they are scaled as well.",
+slip("Encoder", "positions_scaled_too", "The positions are multiplied by √embedding_dim, too.",
      "Only the embeddings are scaled. The positions are added to the result, just as they are.",
      ("(self.embedding(x) * self.embedding_dim**0.5\n"
       "             + self.pos_encoding[: ops.shape(x)[1]])",
       "(self.embedding(x) + self.pos_encoding[: ops.shape(x)[1]]) * self.embedding_dim**0.5"))
 
-slip("Encoder", "positions_forgotten", "The positions are not added.",
+slip("Encoder", "positions_forgotten", "The layers read the embeddings without the positions.",
      "Attention does not see the order of words (lab 04). Nothing tells your model that *Jane* comes first.",
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
-slip("Encoder", "embeddings_not_dropped", "There is no dropout on the sum of embeddings and positions.",
+slip("Encoder", "embeddings_not_dropped", "Dropout has no effect on the sum of embeddings and positions.",
      "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
      "and positions, before the first layer.",
      ("        x = self.dropout(x, training=training)\n", ""))
 
-slip("Encoder", "mask_not_handed_on_to_the_layers", "The layers do not get the mask.",
+slip("Encoder", "mask_not_handed_on_to_the_layers", "The mask has no effect on the layers.",
      "The encoder is given a mask, but its layers look at padding all the same: you have to pass the mask "
      "on to each of them.",
      (", mask=mask", ""))
 
-slip("Encoder", "last_layer_only", "Every layer gets the embeddings, so only the last layer's output counts.",
+slip("Encoder", "last_layer_only", "Only the last layer has an effect: it reads the embeddings.",
      "The layers form a chain: the output of one layer is the input of the next. Whose output does your "
      "last layer read?",
      ("for layer in self.enc_layers",
@@ -460,8 +454,7 @@ slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNor
       "            x =",
       "x ="))
 
-slip("Encoder", "norm_first_not_handed_on",
-     "The layers are not told about norm_first, so they stay post-norm.",
+slip("Encoder", "norm_first_not_handed_on", "The layers are always post-norm, whatever norm_first says.",
      "Your stack has its last norm, but do its layers know? They take an argument for it, too.",
      ("layernorm_eps, norm_first,", "layernorm_eps,"))
 
@@ -491,12 +484,12 @@ slip("DecoderLayer", "no_look_ahead_mask", "Block 1's mask does not act, so word
      "simply reads it, and is helpless when it has to write by itself.",
      (" attention_mask=look_ahead_mask,", ""))
 
-slip("DecoderLayer", "no_padding_mask", "Block 2 has no mask, so it looks at the source's padding.",
+slip("DecoderLayer", "no_padding_mask", "Block 2's mask does not act, so it looks at the source's padding.",
      "The shorter French sentences of a batch end in padding, which means nothing. Block 2 has a mask for "
      "that.",
      (" attention_mask=padding_mask,", ""))
 
-slip("DecoderLayer", "masks_swapped", "The two masks are swapped.",
+slip("DecoderLayer", "masks_swapped", "Block 1 gets padding_mask, which is about the source's words.",
      "A mask hides keys. The keys of block 1 are the words written so far, those of block 2 are the French "
      "words: which mask belongs to which?",
      ("attention_mask=look_ahead_mask", "attention_mask=padding_mask"),
@@ -508,7 +501,7 @@ slip("DecoderLayer", "block_2_is_causal_too",
      "needed for the very first English word.",
      ("attention_mask=padding_mask,", "attention_mask=padding_mask, use_causal_mask=True,"))
 
-slip("DecoderLayer", "one_attention_for_both", "The same attention layer, mha1, serves both blocks.",
+slip("DecoderLayer", "one_attention_for_both", "mha2 is created but never called.",
      "Asking your own words and asking the French ones are different tasks, which need different weights. "
      "One of your attention layers is never called.",
      ("self.mha2(", "self.mha1("))
@@ -534,8 +527,7 @@ slip("DecoderLayer", "encoder_output_normalised",
      "decoder's x goes through the norm of the block.",
      ("asked, enc_output,", "asked, self.layernorm2(enc_output) if self.norm_first else enc_output,"))
 
-slip("DecoderLayer", "decoder_layer_always_post_norm",
-     "norm_first is ignored: the layer is always post-norm.",
+slip("DecoderLayer", "decoder_layer_always_post_norm", "The layer is always post-norm, whatever norm_first says.",
      "Your layer is right for the paper's order. With norm_first=True each norm is no longer applied to the "
      "sum, but to what goes into its block.",
      ("self.norm_first = norm_first", "self.norm_first = False"))
@@ -547,48 +539,45 @@ slip("DecoderLayer", "weights_swapped",
      ("return x, attn_weights_block1, attn_weights_block2",
       "return x, attn_weights_block2, attn_weights_block1"))
 
-slip("DecoderLayer", "decoder_dropout_always_on",
-     "Dropout acts in every call, because training=True is written into the layer.",
+slip("DecoderLayer", "decoder_dropout_always_on", "Dropout acts in every call, whatever training says.",
      "Your translation changes each time you ask for it. Who knows whether this is training? The caller "
      "does, and says so with an argument.",
      ("training=training", "training=True", 3))
 
 slip("DecoderLayer", "decoder_dropout_inside_the_attentions_only",
-     "The two attentions drop weights inside, and their outputs are not dropped.",
-     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, before it is "
-     "added. (With dropped weights, the weights that you return are not those that a reader would want to see, either.)",
+     "Dropout acts inside the two attentions instead of on their outputs.",
+     "`MultiHeadAttention(dropout=...)` drops attention *weights*. This model drops what a sub-layer gives, before"
+     " it is added.",
      ("key_dim=embedding_dim // num_heads", "key_dim=embedding_dim // num_heads, dropout=dropout_rate", 2),
      ("attention_mask=look_ahead_mask", "attention_mask=look_ahead_mask, training=training"),
      ("attention_mask=padding_mask", "attention_mask=padding_mask, training=training"),
      ("self.dropout1(attended, training=training)", "attended"),
      ("self.dropout2(attended, training=training)", "attended"))
 
-slip("DecoderLayer", "decoder_dropout_never_on",
-     "Dropout never acts: it is missing, told training=False, or what it returns is not used.",
-     "Your layer drops nothing in training. It needs a Dropout for the output of each of the three sub-layers, and you "
-     "have to tell that Dropout when it is training.",
+slip("DecoderLayer", "decoder_dropout_never_on", "In training, dropout has no effect.",
+     "Your layer drops nothing in training. It needs a Dropout for the output of each of the three sub-layers, has"
+     " to tell that Dropout when it is training, and has to use what it returns.",
      ("training=training", "training=False", 3))
 
 
 # ---------------------------------------------------------------------------------- Decoder
 
-slip("Decoder", "target_embeddings_not_scaled",
-     "The embeddings are not multiplied by the square root of embedding_dim.",
+slip("Decoder", "target_embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
      "The decoder's embeddings are treated like the encoder's: section 3.4 of the paper multiplies both by "
      "√d_model.",
      (" * self.embedding_dim**0.5", ""))
 
-slip("Decoder", "target_positions_forgotten", "The positions are not added.",
+slip("Decoder", "target_positions_forgotten", "The layers read the embeddings without the positions.",
      "The decoder has to know the order of the words it has written, too. The look-ahead mask alone tells a "
      "layer which words came before, but not where they stand.",
      (" + self.pos_encoding[: ops.shape(x)[1]]", ""))
 
-slip("Decoder", "masks_not_handed_on", "The layers get no masks.",
+slip("Decoder", "masks_not_handed_on", "The masks have no effect on the layers.",
      "The decoder is given two masks, but its layers see the future and the padding all the same: you have "
      "to pass the masks on to each of them.",
      ("                look_ahead_mask=look_ahead_mask, padding_mask=padding_mask,\n", ""))
 
-slip("Decoder", "padding_mask_not_handed_on", "The layers get the look-ahead mask, but not the padding mask.",
+slip("Decoder", "padding_mask_not_handed_on", "Of the two masks, only look_ahead_mask has an effect on the layers.",
      "Block 1 can no longer cheat, but block 2 still looks at the source's padding. You have two masks to "
      "pass on.",
      (", padding_mask=padding_mask", ""))
@@ -611,8 +600,7 @@ slip("Decoder", "last_layer_of_the_decoder_only",
       "        for number, layer"),
      ("x, enc_output, training=training", "given, enc_output, training=training"))
 
-slip("Decoder", "names_counted_from_0",
-     "In the names of the attention weights the layers are counted from 0.",
+slip("Decoder", "names_counted_from_0", "The names of the attention weights do not count the layers from 1.",
      "The first layer is called decoder_layer1, as the docstring says. Where does your counting begin?",
      ("start=1", "start=0"))
 
@@ -627,8 +615,7 @@ slip("Decoder", "blocks_of_the_decoder_swapped",
      "block1 is self-attention, block2 is cross-attention. In which order does a layer return them?",
      ("] = block1", "] = block2"), ("] = block2", "] = block1"))
 
-slip("Decoder", "target_embeddings_not_dropped",
-     "There is no dropout on the sum of embeddings and positions.",
+slip("Decoder", "target_embeddings_not_dropped", "Dropout has no effect on the sum of embeddings and positions.",
      "Your layers have their dropout, but section 5.4 of the paper also applies it to the sum of embeddings "
      "and positions, in both stacks.",
      ("        x = self.dropout(x, training=training)\n", ""))
@@ -643,14 +630,12 @@ slip("Decoder", "last_norm_of_the_decoder_forgotten", "A pre-norm decoder ends w
 
 # ---------------------------------------------------------------------------------- Transformer
 
-slip("Transformer", "probabilities_for_logits",
-     "The last layer has a softmax, so the model returns probabilities instead of logits.",
+slip("Transformer", "probabilities_for_logits", "A softmax is applied: probabilities come out instead of logits.",
      "The docstring asks for logits: the loss applies the softmax itself, in a way that does not overflow. "
      "With two softmaxes the model hardly learns.",
      ("Dense(target_vocab_size)", 'Dense(target_vocab_size, activation="softmax")'))
 
-slip("Transformer", "no_mask_for_the_future",
-     "Block 1 lets words see the future: the look-ahead mask is missing, or it is combined with *or*.",
+slip("Transformer", "no_mask_for_the_future", "In block 1 only the padding is hidden: words see the future.",
      "The target mask has two parts, and a key must be allowed by both of them. Yours hides the padding but "
      "not the words to come, and those are the answers.",
      ("create_look_ahead_mask(target_ids) & ", ""))
@@ -661,12 +646,12 @@ slip("Transformer", "target_padding_in_block_2",
      "this mistake does not even raise an error.",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = create_padding_mask(target_ids)"))
 
-slip("Transformer", "no_padding_mask_in_block_2", "Block 2 gets no mask.",
+slip("Transformer", "no_padding_mask_in_block_2", "In block 2 the source's mask has no effect.",
      "Your decoder looks at the source's padding. You can use the encoder's mask again: it is about the "
      "same words.",
      ("dec_padding_mask = enc_padding_mask", "dec_padding_mask = None"))
 
-slip("Transformer", "no_padding_mask_in_the_encoder", "The encoder gets no mask.",
+slip("Transformer", "no_padding_mask_in_the_encoder", "In the encoder the source's mask has no effect.",
      "In your encoder French words look at padding. So extra columns of padding change your translation, "
      "and they should not.",
      (", mask=enc_padding_mask", ""))
@@ -676,8 +661,8 @@ slip("Transformer", "causal_encoder", "The encoder is causal as well.",
      "hide.",
      ("mask=enc_padding_mask)", "mask=enc_padding_mask & create_look_ahead_mask(source_ids))"))
 
-slip("Transformer", "masks_of_padding", "The padding masks are True at the padding.",
-     "In this lab True means *may attend*. Your masks say where the padding is, which is the opposite.",
+slip("Transformer", "masks_of_padding", "The source's padding mask is True at the padding.",
+     "In this lab True means *may attend*. Your mask says where the padding is, which is the opposite.",
      ("create_padding_mask(source_ids)", "ops.logical_not(create_padding_mask(source_ids))"))
 
 slip("Transformer", "weights_forgotten", "Only the logits are returned.",
@@ -690,9 +675,9 @@ slip("Transformer", "no_last_layer", "The decoder's output is returned without t
      "each word of English.",
      ("self.final_layer(dec_output)", "dec_output"))
 
-slip("Transformer", "encoder_always_in_training", "The encoder is always told training=True.",
-     "Your translation of a sentence is random even with training=False. One part of the model does not get "
-     "that argument.",
+slip("Transformer", "encoder_always_in_training", "In the encoder dropout acts in every call, whatever training says.",
+     "Your translation of a sentence is random even with training=False. What tells the encoder whether this is "
+     "training?",
      ("self.encoder(source_ids, training=training", "self.encoder(source_ids, training=True"))
 
 
@@ -723,7 +708,7 @@ slip("masked_loss", "padding_counts", "Positions whose label is padding count li
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses)"))
 
 slip("masked_loss", "divided_by_all_positions",
-     "The losses of the padding are set to 0, but the sum is divided by all positions.",
+     "The losses of the real labels are added up, but divided by the number of all positions.",
      "Your sum is right, but you divide it by the wrong number: how many positions have a *real* label? "
      "More padding must not make the loss smaller.",
      ("ops.sum(losses * real) / ops.sum(real)", "ops.mean(losses * real)"))
@@ -745,7 +730,7 @@ slip("masked_loss", "mean_of_the_sentences_means",
      ("ops.sum(losses * real) / ops.sum(real)",
       "ops.mean(ops.sum(losses * real, axis=1) / ops.sum(real, axis=1))"))
 
-slip("masked_loss", "smoothing_ignored", "The smoothing is ignored: this is plain cross-entropy.",
+slip("masked_loss", "smoothing_ignored", "The smoothing has no effect: this is plain cross-entropy.",
      "Without smoothing your loss is right. With smoothing, the label gets only 1 - ε, and the other words "
      "share ε.",
      ("(1 - smoothing) * is_label + smoothing / (classes - 2) * is_other", "is_label"))
@@ -767,8 +752,7 @@ slip("masked_loss", "keras_s_own_smoothing",
      "a share. The docstring asks for a different distribution.",
      ("smoothing / (classes - 2) * is_other", "smoothing / classes"))
 
-slip("masked_loss", "logits_taken_for_probabilities",
-     "The logits are taken for probabilities: from_logits is missing.",
+slip("masked_loss", "logits_taken_for_probabilities", "The logits are taken for probabilities.",
      "Logits can be negative and do not sum to 1. A loss that expects probabilities has to be told that it "
      "gets logits; otherwise it clips them and takes the logarithm of meaningless numbers.",
      ("ops.log_softmax(logits)",
@@ -779,10 +763,10 @@ slip("masked_loss", "softmax_twice", "The softmax is taken twice.",
      "probabilities come out nearly equal, and the model learns little.",
      ("ops.log_softmax(logits)", "ops.log_softmax(ops.softmax(logits))"))
 
-slip("masked_loss", "logarithm_of_the_softmax",
-     "The logarithm is taken of the result of a softmax, which can be 0.",
-     "Your loss is right for small logits. For large ones a probability becomes 0 in float32, and its "
-     "logarithm is minus infinity. There is a function that does both steps at once without that problem.",
+slip("masked_loss", "logarithm_of_the_softmax", "For large logits an exponential overflows or becomes 0.",
+     "Your loss is right for small logits. The exponential of several hundred is more than float32 can hold, and "
+     "that of minus several hundred is 0, whose logarithm is minus infinity. There is a function that gives the "
+     "logarithm of a softmax at once, without either.",
      ("ops.log_softmax(logits)", "ops.log(ops.softmax(logits))"))
 
 slip("masked_loss", "padding_is_always_0", "pad_id is ignored: padding is assumed to be 0.",
@@ -790,7 +774,7 @@ slip("masked_loss", "padding_is_always_0", "pad_id is ignored: padding is assume
      "another vocabulary may use another id.",
      ("ops.one_hot(pad_id,", "ops.one_hot(0,"), ("ops.not_equal(labels, pad_id)", "ops.not_equal(labels, 0)"))
 
-slip("masked_loss", "sign_forgotten", "The sign is missing: the loss is negative.",
+slip("masked_loss", "sign_forgotten", "The loss has the wrong sign.",
      "Logarithms of probabilities are negative, and training makes the loss *small*. Minimising yours makes "
      "the right word less probable.",
      ("-ops.sum(", "ops.sum("))
@@ -881,7 +865,7 @@ slip("WarmupSchedule", "width_forgotten", "The rate does not depend on embedding
      "right.",
      ("self.embedding_dim**-0.5 * ", ""))
 
-slip("WarmupSchedule", "factor_forgotten", "factor is not used.",
+slip("WarmupSchedule", "factor_forgotten", "The factor has no effect.",
      "Your rate is right as long as factor is 1. The whole rate is multiplied by it.",
      ("self.factor * ", ""))
 
@@ -923,26 +907,29 @@ slip("train_step", "dropout_off_in_training", "The model is called as for infere
      "whoever calls the model has to say so.",
      ("training=True", "training=False"))
 
-slip("train_step", "nothing_is_updated", "The gradients are computed but not used.",
-     "The loss is right, but the weights stay as they were. The optimizer never gets the gradients.",
+slip("train_step", "nothing_is_updated", "No weight changes: there are no gradients, or they are not used.",
+     "The loss is right, but the weights stay as they were. Does the optimizer get the gradients, and what they "
+     "are gradients of?",
      ("    optimizer.apply(gradients, model.trainable_variables)\n", ""))
 
 slip("train_step", "step_uphill", "The step goes up the gradient instead of down.",
      "An optimizer already subtracts what you give it. You have one minus sign too many, so the loss grows.",
      ("optimizer.apply(gradients,", "optimizer.apply([-gradient for gradient in gradients],"))
 
-slip("train_step", "loss_after_the_tape", "The loss is computed outside the tape, so there is no gradient.",
+slip("train_step", "loss_after_the_tape",
+     "The tape does not see the whole way from the weights to the loss, so there is no gradient.",
      "A tape only records what is computed while it runs. It must see everything from the weights to the "
      "loss, without a gap.",
      ("        loss = masked_loss", "    loss = masked_loss"))
 
-slip("train_step", "loss_through_numpy", "The loss is turned into a Python number.",
+slip("train_step", "loss_through_numpy", "The loss is turned into a number, which is no tensor any more.",
      "While a function is being traced there are no numbers yet, only a plan. Convert the loss into a "
      "number where you call the compiled step.",
      ("return loss", "return loss.numpy()"))
 
-slip("train_step", "step_loses_the_smoothing", "The smoothing is not passed on to the loss.",
-     "Your loss always uses its default smoothing, whatever the caller of the step asks for.",
+slip("train_step", "step_loses_the_smoothing", "The loss always has a smoothing of 0.1, whatever the caller says.",
+     "Your step is right for a smoothing of 0.1, which is the default of the loss. But the caller may want another"
+     " value.",
      ("logits, smoothing)", "logits)"))
 
 slip("train_step", "labels_and_logits_swapped",
@@ -958,10 +945,9 @@ slip("train_step", "bos_as_a_label", "The loss is computed with the decoder's in
 
 # ---------------------------------------------------------------------------------- greedy_decode
 
-slip("greedy_decode", "reads_the_first_position",
-     "The next word is read from the first position instead of the last.",
-     "The logits have one row for each word so far. The row of the *last* word says what comes next; the "
-     "first row says what follows BOS, every time.",
+slip("greedy_decode", "reads_the_first_position", "At every step the next word is what the model says after BOS alone.",
+     "The logits have one row for each word so far. The row of the *last* word says what comes next; the first row"
+     " says what follows BOS, every time. Does the model get all words so far, and which row do you read?",
      ("logits[:, -1]", "logits[:, 0]"))
 
 slip("greedy_decode", "goes_on_after_the_end", "Words after a sentence's end are kept.",
@@ -1003,7 +989,7 @@ slip("greedy_decode", "begins_with_the_end_of_sentence", "The decoder is started
      "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
      ("1), bos_id", "1), eos_id"))
 
-slip("greedy_decode", "begins_with_padding", "The decoder is started with padding instead of BOS.",
+slip("greedy_decode", "begins_with_padding", "The decoder is started with padding, or with 0, instead of BOS.",
      "In training the decoder's input always began with BOS. Print what you hand to the model at the first step.",
      ("1), bos_id", "1), pad_id"))
 
@@ -1011,7 +997,7 @@ slip("greedy_decode", "translates_in_training", "The model is called with traini
      "Dropout belongs to training. When the model translates, it should use all that it has learned.",
      ("ids, training=False)", "ids, training=True)"))
 
-slip("greedy_decode", "source_and_target_exchanged", "Source and target are handed to the model in each other's place.",
+slip("greedy_decode", "source_and_target_exchanged", "The model gets the source sentence in the target's place.",
      "The model takes the sentence to be translated first, then what has been written so far. Compare your call with "
      "the docstring.",
      ("_ = model(source_ids, ids,", "_ = model(ids, source_ids,"))
@@ -1021,13 +1007,14 @@ slip("greedy_decode", "one_word_too_few", "Where a sentence is cut off after max
      "sentence that is cut off ends with a word.",
      ("range(max_len)", "range(max_len - 1)"))
 
-slip("greedy_decode", "largest_in_absolute_value", "The logit with the largest absolute value is chosen.",
+slip("greedy_decode", "largest_in_absolute_value",
+     "The most negative logit is chosen: the least, or the largest in absolute value.",
      "A strongly negative logit means that it is certainly not this word. Take the largest logit, with its "
      "sign.",
      ("logits[:, -1]", "ops.abs(logits[:, -1])"))
 
-slip("greedy_decode", "usual_ids_only", "The ids of BOS, EOS and padding are assumed to be 1, 2 and 0.",
-     "Your function is right for the usual vocabulary. But it has arguments for these ids.",
+slip("greedy_decode", "usual_ids_only", "BOS is assumed to be 1, whatever bos_id is.",
+     "Your function is right for the usual vocabulary. But it has arguments for the ids of BOS, EOS and padding.",
      ("    ids = ops.full(",
       "    bos_id, eos_id, pad_id = 1, 2, 0\n"
       "    ids = ops.full("))

@@ -132,6 +132,7 @@ def _none_of_them(rng: np.random.Generator) -> Inputs:
 
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
+    order[-1] = order[0][:-1]  # a part of another group's name
     groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
     rng.shuffle(groups)
     return {"groups": groups, "order": order, "share": share}

@@ -40,7 +40,7 @@ slip("samples_per_length", "rule_reversed", "A sequence model is chosen below th
      "A sequence model needs many samples in proportion to their length: it is the choice for a high ratio.",
      ("ratio > threshold", "ratio < threshold"))
 
-slip("samples_per_length", "threshold_fixed", "A sequence model is never chosen, whatever the threshold is.",
+slip("samples_per_length", "threshold_fixed", "The threshold has no effect.",
      "Here some ratios are above their threshold. What do you compare, and with what? The threshold is an "
      "argument; 1,500 is only its usual value.",
      ("ratio > threshold", "ratio > 1500"))

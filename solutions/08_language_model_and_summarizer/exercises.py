@@ -209,7 +209,9 @@ def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
         with torch.no_grad(), one_thread():
             module = learner(**inputs["config"])
             _set_all(module, inputs["weights"])
-            return module.train(inputs["training"])(tensors(inputs)[name])
+            given = tensors(inputs)[name]
+            module.eval()(given[:, :1].clone())  # what one call leaves behind must not change the next
+            return module.train(inputs["training"])(given)
 
     return call
 
@@ -231,12 +233,13 @@ def _call_block(learner: Callable, inputs: Inputs) -> Any:
     numbers that a branch adds, where something is left of them; the share for which that is so; and whether the share of
     those of which nothing is left is near the rate.
     """
+    x = inputs["x"].copy()
     found = _call_module("x")(learner, inputs)
     rate = inputs["config"]["dropout_rate"]
-    if not 0 < rate < 1 or getattr(found, "shape", None) != inputs["x"].shape:
+    if not 0 < rate < 1 or getattr(found, "shape", None) != x.shape:
         return found
-    whole = _call_module("x")(learner, {**inputs, "training": False})
-    left = ((found - inputs["x"]) / (whole - inputs["x"])).numpy()
+    whole = _call_module("x")(learner, {**inputs, "x": x.copy(), "training": False})
+    left = ((found - x) / (whole - x)).numpy()
     gone = np.isclose(left, 0, atol=1e-3)
     kept = np.median(left[~gone]) if not gone.all() else 0.0
     return np.array(
@@ -802,6 +805,10 @@ def _grouped(
     return inputs
 
 
+def _one_mask_row_for_all(rng: np.random.Generator) -> Inputs:
+    return {**_grouped(4, 2, 3, 6, 4, 5)(rng), "mask": random_mask(rng, 1, 6)}
+
+
 def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _grouped(6, 2, 4, 5, 8, 7, masked=False)(rng)
     changed = {name: inputs[name].copy() for name in ("key", "value")}
@@ -827,7 +834,10 @@ grouped_query_attention = Exercise(
                 _grouped(4, 2, 6, 5, 8, 3, masked=False), _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0)
             ),
         ),
-        Case("all 5 query heads share one key head", _grouped(5, 1, 3, 6, 4, 7)),
+        Case(
+            "all 5 query heads share one key head; then one row of a mask is for all queries",
+            together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all),
+        ),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
     ),
     bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),

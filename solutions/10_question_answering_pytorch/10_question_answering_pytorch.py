@@ -767,9 +767,9 @@ def train_step(
 #
 # An optimizer has groups of parameters, each of them a dict. The rate is an entry of that dict, and you may change it.
 # </details>
-# <details><summary>Hint 2: the first step is right, the second is not</summary>
+# <details><summary>Hint 2: the gradients are too large, or of another batch, too</summary>
 #
-# `backward` adds to the existing gradients. Clear them before, not after.
+# `backward` adds to the gradients that are already there. Clear them before it, not only after the step.
 # </details>
 # <details><summary>Hint 3: gradients that are too large stay too large</summary>
 #

@@ -7,7 +7,7 @@ from grader.catalogue import misconception, slip
 # ---------------------------------------------------------------------------------- answer_token_span
 
 slip("answer_token_span", "last_token_exclusive",
-     "The last token is counted exclusively, so it is one too far.",
+     "The number of the last token is one too high.",
      "Characters end exclusively, but tokens do not: the last token is part of the answer. For an answer of "
      "one token the two numbers are equal.",
      ("return touched[0], touched[-1]", "return touched[0], touched[-1] + 1"))
@@ -19,7 +19,7 @@ slip("answer_token_span", "last_token_exclusive",
     "it is often a space, which belongs to no token, or the beginning of the next piece.",
 )
 def end_taken_as_inclusive(offsets, start, end):
-    """The token that holds character `end` itself is taken as the last one."""
+    """An answer is found only if a token holds character `end` itself, and that token is taken as the last one."""
     first = last = None
     for i, pair in enumerate(offsets):
         if pair is None:
@@ -34,9 +34,9 @@ def end_taken_as_inclusive(offsets, start, end):
 
 
 slip("answer_token_span", "answer_at_the_end_dropped",
-     "An answer that ends where the window's text ends is treated as cut off.",
-     "Both ends in your comparison are exclusive, so the last token may end exactly where the answer does. "
-     "An answer at the very end of the text or window is whole.",
+     "An answer that ends where the window's text ends is not found.",
+     "An answer at the very end of the text or window is whole. Ends are exclusive, so the last token may end "
+     "exactly where the answer does. Does your code get as far as that token?",
      ("if not touched or", "if not touched or end >= max(pair[1] for pair in offsets if pair) or"))
 
 slip("answer_token_span", "cut_answers_kept",
@@ -47,9 +47,9 @@ slip("answer_token_span", "cut_answers_kept",
       "if not touched:"))
 
 slip("answer_token_span", "only_at_borders_of_tokens",
-     "An answer is found only if it begins and ends where tokens do.",
-     "You look for a token that begins exactly where the answer begins, and one that ends exactly where it "
-     "ends. But an answer may begin or end within a token: which tokens cover it then?",
+     "An answer that ends within a token is not found.",
+     "An answer may begin or end in the middle of a token. Do you look for a token that ends exactly where the "
+     "answer does? Which tokens cover an answer if there is no such token?",
      ("[0] > start", "[0] != start"), ("[1] < end:", "[1] != end:"))
 
 slip("answer_token_span", "counted_from_the_context",
@@ -60,10 +60,16 @@ slip("answer_token_span", "counted_from_the_context",
       "    offsets = [pair for pair in offsets if pair is not None]\n"
       "    touched = ["))
 
-slip("answer_token_span", "first_token_lost", "The token that begins where the answer begins is left out.",
-     "A token contains part of the answer if it *ends after* the answer's start. You require it to begin "
-     "after the start, so you lose the token that begins right there.",
+slip("answer_token_span", "first_token_lost", "The first token of the answer is left out, unless it is the only one.",
+     "A token contains part of the answer if it *ends after* the answer's start. Your first token is the next "
+     "one: what do you ask of it?",
      ("return touched[0],", "return min(touched[0] + 1, touched[-1]),"))
+
+slip("answer_token_span", "nothing_is_found", "No answer is found: the result is always (0, 0).",
+     "(0, 0) is for windows that do not hold the whole answer, but yours gives it for all of them. Print, for one "
+     "answer, what each of your conditions says of each token.",
+     ("    if not touched or offsets[touched[0]][0] > start or offsets[touched[-1]][1] < end:\n        return 0, 0\n", ""),
+     ("return touched[0], touched[-1]", "return 0, 0"))
 
 slip("answer_token_span", "minus_one_for_no_answer",
      "(-1, -1) stands for an answer that is not in the window.",
@@ -86,7 +92,7 @@ slip("split_into_windows", "overlap_taken_as_step",
      ("windows[-1][1] - overlap", "windows[-1][0] + max(overlap, 1)"))
 
 slip("split_into_windows", "last_window_missing",
-     "Only full windows are made; what is left over at the end is lost.",
+     "A last window that is not full is left out, unless it is the only one.",
      "The end of the text is not in any window. You stop before the last window, perhaps because it is not "
      "full.",
      ("while windows[-1][1] < length", "while windows[-1][1] - overlap + size <= length"))
@@ -98,7 +104,7 @@ slip("split_into_windows", "last_window_missing",
     "are done, not whether there is still text where another window could begin.",
 )
 def one_window_too_many(length, size, overlap):
-    """There is a window for every possible beginning, even after one has reached the end of the text."""
+    """Another window begins after one has reached the end of the text."""
     return [(a, min(a + size, length)) for a in range(0, length, size - overlap)] + (
         [(length - 1, length)] if overlap == 0 else []
     )
@@ -129,9 +135,9 @@ slip("split_into_windows", "first_window_only", "There is only one window; the r
 # ---------------------------------------------------------------------------------- make_features
 
 slip("make_features", "first_mention_by_find",
-     "The position of the answer is looked up by find(), which gives the first mention.",
-     "You search for the answer's words in the context, and `find` gives the first place where they occur. "
-     "That may be another mention. The answer's own position was given to you.",
+     "The first mention of the answer's words is taken for the answer.",
+     "You search for the answer's words in the context, and take the first place where they occur, as `find` "
+     "does. That may be another mention. The answer's own position was given to you.",
      ("    question_ids, _ =",
       "    if answer:\n"
       "        words = context[answer[0] : answer[1]]\n"
@@ -139,9 +145,9 @@ slip("make_features", "first_mention_by_find",
       "    question_ids, _ ="))
 
 slip("make_features", "context_stripped",
-     "White space is stripped from the context before its offsets are computed.",
-     "Your offsets belong to a text without the white space at the front, but the answer's position belongs "
-     "to one with it. Give the tokenizer the context as it is.",
+     "The offsets belong to a text with single spaces only, and none in front.",
+     "Your offsets belong to a text with less white space, but the answer's position belongs to the context as "
+     "it was given. Which text do your offsets count in?",
      ("tokenize(context)", 'tokenize(" ".join(context.split()))'))
 
 slip("make_features", "start_0_taken_for_none",
@@ -166,17 +172,18 @@ slip("make_features", "padding_attended", "The attention mask is also 1 at the p
      "result for a window then depends on how much padding it got.",
      ("[1] * len(tokens) + [0] * padding", "[1] * max_length"))
 
-slip("make_features", "not_padded", "There is no padding, so the lists do not have the same length.",
-     "Your windows have different lengths, because you did not pad them. A batch has to be rectangular.",
+slip("make_features", "not_padded", "`input_ids` are not padded, so they do not have the length that is asked for.",
+     "Your windows have different lengths, because `input_ids` are not padded. A batch has to be rectangular. "
+     "What about the other lists?",
      ("max_length - len(tokens)", "0"))
 
-slip("make_features", "truncated", "Only the first window is made.",
+slip("make_features", "truncated", "Only the first window is returned.",
      "Whatever does not fit into the first window is cut off, and its answers with it. That is what "
      "truncation=True does if nobody asks for the rest.",
      ("return features", "return features[:1]"))
 
 slip("make_features", "special_tokens_forgotten",
-     "The windows leave no room for the special tokens, so they are too long.",
+     "The three special tokens are not counted, so the windows are too long.",
      "Count the special tokens: one at the front, one between the two texts, one at the end. All of them "
      "need room, and so does the question.",
      ("    room = max_length",
@@ -197,8 +204,7 @@ slip("make_features", "offsets_of_the_question_kept",
      ('"offsets": offsets', '"offsets": [None, *question_offsets, *offsets[len(front) - 1 :]]'))
 
 slip("make_features", "neighbours_share_nothing", "The windows do not overlap.",
-     "Windows that share nothing lose the answers on their borders. You have to pass `overlap` on to the "
-     "function that makes the windows.",
+     "Windows that share nothing lose the answers on their borders. What becomes of `overlap` in your code?",
      ("room, overlap)", "room, 0)"))
 
 
@@ -218,9 +224,9 @@ slip("SpanHead", "MaskTurnedRound", "The allowed places are blocked, and the oth
      "True means allowed in this course. You block what is allowed, and leave the rest as it is.",
      ("~allowed", "allowed"))
 
-slip("SpanHead", "MultipliedByTheMask", "Forbidden places get 0, or 1e-9, instead of a very low logit.",
-     "There is nothing special about a logit of 0: it is more than -5, for example, and 1e-9 is practically "
-     "0. To forbid a place, its logit must be so low that no other is lower: minus a billion, for example.",
+slip("SpanHead", "MultipliedByTheMask", "Forbidden places get 0, or nearly 0, instead of a very low logit.",
+     "There is nothing special about a logit of 0: it is more than -5, for example, and 1e-9 or -1e-9 is "
+     "practically 0. To forbid a place, its logit must be so low that no other is lower: minus a billion, for example.",
      (".masked_fill(~allowed[..., None], -1e9)", " * allowed[..., None]"))
 
 slip("SpanHead", "SharesInsteadOfLogits",
@@ -272,9 +278,9 @@ slip("span_loss", "summed_over_the_batch", "The loss is summed over the batch in
      "ask for?",
      ("return (start_loss", "return len(start_logits) * (start_loss"))
 
-slip("span_loss", "softmax_twice", "A softmax is taken before cross_entropy, which then takes another one.",
-     "PyTorch's `cross_entropy` expects logits and applies the softmax itself. If it gets probabilities, "
-     "they are squashed a second time, and the loss can never come near 0.",
+slip("span_loss", "softmax_twice", "The loss is computed from a softmax of a softmax.",
+     "PyTorch's `cross_entropy` expects logits and applies the softmax itself; so does `log_softmax`. Probabilities "
+     "are squashed a second time there, and the loss can never come near 0.",
      ("cross_entropy(start_logits", "cross_entropy(start_logits.softmax(-1)"),
      ("cross_entropy(end_logits", "cross_entropy(end_logits.softmax(-1)"))
 
@@ -294,8 +300,8 @@ def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_pos
 
 
 slip("span_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
-     "`nll_loss` only picks out a number for each position and takes their mean; it expects log-probabilities. Logits are "
-     "any numbers, so your loss can fall below 0.",
+     "Your loss is minus the mean of the right tokens' logits. These are any numbers, so it can fall below 0. "
+     "(`nll_loss` expects log-probabilities.)",
      ("functional.cross_entropy", "functional.nll_loss", 2))
 
 slip("span_loss", "probabilities_for_their_logarithms", "Probabilities are used instead of their logarithms.",
@@ -338,9 +344,9 @@ def logarithm_of_the_mean(start_logits, end_logits, start_positions, end_positio
 # ---------------------------------------------------------------------------------- best_span
 
 slip("best_span", "each_for_itself",
-     "The best start and the best end in the context are chosen independently.",
-     "You choose start and end each by itself, so nothing keeps the end from coming before the start, or a "
-     "page after it. You want the best *pair*.",
+     "The best start and the best end are taken, whether they fit together or not.",
+     "Nothing keeps the end from coming before the start, or a page after it. You want the best *pair* of those "
+     "that are possible.",
      ("    possible = possible.triu().tril(max_answer_length - 1)\n", ""))
 
 
@@ -371,14 +377,14 @@ slip("best_span", "cls_allowed", "[CLS] counts as a possible answer.",
       "in_context = in_context | (torch.arange(len(in_context)) == 0)\n"
       "    possible = in_context[:, None] & in_context[None, :]"))
 
-slip("best_span", "any_length", "max_answer_length is not used.",
-     "You set no limit to the length. A good start at the beginning and a good end at the other end of the "
-     "text make an answer half a page long.",
+slip("best_span", "any_length", "Answers may be longer than max_answer_length.",
+     "The limit on the length has no effect, or allows too much. A good start at the beginning and a good end at the "
+     "other end of the text then make an answer half a page long.",
      (".tril(max_answer_length - 1)", ""))
 
 slip("best_span", "one_token_too_long",
-     "The distance from first to last may be max_answer_length, which is one token too many.",
-     "From i to j there are j - i + 1 tokens, both ends included. Your answers may be one token too long.",
+     "Answers may be one token too long.",
+     "From i to j there are j - i + 1 tokens, both ends included. How many may that be, at most?",
      ("max_answer_length - 1", "max_answer_length"))
 
 slip("best_span", "one_token_too_short", "Answers of exactly max_answer_length tokens are refused.",
@@ -391,9 +397,9 @@ slip("best_span", "at_least_two_tokens", "The last token must come after the fir
      ("triu()", "triu(1)"))
 
 slip("best_span", "impossible_pairs_set_to_zero",
-     "Impossible pairs have score 0 instead of a score below all others.",
-     "You multiply impossible pairs by 0. As long as a good pair has a score above 0, nobody notices; if "
-     "all scores are below 0, the impossible pairs win.",
+     "If the scores of all possible pairs are below 0, the result is (0, 0) with score 0.",
+     "Something has score 0 in your code that is no possible pair: the impossible ones, or the value that you "
+     "begin with. If all logits are far below 0, it wins. What is lower than any score?",
      ('float("-inf")', "0.0"))
 
 slip("best_span", "log_probabilities_added",
@@ -412,12 +418,12 @@ slip("best_span", "product_of_shares",
 
 # ---------------------------------------------------------------------------------- exact_match
 
-slip("exact_match", "compared_letter_by_letter", "Nothing is normalised.",
+slip("exact_match", "compared_letter_by_letter", "Case, punctuation, articles and white space all make a difference.",
      "*The kitchen.* and *kitchen* are the same answer. You have to normalise both sides before you compare "
      "them.",
      ("return int(normalise(prediction) in right)", 'return int(prediction in (list(answers) or [""]))'))
 
-slip("exact_match", "lower_case_only", "Only upper and lower case are treated as equal.",
+slip("exact_match", "lower_case_only", "Case makes no difference, but punctuation, articles and white space do.",
      "Lower case is the first of four steps. What about punctuation, articles and white space?",
      ("normal for normal in map(normalise, answers) if normal",
       "one.lower() for one in answers if one.strip()"),
@@ -480,9 +486,9 @@ slip("exact_match", "empty_answers_kept", "Right answers are kept even if nothin
 
 # ---------------------------------------------------------------------------------- f1
 
-slip("f1", "sets_of_words", "Words are collected in sets, so a repeated word counts only once.",
-     "A set forgets how often a word occurs. If the prediction has a word twice and the right answer has it "
-     "once, they have one word in common, but the prediction has two.",
+slip("f1", "sets_of_words", "A repeated word counts only once.",
+     "A set forgets how often a word occurs, and so do the keys of a Counter. If the prediction has a word twice "
+     "and the right answer has it once, they have one word in common, but the prediction has two.",
      ("(Counter(said) & Counter(right)).total()", "len(set(said) & set(right))"),
      ("common / len(said), common / len(right)", "common / len(set(said)), common / len(set(right))"))
 
@@ -507,8 +513,9 @@ slip("f1", "letters_instead_of_words", "Letters are compared instead of words.",
      ("normalise(prediction).split()", "list(normalise(prediction))"),
      ("normalise(one).split()", "list(normalise(one))"))
 
-slip("f1", "words_not_normalised", "The texts are not normalised.",
-     "You compare the words as they are written. Apply your `normalise` to both sides first.",
+slip("f1", "words_not_normalised", "The words are compared as they are written.",
+     "Capitals, punctuation and articles make a difference in your version. Compare what your `normalise` makes of "
+     "both sides.",
      ("normalise(prediction).split()", "prediction.split()"),
      ("words for words in (normalise(one).split() for one in answers)\n"
       "                  if words",
@@ -544,15 +551,15 @@ slip("f1", "exact_match_again", "It is 1 for equal texts and 0 for all others, j
 # ---------------------------------------------------------------------------------- train_step
 
 slip("train_step", "gradients_not_cleared",
-     "The gradients are never set to zero, so they add up from step to step.",
-     "Your first step is right, but the later ones are not: `backward` *adds* to the gradients that are "
-     "already there. Where do you clear them?",
+     "The gradients that are there before a step are not cleared: those of its batch are added to them.",
+     "`backward` *adds* to the gradients that are already there, from the step before or from another loss. Where "
+     "do you clear them?",
      ("    optimizer.zero_grad()\n", ""))
 
 slip("train_step", "nothing_changes",
-     "No weight changes: the gradients are cleared before they are used, or there is no step.",
-     "The loss is right, but the weights stay as they were. Either you clear the gradients between backward "
-     "and the step, or you never take a step. The order is: clear, compute, use.",
+     "No weight changes: there are no gradients when the step is taken, or there is no step.",
+     "The loss is right, but the weights stay as they were. Perhaps you clear the gradients just before the "
+     "step, or compute none, or never take a step. The order is: clear, compute, use.",
      ("optimizer.zero_grad()\n"
       "    loss.backward()",
       "loss.backward()\n"
@@ -563,9 +570,9 @@ slip("train_step", "left_in_evaluation", "The model is not in training mode when
      "notices until it has learned the data by heart.",
      ("    model.train()\n", ""))
 
-slip("train_step", "not_clipped", "The gradients are not clipped, or they are clipped when it has no effect.",
-     "The gradients are used at their full length. Either you do not clip them, or you do so when there are "
-     "none yet. Between which two lines must it happen?",
+slip("train_step", "not_clipped", "The gradients that the optimizer gets are not clipped to max_norm.",
+     "The gradients are used at their full length. Either you do not clip them, or what you do has no effect on "
+     "those that the step uses. Between which two lines must it happen?",
      ("    nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n", ""))
 
 slip("train_step", "every_number_clipped",
@@ -579,7 +586,7 @@ slip("train_step", "learning_rate_ignored", "The optimizer steps with its old le
      "function.",
      ('        group["lr"] = learning_rate', "        pass"))
 
-slip("train_step", "attention_mask_forgotten", "The attention mask is not passed to the model.",
+slip("train_step", "attention_mask_forgotten", "The batch's attention mask does not reach the model.",
      "Without the attention mask every token also attends to the padding, so the result for a window "
      "depends on its neighbours in the batch.",
      ("model(*(batch[name] for name in names))",
@@ -587,7 +594,7 @@ slip("train_step", "attention_mask_forgotten", "The attention mask is not passed
       '        batch["input_ids"], token_type_ids=batch["token_type_ids"], allowed=batch["allowed"]\n'
       "    )"))
 
-slip("train_step", "segments_forgotten", "The token_type_ids are not passed to the model.",
+slip("train_step", "segments_forgotten", "The batch's token_type_ids do not reach the model.",
      "The segments did not reach the model, so it cannot use them to tell the question from the context. "
      "Mind the order of the arguments, or pass them by name.",
      ("model(*(batch[name] for name in names))",
@@ -599,14 +606,14 @@ slip("train_step", "segments_forgotten", "The token_type_ids are not passed to t
 # ---------------------------------------------------------------------------------- answer
 
 slip("answer", "place_by_find",
-     "The position of the answer is looked up with find(), which gives the first mention.",
-     "You found the right tokens, but then you searched for their text with `find`, which gives the first "
-     "place where these words occur. The offsets of the tokens tell you which place it is.",
+     "The first mention of the answer's words is taken for the answer.",
+     "You found the right tokens, but then you searched for their text, and took the first place where it "
+     "occurs, as `find` does. The offsets of the tokens tell you which place it is.",
      ("return offsets[first][0], offsets[last][1], margin",
       "words = context[offsets[first][0] : offsets[last][1]]\n"
       "    return context.find(words), context.find(words) + len(words), margin"))
 
-slip("answer", "places_in_the_stripped_text", "The context is stripped first, so all positions are off.",
+slip("answer", "places_in_the_stripped_text", "Positions are counted without the white space in front of the context.",
      "Your positions count in a text without the white space at the front, but the answer is cut out of the "
      "one that was given. All of them are off by the length of that white space.",
      ("make_features(question, context,", "make_features(question, context.strip(),"))
@@ -615,8 +622,8 @@ slip("answer", "last_token_cut_off", "The answer ends where its last token begin
      "Your answers lack their last token: they end where it begins. Each offset is a pair with two halves.",
      ("offsets[last][1]", "offsets[last][0]"))
 
-slip("answer", "one_letter_too_many", "1 is added to the end of the answer, which is already exclusive.",
-     "Your answers are one character too long: the ends of offsets are already exclusive, like those of a "
+slip("answer", "one_letter_too_many", "The end of the answer is one character too far.",
+     "Your answers are one character too long. The ends of offsets are already exclusive, like those of a "
      "slice.",
      ("offsets[last][1]", "offsets[last][1] + 1"))
 
@@ -624,11 +631,12 @@ slip("answer", "first_window_read_only", "Only the first window counts.",
      "You read only the first window. An answer further on is never found.",
      ("range(len(features))", "range(1)"), (".min())", "[0])"))
 
-slip("answer", "last_window_wins", "The last window's span is taken, whatever its score.",
-     "Each window overwrites what the previous one has found, whatever its score. Keep the best of all.",
+slip("answer", "last_window_wins", "Only the last window counts.",
+     "The last window's span is your result, whatever its score. Does each window overwrite what the previous "
+     "one has found? Keep the best of all.",
      ("range(len(features))", "[len(features) - 1]"), (".min())", "[-1])"))
 
-slip("answer", "always_an_answer", "The threshold is not used, so there is always an answer.",
+slip("answer", "always_an_answer", "There is always an answer, whatever the threshold.",
      "Your function always finds an answer. Compare the margin with the threshold: there may be no answer "
      "to a question in this text.",
      ("    if margin <= threshold:\n"
@@ -648,8 +656,8 @@ slip("answer", "no_answer_of_the_best_window",
      (".min())", "[window])"))
 
 slip("answer", "no_answer_of_the_last_window", "The no-answer score is that of the last window.",
-     "Each window overwrites the no-answer score of the one before, so the last window decides. Which of "
-     "them does the margin need?",
+     "The last window alone decides about the no-answer score, perhaps because each one overwrites that of the "
+     "window before. Which of them does the margin need?",
      (".min())", "[-1])"))
 
 slip("answer", "no_answer_of_the_first_window", "The no-answer score is that of the first window.",
@@ -673,14 +681,14 @@ slip("answer", "lowest_of_start_and_end_apart",
      ("(start_logits[:, 0] + end_logits[:, 0]).min()", "start_logits[:, 0].min() + end_logits[:, 0].min()"))
 
 slip("answer", "everything_allowed",
-     "`allowed` is also True at the question and at the special tokens.",
-     "You tell the model that an answer may begin or end anywhere. `allowed` is True at tokens of the "
-     "context and at [CLS], and at no other place. What tells you which tokens are in the context?",
+     "For the model, the question and [SEP] are allowed, too.",
+     "The model is not told where an answer may be. `allowed` is True at tokens of the context and at [CLS], and "
+     "at no other place. What tells you which tokens are in the context?",
      ("allowed = in_context.clone()", "allowed = torch.ones_like(in_context)"))
 
-slip("answer", "cls_may_answer", "[CLS] counts as a token of the context.",
+slip("answer", "cls_may_answer", "[CLS] counts as a possible answer.",
      "[CLS] stands for no answer: it is allowed, but it is no token of the context. `allowed` and `in_context` "
-     "are two masks. Do you write into both when you write into one?",
+     "are two masks. Do you write into both when you write into one? And which one does `best_span` get?",
      ("allowed = in_context.clone()", "allowed = in_context"))
 
 slip("answer", "question_may_answer", "Tokens of the question, or [SEP], may be the answer.",
@@ -698,7 +706,7 @@ slip("answer", "score_instead_of_margin",
      ("score - float((start_logits[:, 0] + end_logits[:, 0]).min())", "score"))
 
 slip("answer", "asked_in_training_mode",
-     "The model is called in whatever mode it was in, or with gradients.",
+     "The model is not in evaluation mode when it is asked, or gradients are kept.",
      "Your numbers may look right, but in training mode dropout makes the answers random, and gradients "
      "cost memory for nothing. Set the mode and switch gradients off before you ask the model.",
      ("    model.eval()\n"

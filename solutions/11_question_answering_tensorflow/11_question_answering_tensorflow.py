@@ -496,7 +496,7 @@ check("question_answering_tensorflow.span_loss")
 #
 # A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a
 # whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along its diagonal.
-# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0:
+# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one (no more than there are), and sets the rest to 0:
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())
@@ -516,7 +516,8 @@ def best_spans(
         start_logits, end_logits: (batch, seq_len).
         in_context: (batch, seq_len) True at tokens of the context; an answer consists
             only of such tokens (not of [CLS]).
-        max_answer_length: the most tokens that an answer may have, at least 1.
+        max_answer_length: the most tokens that an answer may have, at least 1; it may be
+            more than a window has.
 
     Returns:
         first, last, score, each (batch,): tokens, both included, and
@@ -530,7 +531,8 @@ def best_spans(
     # 2. Which pairs are possible? The others get a score below all of these.
     ### BEGIN SOLUTION
     both = tf.cast(in_context[:, :, None] & in_context[:, None, :], tf.int32)
-    possible = tf.linalg.band_part(both, 0, max_answer_length - 1) > 0
+    longest = tf.minimum(max_answer_length, tf.shape(both)[1])
+    possible = tf.linalg.band_part(both, 0, longest - 1) > 0
     scores = tf.where(possible, scores, scores.dtype.min)
     ### END SOLUTION
     # 3. The best of each table, and its row and column.

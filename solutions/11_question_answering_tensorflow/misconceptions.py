@@ -5,7 +5,7 @@ from grader.catalogue import slip
 # ---------------------------------------------------------------------------------- answer_token_spans
 
 slip("answer_token_spans", "last_tokens_exclusive",
-     "The last token is counted exclusively, so it is one too far.",
+     "The number of the last token is one too high.",
      "The last token belongs to the answer: both numbers are inclusive. For an answer of one token they are "
      "equal.",
      ("tf.where(whole, last, 0)", "tf.where(whole, last + 1, 0)"))
@@ -21,8 +21,8 @@ slip("answer_token_spans", "parts_of_answers_kept",
       ""))
 
 slip("answer_token_spans", "answers_at_the_borders_lost",
-     "An answer that begins or ends where the window's text does is treated as cut off.",
-     "Your comparison is too strict: an answer may end exactly where the window's last token ends, and "
+     "An answer that begins or ends where the window's text does is not found.",
+     "Is one of your comparisons too strict? An answer may end exactly where the window's last token ends, and "
      "begin exactly where its first token begins. Ends are exclusive.",
      ("        & (tf.gather(begins, first,",
       "        & (tf.reduce_min(tf.where(begins >= 0, begins, ends[:, None]), axis=1) < starts)\n"
@@ -30,15 +30,15 @@ slip("answer_token_spans", "answers_at_the_borders_lost",
       "        & (tf.gather(begins, first,"))
 
 slip("answer_token_spans", "equal_borders_only",
-     "An answer is found only if it begins and ends where tokens do.",
-     "You look for tokens that begin and end exactly where the answer does. But an answer may begin or end "
-     "within a token.",
+     "An answer that ends within a token is not found.",
+     "An answer may begin or end in the middle of a token. Do you look for a token that ends exactly where the "
+     "answer does? Which tokens cover an answer if there is no such token?",
      ("<= starts)", "== starts)"), (">= ends)", "== ends)"))
 
 slip("answer_token_spans", "first_taken_for_last",
      "The first token of the answer is also returned as its last one.",
-     "`argmax` finds the *first* greatest entry. For the last True, read the row backwards, or number the "
-     "tokens before you take the maximum.",
+     "Both your results are the first token. `argmax` finds the *first* greatest entry: for the last True, read the "
+     "row backwards, or number the tokens before you take the maximum.",
      ("tf.where(whole, last, 0)", "tf.where(whole, first, 0)"))
 
 slip("answer_token_spans", "minus_one_where_nothing_is", "-1 stands for no answer.",
@@ -82,11 +82,12 @@ slip("padded_batches", "cls_not_allowed", "allowed is False at [CLS].",
      ('[True, *feature["in_context"][1:]]', '[False, *feature["in_context"][1:]]'))
 
 slip("padded_batches", "every_token_allowed", "allowed is True at every token that is not padding.",
-     "An answer consists only of words of the context. You also allow the question, or [SEP].",
+     "An answer consists only of words of the context. You also allow the question and [SEP].",
      ('[True, *feature["in_context"][1:]]', '[True] * len(feature["input_ids"])'))
 
 slip("padded_batches", "rest_dropped", "The last batch is dropped if it is not full.",
-     "You lose the windows at the end: `drop_remainder` leaves out the last batch if it is not full.",
+     "You lose the windows at the end. The last batch may have fewer than the others; `drop_remainder`, for "
+     "example, leaves it out.",
      ("padded_batch(batch_size)", "padded_batch(batch_size, drop_remainder=True)"))
 
 slip("padded_batches", "order_changed", "The windows are in a different order, for example sorted by length.",
@@ -116,7 +117,7 @@ slip("SpanHead", "AllowedIsBlocked", "The allowed places are blocked, and the ot
      "True means allowed in this course. You block what is allowed, and leave the rest as it is.",
      ("self.dense(hidden), -1e9", "-1e9, self.dense(hidden)"))
 
-slip("SpanHead", "ZeroIsNotForbidden", "Forbidden places get 0 instead of a very low logit.",
+slip("SpanHead", "ZeroIsNotForbidden", "Forbidden places get 0, or nearly 0, instead of a very low logit.",
      "There is nothing special about a logit of 0: it is more than -5, for example. To forbid a place, its "
      "logit must be so low that no other is lower: minus a billion, for example.",
      ("-1e9", "0.0"))
@@ -152,7 +153,7 @@ slip("weights_from_torch", "not_transposed", "The weight is used as it is.",
      "Your kernel has the shape that PyTorch uses. Keras multiplies from the other side: (in, out).",
      ('state["linear.weight"].T', 'state["linear.weight"]'))
 
-slip("weights_from_torch", "rows_in_reverse", "The rows are taken in reverse order.",
+slip("weights_from_torch", "rows_in_reverse", "Start and end are swapped, in the kernel and in the bias.",
      "You have swapped start and end on the way. Row 0 becomes column 0.",
      ('state["linear.weight"].T, state["linear.bias"]',
       'state["linear.weight"][::-1].T, state["linear.bias"][::-1]'))
@@ -164,12 +165,12 @@ slip("weights_from_torch", "bias_of_zeros", "The bias is set to zero.",
 
 # ---------------------------------------------------------------------------------- span_loss
 
-slip("span_loss", "taken_for_probabilities", "from_logits is left at False.",
+slip("span_loss", "taken_for_probabilities", "The logits are taken for probabilities, as with from_logits=False.",
      "Keras takes your logits for probabilities, because you did not tell it otherwise. Look up "
      "`from_logits`.",
      (", from_logits=True", "", 2))
 
-slip("span_loss", "two_softmaxes", "A softmax is taken before a cross-entropy of logits.",
+slip("span_loss", "two_softmaxes", "The loss is computed from a softmax of a softmax.",
      "You apply a softmax, and then the cross-entropy applies another one: the loss can never come near 0.",
      ("start_positions, start_logits,", "start_positions, tf.nn.softmax(start_logits),"),
      ("end_positions, end_logits,", "end_positions, tf.nn.softmax(end_logits),"))
@@ -200,15 +201,14 @@ slip("span_loss", "zero_left_out", "Windows whose target is 0 are left out.",
 
 # ---------------------------------------------------------------------------------- best_spans
 
-slip("best_spans", "chosen_apart", "The best start and the best end are chosen independently.",
-     "You choose start and end each by itself, so nothing keeps the end from coming before the start. You "
-     "want the best *pair*.",
-     ("tf.linalg.band_part(both, 0, max_answer_length - 1)", "both"))
+slip("best_spans", "chosen_apart", "The best start and the best end are taken, whether they fit together or not.",
+     "Nothing keeps the end from coming before the start, or a page after it. You want the best *pair* of those "
+     "that are possible.",
+     ("tf.linalg.band_part(both, 0, longest - 1)", "both"))
 
 slip("best_spans", "flattened_over_the_batch",
-     "The table is flattened over the batch, so all windows get the same span.",
-     "You get the best span of *all* windows together, or count everything from the first window. Flatten "
-     "each window's table by itself.",
+     "All windows get the same span: the best of all windows together.",
+     "Your maximum runs over the batch, too. Each window has a table of its own: flatten it by itself.",
      ("(-1, length * length)", "(1, -1)"),
      ("output_type=tf.int32)\n",
       "output_type=tf.int32) % (length * length)\n"
@@ -216,24 +216,25 @@ slip("best_spans", "flattened_over_the_batch",
      ("tf.reduce_max(flat, axis=1)", "tf.repeat(tf.reduce_max(flat), len(scores))"))
 
 slip("best_spans", "row_and_column_swapped", "First and last are swapped.",
-     "Rows are starts and columns are ends, but you take the quotient for the end. Entry k of a flattened "
-     "table is in row k // length.",
+     "Your first is the last token, and the other way round. Entry k of a flattened table is in row k // length: "
+     "are your rows starts or ends?",
      ("best // length, best % length", "best % length, best // length"))
 
-slip("best_spans", "zeros_outside_the_band", "Impossible pairs have score 0.",
-     "Outside the band there are zeros, and 0 is more than a sum of logits far below 0. Impossible pairs "
-     "need a score below all others.",
+slip("best_spans", "zeros_outside_the_band",
+     "If the scores of all possible pairs are below 0, the result is (0, 0) with score 0.",
+     "Something has score 0 in your code that is no possible pair: the impossible ones, or the value that you "
+     "begin with. If all logits are far below 0, it wins. What is lower than any score?",
      ("scores.dtype.min", "0.0"))
 
 slip("best_spans", "band_too_wide", "Answers may be one token too long.",
      "From i to j there are j - i + 1 tokens, both ends included. With `max_answer_length` diagonals above "
      "the main one your answers may be one token too long.",
-     ("max_answer_length - 1", "max_answer_length"))
+     ("tf.minimum(max_answer_length, tf.shape(both)[1])", "tf.minimum(max_answer_length + 1, tf.shape(both)[1])"))
 
 slip("best_spans", "diagonal_missing", "The last token must come after the first.",
      "Your main diagonal is missing: an answer of a single token begins and ends with that token.",
-     ("tf.linalg.band_part(both, 0, max_answer_length - 1)",
-      "(tf.linalg.band_part(both, 0, max_answer_length - 1) - tf.linalg.band_part(both, 0, 0))"))
+     ("tf.linalg.band_part(both, 0, longest - 1)",
+      "(tf.linalg.band_part(both, 0, longest - 1) - tf.linalg.band_part(both, 0, 0))"))
 
 slip("best_spans", "anywhere", "Tokens outside of the context may be answers.",
      "If their logits are high, you return pieces of the question. The argument `in_context` says where an "
@@ -250,7 +251,7 @@ slip("train_step", "not_in_training", "The model is not told that it is in train
      ("model(batch, training=True)", "model(batch)"))
 
 slip("train_step", "never_applied", "The gradients are not applied.",
-     "The loss is right, but no weight changes: you compute the gradients and never apply them.",
+     "The loss is right, but no weight changes. What has to become of the gradients in the end?",
      ("    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))\n", ""))
 
 slip("train_step", "full_length", "The optimizer gets gradients of full length.",
@@ -280,14 +281,14 @@ slip("train_step", "number_inside_the_graph", "The loss is turned into a Python 
 # ---------------------------------------------------------------------------------- answer
 
 slip("answer", "text_found_again",
-     "The position of the answer is looked up with find(), which gives the first mention.",
-     "You found the right tokens, but then you searched for their text with `find`, which gives the first "
-     "place where these words occur. The offsets tell you which place it is.",
+     "The first mention of the answer's words is taken for the answer.",
+     "You found the right tokens, but then you searched for their text, and took the first place where it "
+     "occurs, as `find` does. The offsets of the tokens tell you which place it is.",
      ("return offsets[int(first[window])][0], offsets[int(last[window])][1], margin",
       "words = context[offsets[int(first[window])][0] : offsets[int(last[window])][1]]\n"
       "    return context.find(words), context.find(words) + len(words), margin"))
 
-slip("answer", "stripped_first", "The context is stripped first, so all positions are off.",
+slip("answer", "stripped_first", "Positions are counted without the white space in front of the context.",
      "Your positions count in a text without the white space at the front, but the answer is cut out of the "
      "one that was given.",
      ("windows_of(question, context,", "windows_of(question, context.strip(),"))
@@ -296,17 +297,17 @@ slip("answer", "ends_where_the_last_token_begins", "The answer ends where its la
      "Your answers lack their last token: they end where it begins. Each offset is a pair with two halves.",
      ("offsets[int(last[window])][1]", "offsets[int(last[window])][0]"))
 
-slip("answer", "end_plus_one", "1 is added to the end of the answer, which is already exclusive.",
-     "Your answers are one character too long: the ends of offsets are already exclusive, like those of a "
+slip("answer", "end_plus_one", "The end of the answer is one character too far.",
+     "Your answers are one character too long. The ends of offsets are already exclusive, like those of a "
      "slice.",
      ("offsets[int(last[window])][1]", "offsets[int(last[window])][1] + 1"))
 
 slip("answer", "window_zero", "Only the first window counts.",
-     "You use only the first window: `score[0]`. Which window has the best span?",
+     "You use only the first window. Which window has the best span?",
      ("int(tf.argmax(score))", "0"),
      ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])", "start_logits[0, 0] + end_logits[0, 0]"))
 
-slip("answer", "never_nothing", "The threshold is not used, so there is always an answer.",
+slip("answer", "never_nothing", "There is always an answer, whatever the threshold.",
      "Your function always finds an answer. Compare the margin with the threshold: there may be no answer "
      "to a question in this text.",
      ("    if margin <= threshold:\n"
@@ -348,13 +349,13 @@ slip("answer", "lowest_of_start_and_end_apart",
      ("tf.reduce_min(start_logits[:, 0] + end_logits[:, 0])",
       "tf.reduce_min(start_logits[:, 0]) + tf.reduce_min(end_logits[:, 0])"))
 
-slip("answer", "cls_may_answer", "[CLS] counts as a token of the context.",
+slip("answer", "cls_may_answer", "[CLS] counts as a possible answer.",
      "[CLS] stands for no answer: it is allowed, but it is no token of the context. `best_spans` needs a mask "
      "in which it is False.",
      ("    in_context[:, 0] = False\n", ""))
 
-slip("answer", "everything_allowed", "`allowed` is also True at the question and at the special tokens.",
-     "You tell the model that an answer may begin or end anywhere. `stacked` has made `allowed`: it is True "
+slip("answer", "everything_allowed", "For the model, the question and [SEP] are allowed, too.",
+     "The model is not told where an answer may be. `stacked` has made `allowed`: it is True "
      "at tokens of the context and at [CLS]. Pass that on as it is.",
      ("{name: tf.constant(arrays[name]) for name in names}",
       "{name: tf.constant(arrays[name]) for name in names} | {\n"

@@ -493,7 +493,8 @@ def best_in_a_band(start_logits, end_logits, in_context, max_answer_length):
     width = start_logits.shape[1]
     sums = start_logits[:, :, None] + end_logits[:, None, :]
     inside = tf.cast(in_context, tf.float32)
-    pairs = tf.linalg.band_part(inside[:, :, None] * inside[:, None, :], 0, max_answer_length - 1)
+    above = min(max_answer_length - 1, width)
+    pairs = tf.linalg.band_part(inside[:, :, None] * inside[:, None, :], 0, above)
     flat = tf.reshape(tf.where(pairs > 0, sums, -1e9), [-1, width * width])
     best = tf.argmax(flat, axis=-1)
     return best // width, best % width, tf.reduce_max(flat, axis=-1)

@@ -68,6 +68,9 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
     elif kind == "two":
         del row["group"]
         row[first_text] = ""
+    elif kind == "two others":
+        row["group"] = ""
+        del row[first_text]
     if kind in _OF_ONE_COLUMN:  # whether its columns fit each other is not asked
         if isinstance(row.get("start"), int):
             row["start"] = -1
@@ -99,11 +102,22 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
     return row
 
 
-_OF_ONE_COLUMN = ("gone", "none", "empty", "blank", "number", "two")
+_OF_TWO_COLUMNS = ("two", "two others")
+_OF_ONE_COLUMN = ("gone", "none", "empty", "blank", "number", *_OF_TWO_COLUMNS)
 _KINDS = {
-    "classification": ("gone", "none", "empty", "blank", "number", "two"),
-    "entities": ("gone", "blank", "two", "beyond", "nothing", "reversed", "negative", "both", "other"),
-    "questions": ("gone", "number", "two", *["elsewhere"] * 4, "negative", "beyond", "other"),
+    "classification": ("gone", "none", "empty", "blank", "number", *_OF_TWO_COLUMNS),
+    "entities": (
+        "gone",
+        "blank",
+        *_OF_TWO_COLUMNS,
+        "beyond",
+        "nothing",
+        "reversed",
+        "negative",
+        "both",
+        "other",
+    ),
+    "questions": ("gone", "number", *_OF_TWO_COLUMNS, *["elsewhere"] * 4, "negative", "beyond", "other"),
 }
 
 
@@ -112,7 +126,7 @@ def _table(task: str, one_fault_each: bool = False):
 
     def inputs(rng: np.random.Generator) -> Inputs:
         words = new_words(rng, 25)
-        kinds = [kind for kind in _KINDS[task] if not (one_fault_each and kind == "two")]
+        kinds = [kind for kind in _KINDS[task] if not (one_fault_each and kind in _OF_TWO_COLUMNS)]
         first, *others = rng.permutation(kinds).tolist()
         kinds = [*others, *[""] * int(rng.integers(6, 14))]
         rng.shuffle(kinds)
@@ -561,6 +575,8 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         parts["down"].copy_(tensor["down"])
         parts["up"].copy_(tensor["up"])
     output = layer(tensor["x"])
+    x = tensor["x"].clone().requires_grad_()
+    (slope,) = torch.autograd.grad(layer(x).square().sum(), x, allow_unused=True)
     merged = layer.merged()
     if not isinstance(merged, torch.nn.Linear):
         raise TypeError(f"merged() returned {type(merged).__name__}; expected a torch.nn.Linear.")
@@ -572,6 +588,7 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         "at_start": at_start,
         "output": output.detach(),
         "merged_output": merged_output,
+        "gradient_of_x": torch.zeros_like(x) if slope is None else slope,
         "starts": np.array(starts),
         "trained": np.array(
             [
@@ -597,7 +614,7 @@ def at_the_start_nothing_changes(inputs: Inputs, outputs: Outputs) -> np.ndarray
 
 lora_linear = Exercise(
     name="LoRALinear",
-    returns=("at_start", "output", "merged_output", "starts", "trained", "base_after"),
+    returns=("at_start", "output", "merged_output", "gradient_of_x", "starts", "trained", "base_after"),
     call=_call_lora,
     cases=(
         Case("from 7 features to 5, rank 3", _adapted((4,), 7, 5, 3)),

@@ -27,12 +27,14 @@ slip("validate_rows", "only_the_first_of_a_row", "Only the first fault of each r
      "A row may have several faults. Whoever mends the file wants to see all of them at once.",
      ("for column in wrong]", "for column in wrong[:1]]"))
 
-slip("validate_rows", "stops_at_the_first_row", "Nothing is found after the first row that has a fault.",
-     "You stop at the first bad row. The file has others.",
+slip("validate_rows", "stops_at_the_first_row",
+     "Nothing is found after the first row with a column that is missing, blank or of another type.",
+     "You stop at a bad row. The file has others.",
      ("        if wrong:\n            continue\n", "        if wrong:\n            return faults\n"))
 
-slip("validate_rows", "last_character_excluded", "A span that ends where its text ends counts as a fault.",
-     "`end` is exclusive, so it may be as large as the length of the text.",
+slip("validate_rows", "last_character_excluded", "Some spans that are right count as a fault.",
+     "A span may begin with the first character of its text, at 0, and end with the last one. `end` is exclusive, so "
+     "it may be as large as the length of the text.",
      ("start < end <= size", "start < end < size"))
 
 slip("validate_rows", "empty_span_passes", "A span without any character passes.",
@@ -63,19 +65,21 @@ slip("find_leaks", "capitals_count", "Texts with other capitals count as differe
      "The same sentence, typed in capitals, is the same sentence. Bring all texts into small letters before you compare them.",
      ("text.lower().split()", "text.split()"))
 
-slip("find_leaks", "spaces_count", "Texts with other spaces count as different.",
+slip("find_leaks", "spaces_count", "Texts with other white space count as different.",
      "Two spaces instead of one, or a line break at the end, make another string of the same text. Cut the texts into words.",
      ('" ".join(text.lower().split())', "text.lower()"))
 
-slip("find_leaks", "compared_as_they_are", "Texts are compared letter by letter, as they are.",
-     "You find only copies that are equal in every character. Capitals and the amount of white space should not count.",
+slip("find_leaks", "compared_as_they_are", "Texts with other capitals or other white space count as different.",
+     "You find only copies with the same capitals and the same white space. Neither should count.",
      ('" ".join(text.lower().split())', "text"))
 
-slip("find_leaks", "only_the_ends_stripped", "White space is removed at both ends only.",
+slip("find_leaks", "only_the_ends_stripped",
+     "White space makes no difference at the ends of a text, but inside of it, it does.",
      "Inside of a text there may be two spaces instead of one, as well.",
      ('" ".join(text.lower().split())', "text.lower().strip()"))
 
-slip("find_leaks", "two_spaces_once", "Two spaces become one, once; longer runs, tabs and line breaks inside of a text stay.",
+slip("find_leaks", "two_spaces_once",
+     "Inside of a text, two spaces count as one, but longer runs, tabs and line breaks do not.",
      "A text may have five spaces, a tab or a line break where another has one space. Cut the texts into words.",
      ('" ".join(text.lower().split())', 'text.lower().strip().replace("  ", " ")'))
 
@@ -93,7 +97,8 @@ slip("find_leaks", "the_last_copy", "The last row with the same text is given, n
      ("first = [rows.setdefault(text, row) for row, text in enumerate(plain)]",
       "rows.update({text: row for row, text in enumerate(plain)})\n    first = [rows[text] for text in plain]"))
 
-slip("find_leaks", "only_the_copy_is_contradicted", "Only the later one of two rows that contradict each other is marked.",
+slip("find_leaks", "only_the_copy_is_contradicted",
+     "Only rows that contradict the first row with their text are marked.",
      "Which of the two labels is wrong, nobody knows yet. Both rows have to be looked at.",
      ("contradicted = [len(labels_of[text]) > 1 for text in plain]",
       "contradicted = [label != labels[one] for label, one in zip(labels, first, strict=True)]"))
@@ -183,12 +188,12 @@ slip("embed", "sum_only", "The sum is not divided by anything.",
      "This is the sum of the states. A long text gets a long vector; the mean does not.",
      (" / real.sum(dim=1)", ""))
 
-slip("embed", "encoder_without_mask", "The encoder does not get the mask.",
-     "Your mean leaves padding out, but inside the encoder every word has looked at it. Hand the mask on.",
+slip("embed", "encoder_without_mask", "The encoder does not get the tokenizer's mask.",
+     "Your mean leaves padding out, but inside the encoder every word has looked at it. Which mask does it get?",
      ("encoder(**batch)", 'encoder(batch["input_ids"])'))
 
-slip("embed", "training_mode", "The encoder stays in training mode.",
-     "Dropout is on, so a text gets another vector each time. Which method turns it off?",
+slip("embed", "training_mode", "The encoder is in training mode when it gets the texts.",
+     "Dropout is on, so a text gets another vector each time. Which method turns it off, and by when?",
      ("    encoder.eval()\n", ""))
 
 slip("embed", "gradients_recorded", "Gradients are recorded.",
@@ -205,8 +210,9 @@ slip("embed", "pooler", "The encoder's pooler output is taken.",
      ("encoder(**batch).last_hidden_state", "encoder(**batch)"),
      ("(states * real).sum(dim=1) / real.sum(dim=1)", "states.pooler_output"))
 
-slip("embed", "one_batch", "All texts go through the encoder at once.",
-     "Ten thousand texts at once, padded to the longest of all, do not fit into memory. Use `batch_size`.",
+slip("embed", "one_batch", "The encoder gets more texts at once than `batch_size`.",
+     "Ten thousand texts at once, padded to the longest of all, do not fit into memory. `batch_size` is the most that "
+     "the encoder may get.",
      ("texts[start : start + batch_size]", "texts"),
      ("torch.cat(vectors)", "vectors[0]"))
 
@@ -237,8 +243,10 @@ slip("learning_curve", "the_end_of_the_order", "The last rows of each order are 
      "Take the first rows, as everybody does who continues somebody else's order.",
      ("order[:size]", "order[-size:]"))
 
-slip("learning_curve", "measured_on_training_rows", "The accuracy is measured on the rows that the model was trained on.",
-     "A model knows the rows it was trained on. How good it is shows on others.",
+slip("learning_curve", "measured_on_training_rows",
+     "Every accuracy is 1, as on the rows that the model was trained on.",
+     "A model knows the rows it was trained on. How good it is shows on others: on the share of all test rows about "
+     "which it is right.",
      ("predict(test_features) == test_labels", "predict(features[some]) == labels[some]"))
 
 slip("learning_curve", "measured_on_all_training_rows", "The accuracy is measured on all training rows.",
@@ -249,7 +257,8 @@ slip("learning_curve", "mean_over_sizes", "The mean is taken over the sizes.",
      "There is one number for each size, averaged over the repeats. You have averaged over the other axis.",
      ("accuracy.mean(axis=0), accuracy.std(axis=0, ddof=1)", "accuracy.mean(axis=1), accuracy.std(axis=1, ddof=1)"))
 
-slip("learning_curve", "divided_by_repeats", "The deviation is divided by the number of repeats.",
+slip("learning_curve", "divided_by_repeats",
+     "The deviation has the number of repeats in its denominator, not one less.",
      "This is how far the repeats are spread, not how far all possible ones are. With few repeats, divide by their number minus 1.",
      (", ddof=1", ""))
 
@@ -265,18 +274,18 @@ slip("learning_curve", "error_rate", "The share that is wrong is returned.",
      "Your curve falls where it should rise: you count mistakes.",
      ("predict(test_features) == test_labels", "predict(test_features) != test_labels"))
 
-slip("learning_curve", "sizes_sorted", "The sizes are sorted before they are used.",
+slip("learning_curve", "sizes_sorted", "The results are in the order of rising sizes.",
      "The results belong to the sizes in the order in which they are given. Yours are in another order.",
      ("enumerate(sizes)", "enumerate(sorted(sizes))"))
 
 
 # ---------------------------------------------------------------------------------- LoRALinear
 
-slip("LoRALinear", "BaseIsTrained", "The base is trained as well.",
+slip("LoRALinear", "BaseIsTrained", "The weight and the bias of the base still require gradients.",
      "The point of LoRA is that the large matrix stays as it is, and needs neither gradient nor optimizer state.",
      ("requires_grad_(False)", "requires_grad_(True)"))
 
-slip("LoRALinear", "BiasIsTrained", "The bias of the base is trained.",
+slip("LoRALinear", "BiasIsTrained", "The bias of the base still requires a gradient.",
      "The base has two parameters, weight and bias. You have frozen only one.",
      ("        for parameter in base.parameters():\n            parameter.requires_grad_(False)\n",
       "        base.weight.requires_grad_(False)\n"))
@@ -296,7 +305,7 @@ slip("LoRALinear", "UpStartsAtRandom", "The correction is not zero at the start.
      ("torch.zeros(base.out_features, rank)", "torch.ones(base.out_features, rank)"),
      ("torch.randn(rank, base.in_features)", "torch.ones(rank, base.in_features)"))
 
-slip("LoRALinear", "DownStartsAtZero", "The factor that goes down starts at zero, the other at random.",
+slip("LoRALinear", "DownStartsAtZero", "The factor that goes down starts at zero, and the other does not.",
      "The product would be zero this way, too, but the paper starts with zeros in the factor that goes up, and so do adapters that you may want to load.",
      ("torch.randn(rank, base.in_features) / base.in_features**0.5", "torch.zeros(rank, base.in_features)"),
      ("torch.zeros(base.out_features, rank)", "torch.randn(base.out_features, rank)"))
@@ -325,8 +334,8 @@ slip("LoRALinear", "MergedWithoutScale", "The merged layer lacks the factor.",
      "In `forward` the correction is multiplied by alpha / r, in `merged` it is not.",
      ("self.base.weight + self.scale * (self.up @ self.down)", "self.base.weight + self.up @ self.down"))
 
-slip("LoRALinear", "MergedWithoutBias", "The merged layer has a bias of its own.",
-     "A new layer starts with random numbers, in its bias, too.",
+slip("LoRALinear", "MergedWithoutBias", "The merged layer does not have the bias of the base.",
+     "A new layer has a bias of its own. Which numbers must be in it, so that it gives the same as yours?",
      ("            layer.bias.copy_(self.base.bias)\n", "            layer.bias.fill_(0.0)\n"))
 
 slip("LoRALinear", "MergedInPlace", "Merging changes the base.",
@@ -341,7 +350,7 @@ slip("bootstrap_interval", "theirs_minus_ours", "Our accuracy is subtracted from
      "The sign is the wrong way round: a positive difference means that we are better.",
      ("ours.astype(float) - theirs.astype(float)", "theirs.astype(float) - ours.astype(float)"))
 
-slip("bootstrap_interval", "not_in_pairs", "The two models are drawn independently of each other.",
+slip("bootstrap_interval", "not_in_pairs", "The two models are not compared on the same texts.",
      "Each model gets other texts, so it counts whether one has drawn the easier ones. Use the same texts for both.",
      ("difference[draws].mean(axis=1)",
       "ours[draws].mean(axis=1) - theirs[np.roll(draws, 1, axis=0)].mean(axis=1)"))
@@ -370,7 +379,7 @@ slip("bootstrap_interval", "sum", "The differences are added up.",
      "This is the number of texts by which one model is ahead. An accuracy is a share.",
      ("difference[draws].mean(axis=1)", "difference[draws].sum(axis=1)"))
 
-slip("bootstrap_interval", "no_resampling", "The texts themselves are taken for resamples.",
+slip("bootstrap_interval", "no_resampling", "The quantiles are those of single texts, not of means over resamples.",
      "These are quantiles of single texts, which are -1, 0 or 1. How far the *mean* may be off shows only over resamples.",
      ("difference[draws].mean(axis=1)", "difference"))
 
@@ -393,8 +402,10 @@ slip("calibration_error", "not_sorted", "The texts are cut into bins as they sta
      "A bin should hold texts about which the model is equally sure. Sort by confidence first.",
      ("np.argsort(confidence)", "np.arange(len(labels))"))
 
-slip("calibration_error", "signs_cancel", "Distances keep their sign.",
-     "Bins that are too sure and bins that are not sure enough cancel each other. A distance has no sign.",
+slip("calibration_error", "signs_cancel",
+     "Too sure in one bin and too unsure in another cancel each other, as if there were one bin only.",
+     "What you get is how far mean confidence and accuracy are apart over *all* texts. Each bin has a distance of its "
+     "own, and a distance has no sign.",
      ("abs(right[rows].mean() - confidence[rows].mean())", "(confidence[rows].mean() - right[rows].mean())"))
 
 slip("calibration_error", "squared", "Distances are squared.",
@@ -441,8 +452,9 @@ slip("best_temperature", "highest_loss", "The temperature with the highest loss 
      "A negative log-likelihood is a loss: the lower, the better.",
      ("np.argmin(losses)", "np.argmax(losses)"))
 
-slip("best_temperature", "by_accuracy", "The temperature is chosen by accuracy.",
-     "Dividing all logits by the same number changes no order, so the accuracy is always the same, and the first candidate wins.",
+slip("best_temperature", "by_accuracy", "The first candidate is always chosen.",
+     "Are your losses all the same, or no numbers? Then the first candidate wins. Dividing all logits by the same "
+     "number changes no order, for example: the accuracy stays what it is.",
      ("losses.append(-log_shares[np.arange(len(labels)), labels].mean())",
       "losses.append(-(log_shares.argmax(axis=1) == labels).mean())"))
 
@@ -483,7 +495,7 @@ slip("model_card", "no_base_model", "The base model is missing in the front matt
      "Most of what your model knows, it has from another model, with its licence and its faults. Say which.",
      ('"language", "base_model", "pipeline_tag"', '"language", "pipeline_tag"'))
 
-slip("model_card", "in_percent", "Shares are given in percent.",
+slip("model_card", "in_percent", "Accuracy and baseline are given in percent.",
      "The card gives shares between 0 and 1, with three decimals; readers compare them with other cards.",
      ("{facts['accuracy']:.3f}", "{100 * facts['accuracy']:.3f}"),
      ("{facts['baseline']:.3f}", "{100 * facts['baseline']:.3f}"))
@@ -505,15 +517,15 @@ slip("model_card", "training_for_test", "The numbers of training and test texts 
      ("test texts | {facts['test_texts']}", "test texts | {facts['training_texts']}"),
      ("training texts | {facts['training_texts']}", "training texts | {facts['test_texts']}"))
 
-slip("model_card", "first_limit_only", "Only the first limit is there.",
-     "There are several limits, each in a line of its own.",
+slip("model_card", "first_limit_only", "Only the first limit is an item of the list.",
+     "There may be several limits. Each is in a line of its own, which begins with a dash of its own.",
      ('for limit in facts["limits"]]', 'for limit in facts["limits"][:1]]'))
 
 slip("model_card", "no_limits", "There is no section about limits.",
      "Where a model fails is what its users need to know most.",
      ('    lines += ["", "## Limits", ""]\n    lines += [f"- {limit}" for limit in facts["limits"]]\n', ""))
 
-slip("model_card", "rounded_too_much", "Numbers have one decimal.",
+slip("model_card", "rounded_too_much", "Numbers do not have three decimals.",
      "With one decimal, 0.55 and 0.64 are the same accuracy. Give three.",
      ("{facts['accuracy']:.3f}", "{facts['accuracy']:.1f}"),
      ("{facts['calibration_error']:.3f}", "{facts['calibration_error']:.1f}"))
