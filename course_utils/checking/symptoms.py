@@ -79,7 +79,7 @@ _HELP = (
      "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
     (
         "another form",
-        r"WrongForm|it returned an? |; expected (u?int|float|bool)\d*\b",
+        r"WrongForm(?!.*no parameter)|it returned an? |; expected (u?int|float|bool)\d*\b",
         "What it returns is of another form, or holds another kind of number, than the docstring promises.",
     ),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
@@ -101,7 +101,7 @@ _HELP = (
     ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
-    ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
+    ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
     ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
     ("mask as an index", r"boolean index did not match|shape of the mask .* does not match",

@@ -284,6 +284,10 @@ layer_norm = Exercise(
     cases=(
         Case("one sentence: x of shape (5, 6)", _layer_norm(5, 6)),
         Case("a batch: x of shape (3, 5, 8)", _layer_norm(3, 5, 8)),
+        Case(
+            "features around 64: the mean of their squares says little of the variance",
+            _layer_norm(2, 4, 8, scale=1.0, shift=64),
+        ),
         Case("rows that hardly vary: eps counts", _layer_norm(3, 4, 6, scale=3e-3, shift=0, eps=3e-5)),
         Case("a sentence of rows of equal numbers: their variance is 0", _constant_rows),
         Case("all other words changed", _others_changed, every_word_by_itself),
@@ -1247,6 +1251,15 @@ COMEBACK: _Tree = {  # a short sentence has ended and is only second; what was b
     "b c": {"d": 0.2, "e": 0.15},
     "b c d": {END: 0.5},
 }
+THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis, and the last of them wins: twice
+    "": {"a": 0.36, "b": 0.33, "c": 0.28},
+    "a": {END: 0.2},
+    "b": {END: 0.2},
+    "c": {"d": 0.34, "e": 0.33, "f": 0.31},
+    "c d": {END: 0.3},
+    "c e": {END: 0.25},
+    "c f": {END: 0.99},
+}
 ENDLESS: _Tree = {
     "": {"a": 0.5, "b": 0.4},
     "a": {"a": 0.5, "b": 0.3},
@@ -1332,7 +1345,12 @@ beam_search = Exercise(
             "other ids; no sentence ends within max_len=4",
             _tree(ENDLESS, 2, 1.0, max_len=4, ids={"bos_id": 4, "eos_id": 9}),
         ),
-        Case("other ids, beam_size 3", _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9})),
+        Case(
+            "beam_size 3: other ids; then the third-best word is the right one",
+            together(
+                _tree(SHORT_OR_LONG, 3, 0.6, ids={"bos_id": 4, "eos_id": 9}), _tree(THIRD_AT_FIRST, 3, 1.0)
+            ),
+        ),
     ),
     properties=(scores_are_of_probabilities,),
 )

@@ -279,6 +279,10 @@ def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
             raise keras_translator.WrongLayer(
                 f"it returned a {type(layer).__name__}; expected a Keras layer, such as a keras.Sequential."
             )
+        if learner(**inputs["config"]) is layer:
+            raise keras_translator.WrongLayer(
+                "called twice, it returns one and the same layer, and every block would have the same weights."
+            )
         fill(layer, inputs["weights"], keras_translator.feed_forward)
         output, in_training = layer(x), _in_training(layer, x)
     same = np.shape(output) == np.shape(in_training) and np.allclose(output, in_training, atol=1e-5)

@@ -53,6 +53,15 @@ def _just_the_threshold(rng: np.random.Generator) -> Inputs:
     return {"texts": new_texts(rng, lengths, new_words(rng, 15)), "threshold": float(ratio)}
 
 
+def _just_above(rng: np.random.Generator) -> Inputs:
+    """A ratio that is above its threshold, a whole number, but not when it is rounded."""
+    while True:
+        inputs = _rule(True)(rng)
+        ratio = len(inputs["texts"]) / np.mean([len(text.split()) for text in inputs["texts"]])
+        if 0.1 < ratio % 1 < 0.4:
+            return {**inputs, "threshold": float(int(ratio))}
+
+
 samples_per_length = Exercise(
     name="samples_per_length",
     returns=("ratio", "sequence_model"),
@@ -63,8 +72,8 @@ samples_per_length = Exercise(
         ),
         Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
         Case(
-            "the usual threshold, then one that is passed, and one that is just reached",
-            together(_rule(False, usual=True), _rule(True), _just_the_threshold),
+            "the usual threshold, then one that is passed, one that is just reached, and one that is hardly passed",
+            together(_rule(False, usual=True), _rule(True), _just_the_threshold, _just_above),
         ),
     ),
 )
@@ -132,6 +141,7 @@ def _none_of_them(rng: np.random.Generator) -> Inputs:
 
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
+    order[-1] = order[0][:-1]  # a part of another group's name
     groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
     rng.shuffle(groups)
     return {"groups": groups, "order": order, "share": share}
@@ -407,6 +417,8 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
             _set_embeddings(each, inputs["weights"], which)
             output = each(ids) if symbol is None else keras.Model(symbol, each(symbol))(ids)
             found[name] = at_words(np.asarray(output), inputs["ids"] != 0)
+        if len(layers[0].trainable_weights) != len(inputs["weights"]):
+            raise TypeError("a table of the layer cannot be trained, so it is never learned.")
         mask = layers[0].compute_mask(ids)
         if mask is None:
             raise TypeError("compute_mask returned None, so nobody after this layer knows where padding is.")
@@ -564,6 +576,10 @@ def _real_zeros(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _one_sentence(rng: np.random.Generator) -> Inputs:
+    return {name: array[1:] for name, array in _states(2, 3)(rng).items()}
+
+
 def _a_real_zero(rng: np.random.Generator) -> Inputs:
     """A single number of a word happens to be 0: it counts as any other."""
     inputs = _states(3, 4)(rng)
@@ -606,8 +622,8 @@ masked_mean = Exercise(
     cases=(
         Case("4 sentences of 6, 6, 2 and 3 words", _states(4, 5)),
         Case(
-            "no mask: everything is real, zeros too; then a zero where there is a mask",
-            together(_states(2, 3, masked=False), _real_zeros, _a_real_zero),
+            "no mask: everything is real, zeros too; then a zero where there is a mask, and a single sentence",
+            together(_states(2, 3, masked=False), _real_zeros, _a_real_zero, _one_sentence),
         ),
         Case(
             "3 sentences, and once more with two more columns of padding",

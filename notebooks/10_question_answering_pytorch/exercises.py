@@ -497,6 +497,35 @@ def _spans(title: str) -> Callable[[np.random.Generator], Inputs]:
     return inputs
 
 
+def _context_to_the_end(rng: np.random.Generator) -> Inputs:
+    """Nothing stands behind the context, and its last token is the answer."""
+    inputs = {**_spans("a single token")(rng), "in_context": np.arange(WINDOW) >= 5}
+    for side in ("start_logits", "end_logits"):
+        inputs[side][-1] += 9
+    return inputs
+
+
+def _none_of_the_best_five(rng: np.random.Generator) -> Inputs:
+    """Every token is of the context. The five best starts have no good end, and the five best ends no good start."""
+    inputs = {
+        **_spans("a single token")(rng),
+        "in_context": np.ones(WINDOW, dtype=bool),
+        "max_answer_length": 3,
+    }
+    noise = f32(rng.uniform(-0.3, 0.3, (2, WINDOW)))
+    inputs["start_logits"] = noise[0] + f32([-5] * 5 + [4, 0] + [5] * 5)
+    inputs["end_logits"] = noise[1] + f32([5] * 5 + [0, 4] + [-5] * 5)
+    return inputs
+
+
+def _one_bad_token(rng: np.random.Generator) -> Inputs:
+    """The context is one token, and no other one has lower logits."""
+    inputs = {**_spans("a single token")(rng), "in_context": np.arange(WINDOW) == 7}
+    for side in ("start_logits", "end_logits"):
+        inputs[side][7] = inputs[side].min() - 1
+    return inputs
+
+
 def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with one_thread():
         found = call_function(learner, tensors(inputs))
@@ -523,7 +552,13 @@ best_span = Exercise(
     name="best_span",
     returns=("first", "last", "score"),
     call=_call_spans,
-    cases=tuple(Case(title, _spans(title)) for title in _ALL_SPANS),
+    cases=(
+        *(Case(title, _spans(title)) for title in _ALL_SPANS),
+        Case(
+            "a context that reaches to the end; the best five fit nothing; a single token, whose logits are the lowest",
+            together(_context_to_the_end, _none_of_the_best_five, _one_bad_token),
+        ),
+    ),
     properties=(span_is_possible, score_is_the_sum),
 )
 
@@ -604,7 +639,11 @@ exact_match = Exercise(
         ),
         Case(
             "an article in the middle",
-            _pairs(("{X} in the {Y}", ["{X} in {Y}"]), ("the {X} in the {Y}", ["{X} in {Y}"])),
+            _pairs(
+                ("{X} in the {Y}", ["{X} in {Y}"]),
+                ("the {X} in the {Y}", ["{X} in {Y}"]),
+                ("{X} in the the {Y}", ["{X} in {Y}"]),
+            ),
         ),
         Case("letters of an article within a word", _pairs(("theatre {X}", ["atre {X}"]), ("sofa", ["sof"]))),
         Case(
@@ -701,6 +740,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
             self.unused = torch.nn.Parameter(torch.tensor(0.5))
             for name, array in others:  # what matters stands first and last, so that no loop may leave it out
                 self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(array.copy())))
+            self.part = torch.nn.Identity()  # where dropout stands in the lab's
             self.modes: list[bool] = []
 
         def forward(
@@ -710,7 +750,7 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> nn.Module:
             token_type_ids: torch.Tensor | None = None,
             allowed: torch.Tensor | None = None,
         ) -> tuple[torch.Tensor, torch.Tensor]:
-            self.modes.append(self.training)
+            self.modes.append(self.training and self.part.training)
             kinds = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
             seen = torch.ones_like(input_ids) if attention_mask is None else attention_mask
             x = self.embedding[input_ids] + self.kind[kinds] + self.frozen

@@ -214,7 +214,8 @@ def masked_loss(
         targets: (batch, len), ids; places with ignore_id do not count.
 
     Returns:
-        A number (a tensor without axes). If nothing counts, 0.
+        A number (a tensor without axes), through which gradients flow to the logits. If
+        nothing counts, 0.
     """
     # 1. The log-probability of the right token at each place that counts. Large logits
     #    must not overflow.

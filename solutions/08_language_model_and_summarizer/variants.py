@@ -87,13 +87,13 @@ def loss_by_logsumexp(logits, targets, ignore_id=-100):
 @variant("masked_loss")
 def loss_place_by_place(logits, targets, ignore_id=-100):
     """Two loops, in float64."""
-    total, number = 0.0, 0
+    total, number = torch.zeros((), dtype=torch.float64), 0
     for rows, row in zip(logits.double(), targets.tolist(), strict=True):
         for scores, target in zip(rows, row, strict=True):
             if target != ignore_id:
-                total -= scores.log_softmax(0)[target].item()
+                total = total - scores.log_softmax(0)[target]
                 number += 1
-    return torch.tensor(total / number if number else 0.0)
+    return (total / max(number, 1)).float()
 
 
 @variant("masked_loss")
@@ -564,7 +564,8 @@ def by_index_and_einsum(query, key, value, mask=None):
     owner = torch.arange(query.shape[1]) // (query.shape[1] // key.shape[1])
     scores = torch.einsum("bhqd,bhkd->bhqk", query, key[:, owner]) / math.sqrt(key.shape[3])
     allowed = torch.ones_like(scores) if mask is None else mask.to(scores.dtype).expand_as(scores)
-    weights = torch.exp(scores - scores.amax(-1, keepdim=True)) * allowed
+    highest = scores.masked_fill(allowed == 0, -torch.inf).amax(-1, keepdim=True)
+    weights = torch.exp(torch.minimum(scores - highest, torch.zeros(()))) * allowed
     return torch.einsum("bhqk,bhkd->bhqd", weights / weights.sum(-1, keepdim=True), value[:, owner])
 
 

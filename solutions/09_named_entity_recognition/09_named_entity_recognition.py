@@ -716,7 +716,7 @@ def decode_entities(
 
     Args:
         predictions: a tag's number for each piece. Only that of a word's first piece
-            counts.
+            counts; the others may be -100.
         offsets: (start, end) of each piece in the text.
         word_ids: the number of the word that each piece belongs to; None for special
             tokens and padding, which stand before and after all words and belong to no

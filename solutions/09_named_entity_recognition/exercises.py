@@ -841,12 +841,14 @@ def _decoding(
     tags: Sequence[str | Sequence[str]],
     padding: int = 0,
     specials: bool = True,
+    ignored: bool = False,
 ):
     """Predictions for made-up pieces.
 
     Args:
         tags: for each word its tag, such as "B0" (begins label 0), "I2" or "O"; or one for each of its pieces.
             Pieces that continue a word get the tag "B1", unless it is said, and specials "B0".
+        ignored: the numbers are labels, which are -100 where they do not count.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -859,8 +861,15 @@ def _decoding(
             of_word = [tag, *["B1"] * (len(lengths) - 1)] if isinstance(tag, str) else tag
             predicted += [named[one] for one in of_word]
         predicted = [*["B-Name"] * specials, *predicted, *["B-Name"] * (specials + padding)]
+        numbers = [labels.index(tag) for tag in predicted]
+        if ignored:
+            before = [None, *word_ids[:-1]]
+            numbers = [
+                IGNORED if word in (None, last) else number
+                for number, word, last in zip(numbers, word_ids, before, strict=True)
+            ]
         return {
-            "predictions": [labels.index(tag) for tag in predicted],
+            "predictions": numbers,
             "offsets": offsets,
             "word_ids": word_ids,
             "labels": labels,
@@ -879,8 +888,18 @@ decode_entities = Exercise(
             _decoding([[0]] * 7, (0, 1, 1, 1, 2, 1, 1), ["O", "B0", "O", "B1", "I1", "I1", "O"]),
         ),
         Case(
-            "words of several pieces: only the first piece's prediction counts",
-            _decoding([[0, 3], [0], [0, 2, 2], [0, 0], [0]], (1, 1, 1, 1, 1), ["B0", "O", "B0", "I0", "O"]),
+            "words of several pieces: only the first piece's prediction counts; then the others are -100",
+            together(
+                *(
+                    _decoding(
+                        [[0, 3], [0], [0, 2, 2], [0, 0], [0]],
+                        (1, 1, 1, 1, 1),
+                        ["B0", "O", "B0", "I0", "O"],
+                        ignored=ignored,
+                    )
+                    for ignored in (False, True)
+                )
+            ),
         ),
         Case(
             "an entity that reaches to the end of the text, in a word of three pieces; then without special tokens",
@@ -891,8 +910,11 @@ decode_entities = Exercise(
             ),
         ),
         Case(
-            "two of the same label, one right after the other",
-            _decoding([[0], [0, 0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B2", "I2", "B2", "I2", "O"]),
+            "two of the same label, one right after the other, or stuck to it",
+            together(
+                _decoding([[0], [0, 0], [0], [0], [0]], (0, 1, 1, 1, 1), ["B2", "I2", "B2", "I2", "O"]),
+                _decoding([[0], [1], [0]], (0, 0, 0), ["B1", "B1", "O"]),
+            ),
         ),
         Case(
             "I- after O begins an entity, even of the label before the O",

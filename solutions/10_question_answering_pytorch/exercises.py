@@ -505,6 +505,19 @@ def _context_to_the_end(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
+def _none_of_the_best_five(rng: np.random.Generator) -> Inputs:
+    """Every token is of the context. The five best starts have no good end, and the five best ends no good start."""
+    inputs = {
+        **_spans("a single token")(rng),
+        "in_context": np.ones(WINDOW, dtype=bool),
+        "max_answer_length": 3,
+    }
+    noise = f32(rng.uniform(-0.3, 0.3, (2, WINDOW)))
+    inputs["start_logits"] = noise[0] + f32([-5] * 5 + [4, 0] + [5] * 5)
+    inputs["end_logits"] = noise[1] + f32([5] * 5 + [0, 4] + [-5] * 5)
+    return inputs
+
+
 def _one_bad_token(rng: np.random.Generator) -> Inputs:
     """The context is one token, and no other one has lower logits."""
     inputs = {**_spans("a single token")(rng), "in_context": np.arange(WINDOW) == 7}
@@ -542,8 +555,8 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context that reaches to the end; one of a single token, whose logits are the lowest",
-            together(_context_to_the_end, _one_bad_token),
+            "a context that reaches to the end; the best five fit nothing; a single token, whose logits are the lowest",
+            together(_context_to_the_end, _none_of_the_best_five, _one_bad_token),
         ),
     ),
     properties=(span_is_possible, score_is_the_sum),

@@ -565,7 +565,7 @@ slip("train_step", "nothing_changes",
       "loss.backward()\n"
       "    optimizer.zero_grad()"))
 
-slip("train_step", "left_in_evaluation", "The model is not in training mode when it computes the logits.",
+slip("train_step", "left_in_evaluation", "The model, or a part of it, is not in training mode when it computes the logits.",
      "The model may come from an evaluation. If so, dropout stays off while the model learns, and nobody "
      "notices until it has learned the data by heart.",
      ("    model.train()\n", ""))

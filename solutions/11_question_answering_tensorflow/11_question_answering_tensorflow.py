@@ -516,8 +516,8 @@ def best_spans(
         start_logits, end_logits: (batch, seq_len).
         in_context: (batch, seq_len) True at tokens of the context; an answer consists
             only of such tokens (not of [CLS]).
-        max_answer_length: the most tokens that an answer may have, at least 1; it may be
-            more than a window has.
+        max_answer_length: the most tokens that an answer may have, at least 1; more
+            than a window has is no error.
 
     Returns:
         first, last, score, each (batch,): tokens, both included, and

@@ -32,9 +32,8 @@ slip("validate_rows", "stops_at_the_first_row",
      "You stop at a bad row. The file has others.",
      ("        if wrong:\n            continue\n", "        if wrong:\n            return faults\n"))
 
-slip("validate_rows", "last_character_excluded", "Some spans that are right count as a fault.",
-     "A span may begin with the first character of its text, at 0, and end with the last one. `end` is exclusive, so "
-     "it may be as large as the length of the text.",
+slip("validate_rows", "last_character_excluded", "A span that ends where its text ends counts as a fault.",
+     "`end` is exclusive, so it may be as large as the length of the text.",
      ("start < end <= size", "start < end < size"))
 
 slip("validate_rows", "empty_span_passes", "A span without any character passes.",

@@ -250,6 +250,7 @@ def test_a_factor_of_one_number_is_not_said_if_another_case_has_another():
         ("WrongLayer: the configuration that get_config gives lacks dtype.", "configuration"),
         ("WrongWeights: kernel has shape (20, 20), which cannot hold one of shape (28, 20).", "weights"),
         ("WrongForm: `labels` is of torch.float32; expected a tensor of whole numbers.", "another form"),
+        ("WrongForm: there is no parameter `classifier.bias`; it has: classifier.weight.", "weights"),
         ("TypeError: a batch has ids of int32 and labels of int64; expected int32 for both.", "another form"),
     ],
 )
