@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.attention import READY_MADE
+from course_utils.cases.forms import only
 from course_utils.cases.properties import f32, normal, random_mask, together
 from course_utils.cases.torch_modules import (
     WrongParameters,
@@ -93,6 +94,20 @@ def _scored(
     return inputs
 
 
+def _call_masked_loss(learner: Callable, inputs: Inputs) -> Any:
+    import torch
+
+    given = tensors(inputs)
+    given["logits"].requires_grad_()
+    with one_thread():
+        loss = only(torch.Tensor, call_function(learner, given))
+    if not isinstance(loss, torch.Tensor):
+        return loss
+    if not loss.requires_grad and (inputs["targets"] != inputs["ignore_id"]).any():
+        raise TypeError("No gradient reaches the logits: `item`, `float` and NumPy cut it off.")
+    return loss.detach()
+
+
 def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
     inputs = _scored(3, 5, 7, counted=0.8)(rng)
     more = {
@@ -105,7 +120,7 @@ def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=call_with_tensors,
+    call=_call_masked_loss,
     cases=(
         Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
         Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
@@ -426,6 +441,7 @@ def _counted(n: int, words: int, rows: int, longest: int = 12):
             while len(row) < length:
                 row.append(int(rng.choice(words, p=follows[row[-1]])))
             sequences.append(row)
+        sequences += sequences[:2]  # a sequence that comes twice counts twice
         contexts = [row[: int(rng.integers(1, len(row)))] for row in sequences[:4]]
         contexts += [row[: n + 1] for row in sequences[4:10]]  # longer than what counts
         contexts += [rng.integers(0, words, int(size)).tolist() for size in rng.integers(1, n + 3, 4)]
@@ -567,6 +583,7 @@ def _pair(article: tuple[int, int], summary: tuple[int, int], room: int, ignore_
         sep_id, eos_id = rng.choice(9, 2, replace=False).tolist()
         article_ids = rng.integers(10, 90, int(rng.integers(*article))).tolist()
         summary_ids = rng.integers(10, 90, int(rng.integers(*summary))).tolist()
+        summary_ids[1] = article_ids[0]  # a word of the article
         return {
             "article_ids": article_ids,
             "summary_ids": summary_ids,
@@ -663,6 +680,14 @@ def _one_word(rng: np.random.Generator) -> Inputs:
     return {"candidate": [word], "reference": [word]}
 
 
+def _only_the_first(rng: np.random.Generator) -> Inputs:
+    """The first words are the same, and no others."""
+    return {
+        "candidate": ["one", *rng.choice(list("abc"), 3)],
+        "reference": ["one", *rng.choice(list("xyz"), 5)],
+    }
+
+
 def _swapped(rng: np.random.Generator) -> list[Inputs]:
     inputs = _texts((3, 10))(rng)
     return [inputs, {"candidate": inputs["reference"], "reference": inputs["candidate"]}]
@@ -689,8 +714,8 @@ rouge_l = Exercise(
             together(_texts((8, 13), True), _texts((8, 13), True)),
         ),
         Case(
-            "no word in common, an empty candidate, one word each, then an ordinary pair",
-            together(_nothing_common, _empty, _one_word, _texts((3, 9))),
+            "no word in common, an empty candidate, one word each, only the first in common, then an ordinary pair",
+            together(_nothing_common, _empty, _one_word, _only_the_first, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
     ),
@@ -829,9 +854,11 @@ grouped_query_attention = Exercise(
     cases=(
         Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4, 6)),
         Case(
-            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more",
+            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more, with a mask and without",
             together(
-                _grouped(4, 2, 6, 5, 8, 3, masked=False), _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0)
+                _grouped(4, 2, 6, 5, 8, 3, masked=False),
+                _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0),
+                _grouped(4, 2, 5, 6, 8, 3, scale=200.0),
             ),
         ),
         Case(

@@ -85,9 +85,10 @@ def _token_spans(
     inner: bool = False,
     short_at_the_edges: bool = False,
     dtype: str = "int32",
+    to_the_end: bool = False,
 ) -> Callable[[np.random.Generator], Inputs]:
     """A batch of windows over one text of 9 words; ``inner``: answers lack their last letter, and their first one or, in
-    every second window, their whole first token.
+    every second window, their whole first token. ``to_the_end``: nothing stands behind the context.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -98,7 +99,8 @@ def _token_spans(
         _, pairs = PieceTokenizer()(context)
         places = [found.span() for found in re.finditer(r"\w+", context)]
         front = int(rng.integers(4, 60))
-        offsets = np.full((len(rows), front + 19 + 2, 2), -1, dtype=np.int32)
+        length = max(end - begin for _, _, begin, end in rows) if to_the_end else 19 + 2
+        offsets = np.full((len(rows), front + length, 2), -1, dtype=np.int32)
         starts, ends = np.zeros((2, len(rows)), dtype=np.int32)
         for row, (first, last, begin, end) in enumerate(rows):
             offsets[row, front : front + end - begin] = pairs[begin:end]
@@ -157,6 +159,10 @@ answer_token_spans = Exercise(
         Case(
             "answers of one token, the first or the last of a window",
             _token_spans(_AT_THE_EDGES, short_at_the_edges=True),
+        ),
+        Case(
+            "windows that end with a token of the context; one stands behind its answer, one in front of it",
+            _token_spans([(0, 2, 7, 19), (3, 6, 0, 12), (7, 9, 0, 12)], to_the_end=True),
         ),
         Case(
             "answers that begin and end within a word; int64 numbers",
@@ -466,6 +472,27 @@ def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
     return inputs
 
 
+def _different_contexts(rng: np.random.Generator) -> Inputs:
+    """What looks best in all windows is in the context of the first one only. An answer may be longer than a window. In the last
+    window the context is a single token, and no other one has lower logits."""
+    starts, ends = f32(rng.uniform(-0.3, 0.3, (2, 4, WINDOW)))
+    inside = np.zeros((4, WINDOW), dtype=bool)
+    starts[:, 5] += 6
+    ends[:, 10] += 6
+    for row, (first, last) in enumerate([(5, 10), (6, 8), (1, 3)]):
+        inside[row, first : last + 1] = True
+        starts[row, first] += 3
+        ends[row, last] += 3
+    inside[-1, 7] = True
+    starts[-1, 7] = ends[-1, 7] = -2
+    return {
+        "start_logits": starts,
+        "end_logits": ends,
+        "in_context": inside,
+        "max_answer_length": 3 * WINDOW,
+    }
+
+
 def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with quietly():
         found = call_function(learner, tensors(inputs))
@@ -525,6 +552,7 @@ best_spans = Exercise(
                 "the first token of the context; [SEP] looks better",
             ),
         ),
+        Case("another context in each window, and answers of any length", _different_contexts),
         Case(
             "all logits are far below 0",
             _span_batch("all logits are far below 0", "all logits are far below 0"),

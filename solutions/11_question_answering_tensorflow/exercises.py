@@ -473,14 +473,24 @@ def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
 
 
 def _different_contexts(rng: np.random.Generator) -> Inputs:
-    """What looks best in all windows is in the context of the first one only. An answer may be longer than a window."""
-    inputs = _span_batch("a single token", "a single token", "a single token")(rng)
-    inside = np.zeros((3, WINDOW), dtype=bool)
-    for row, places in zip(inside, (slice(5, 11), slice(6, 9), slice(1, 4)), strict=True):
-        row[places] = True
-    for side in ("start_logits", "end_logits"):
-        inputs[side][:, [5, 10]] += 6
-    return {**inputs, "in_context": inside, "max_answer_length": 3 * WINDOW}
+    """What looks best in all windows is in the context of the first one only. An answer may be longer than a window. In the last
+    window the context is a single token, and no other one has lower logits."""
+    starts, ends = f32(rng.uniform(-0.3, 0.3, (2, 4, WINDOW)))
+    inside = np.zeros((4, WINDOW), dtype=bool)
+    starts[:, 5] += 6
+    ends[:, 10] += 6
+    for row, (first, last) in enumerate([(5, 10), (6, 8), (1, 3)]):
+        inside[row, first : last + 1] = True
+        starts[row, first] += 3
+        ends[row, last] += 3
+    inside[-1, 7] = True
+    starts[-1, 7] = ends[-1, 7] = -2
+    return {
+        "start_logits": starts,
+        "end_logits": ends,
+        "in_context": inside,
+        "max_answer_length": 3 * WINDOW,
+    }
 
 
 def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
