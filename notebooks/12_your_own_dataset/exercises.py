@@ -44,7 +44,7 @@ def _good_row(
     if "spans" in COLUMNS[task]:
         last = len(text) - int(rng.integers(2, 6))
         spans = [[0, 3, "A"], [start, end, "B"], [last, len(text), "A"]]  # one ends where the text does
-        return row | {"text": text, "spans": spans if rng.random() < 0.7 else []}
+        return row | {"text": text, "spans": [span for span in spans if rng.random() < 0.7]}
     answer = text[start:end]
     if not answer.strip() or text.find(answer) != start:
         return _good_row(rng, task, words, at_the_beginning)
@@ -132,6 +132,13 @@ def _table(task: str, one_fault_each: bool = False):
         rng.shuffle(kinds)
         rows = [_spoilt(rng, task, first, words), _good_row(rng, task, words, at_the_beginning=True)]
         rows += [_spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in kinds]
+        if (
+            "spans" in COLUMNS[task]
+        ):  # one that begins where its text does, one that ends where it does, and none
+            for spans in ([[0, 3, "A"]], [[-3, 0, "A"]], []):
+                text = new_text(rng, words, (6, 12))
+                spans = [[start % len(text), end or len(text), label] for start, end, label in spans]
+                rows.append({"group": words[0], "text": text, "spans": spans})
         if "answer" in COLUMNS[task]:
             # An answer that stands there twice; the place that is given is the later one.
             row = _good_row(rng, task, words)

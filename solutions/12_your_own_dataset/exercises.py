@@ -134,13 +134,11 @@ def _table(task: str, one_fault_each: bool = False):
         rows += [_spoilt(rng, task, kind, words) if kind else _good_row(rng, task, words) for kind in kinds]
         if (
             "spans" in COLUMNS[task]
-        ):  # a span that begins where its text does; in another row, one that ends where the text does
-            texts = [new_text(rng, words, (6, 12)) for _ in range(2)]
-            spans = [[0, 3, "A"], [len(texts[1]) - 3, len(texts[1]), "A"]]
-            rows += [
-                {"group": words[0], "text": text, "spans": [span]}
-                for text, span in zip(texts, spans, strict=True)
-            ]
+        ):  # one that begins where its text does, one that ends where it does, and none
+            for spans in ([[0, 3, "A"]], [[-3, 0, "A"]], []):
+                text = new_text(rng, words, (6, 12))
+                spans = [[start % len(text), end or len(text), label] for start, end, label in spans]
+                rows.append({"group": words[0], "text": text, "spans": spans})
         if "answer" in COLUMNS[task]:
             # An answer that stands there twice; the place that is given is the later one.
             row = _good_row(rng, task, words)
