@@ -100,7 +100,7 @@ def test_what_is_not_certain_is_said_as_such_and_escaped():
     text, html = texts(Verdict("f", (wrong(0, "It differs."),), possible=(cause,), symptoms=(symptom,)))
     assert "One possible cause: The <b>mask</b> is ignored.\n     Look at `mask`." in text
     assert "What stands out: `y` has its last two axes exchanged." in text
-    assert "common misconception" not in text + html
+    assert "what this mistake does" not in text + html
     assert "One possible cause: The &lt;b&gt;mask&lt;/b&gt; is ignored.<br>Look at <code>mask</code>." in html
     assert "What stands out: <code>y</code> has" in html
 

@@ -486,7 +486,7 @@ def test_the_notebook_says_the_same(lab, session, capsys):
         run(f"from course_utils import check\ncheck({CROSS!r})")
     shown = capsys.readouterr().out
     assert f"[--] cross_attention: {WORDS}" in shown
-    assert "misconception" not in shown and "Hint" not in shown and "  not  " not in shown
+    assert "this mistake does" not in shown and "Hint" not in shown and "  not  " not in shown
 
 
 def test_the_notebook_looks_at_the_earlier_exercise_as_it_is_now(lab, session, capsys):
