@@ -79,7 +79,7 @@ _HELP = (
      "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
     (
         "another form",
-        r"WrongForm(?!.*no parameter)|it returned an? |; expected (u?int|float|bool)\d*\b",
+        r"WrongForm(?!.*(no parameter|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",
         "What it returns is of another form, or holds another kind of number, than the docstring promises.",
     ),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
@@ -98,7 +98,7 @@ _HELP = (
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
-    ("random", r"two different outputs", "The same input gives two different outputs: something random is at work, such as dropout that is always on, or a layer that is made anew in every call."),
+    ("random", r"two different outputs", "The same input gives two different outputs. Either something is random, such as dropout that is always on or a layer that is made anew in every call, or a call leaves something behind: a changed input, or a result that is kept."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
@@ -373,10 +373,12 @@ def _axis_of_one(pair: _Pair) -> Iterator[_Found]:
         return
     name, words = "axis of one elsewhere", "has its axis of length 1 in another place"
     if got.ndim > wanted.ndim:
-        name, words = "axis kept", "has an axis of length 1 too many"
+        many = "an axis" if got.ndim == wanted.ndim + 1 else "axes"
+        name, words = "axis kept", f"has {many} of length 1 too many"
     elif got.ndim < wanted.ndim:
-        name, words = "axis dropped", "lacks an axis of length 1"
-    if pair.same(got.reshape(wanted.shape), wanted):
+        many = "an axis" if got.ndim == wanted.ndim - 1 else "axes"
+        name, words = "axis dropped", f"lacks {many} of length 1"
+    if (got.dtype == bool) == (wanted.dtype == bool) and pair.same(got.reshape(wanted.shape), wanted):
         yield name, f"{{it}} {words}, and is right apart from that."
     yield name, f"{{it}} {words}."
 

@@ -33,6 +33,12 @@ def _sixteenths(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.integers(-80, 81, shape) / 16  # exact in float32 too, so that nobody loses by its rounding
 
 
+def _whole_numbers(rng: np.random.Generator) -> Inputs:
+    scores = rng.integers(-5, 6, (3, 4))
+    scores[scores.sum(axis=-1) == 0, 0] += 1  # whoever divides by the sum must not do so by 0
+    return {"scores": scores}
+
+
 def _far_apart(rng: np.random.Generator) -> Inputs:
     """Only the largest score of each row, wherever it stands, keeps all exponentials of the row within bounds."""
     scores = _sixteenths(rng, 3, 5)
@@ -48,17 +54,21 @@ softmax = Exercise(
     cases=(
         Case("a single row of 5 scores", lambda rng: {"scores": normal(rng, 5, scale=2)}),
         Case(
-            "two tables of shape (3, 4), the second one of whole numbers",
+            "a table of shape (3, 4), one of whole numbers, and one of a single row, (1, 4)",
             together(
                 lambda rng: {"scores": normal(rng, 3, 4, scale=2)},
-                lambda rng: {"scores": rng.integers(-5, 6, (3, 4))},
+                _whole_numbers,
+                lambda rng: {"scores": normal(rng, 1, 4, scale=2)},
             ),
         ),
         Case("the same with axis=0: over the columns", lambda rng: {"scores": normal(rng, 3, 4), "axis": 0}),
         Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
         Case(
-            "that batch with axis=1: over the middle axis",
-            lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
+            "that batch with axis=1, then axis=-2: over the middle axis",
+            together(
+                lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
+                lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": -2},
+            ),
         ),
         Case(
             "that batch with axis=0: over the first axis",

@@ -55,7 +55,10 @@ rnn_forward = Exercise(
     returns=("states",),
     cases=(
         Case("one sentence of 6 words: x of shape (6, 3), 4 hidden features", _recurrent((), 6, 3, 4)),
-        Case("a batch of 2: x of shape (2, 5, 3)", _recurrent((2,), 5, 3, 4)),
+        Case(
+            "a batch of 2: x of shape (2, 5, 3); then a batch of one word, (1, 1, 3)",
+            together(_recurrent((2,), 5, 3, 4), _recurrent((1,), 1, 3, 4)),
+        ),
         Case("two leading axes: x of shape (2, 3, 6, 4)", _recurrent((2, 3), 6, 4, 5)),
         Case("a first state is given, one for each sentence", _recurrent((2,), 5, 4, 3, state=True)),
         Case("word 3 of 6 changed", _one_word_changed, only_later_states_change),
@@ -92,6 +95,15 @@ def asking_has_an_effect(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     return np.ptp(difference, axis=-1) > 1e-5
 
 
+def _very_large(rng: np.random.Generator) -> Inputs:
+    """In all features but one the tanh is nearly always 1 or -1, and what an exponential makes of the sum is beyond its bounds.
+    More words than in other cases, too."""
+    inputs = _additive((), 21, 18, 3, 5, 7)(rng)
+    for name in ("w_query", "w_key"):
+        inputs[name][:, 0] /= 800
+    return {**inputs, "query": 800 * inputs["query"], "key": 800 * inputs["key"]}
+
+
 def _one_query_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _additive((2,), 4, 6, 3, 5, 7)(rng)
     query = inputs["query"].copy()
@@ -111,9 +123,13 @@ additive_scores = Exercise(
     returns=("scores",),
     cases=(
         Case("4 queries (4, 3) and 6 keys (6, 5), compared in 7 features", _additive((), 4, 6, 3, 5, 7)),
-        Case("one query (1, 4) and 5 keys (5, 3)", _additive((), 1, 5, 4, 3, 6)),
+        Case(
+            "one query (1, 4) and 5 keys (5, 3); then a batch of one, (1, 1, 4) and (1, 5, 3)",
+            together(_additive((), 1, 5, 4, 3, 6), _additive((1,), 1, 5, 4, 3, 6)),
+        ),
         Case("a batch of 2: query (2, 3, 6), key (2, 5, 4)", _additive((2,), 3, 5, 6, 4, 7)),
         Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _additive((2, 3), 4, 7, 5, 6, 8)),
+        Case("21 queries and 18 keys, all with very large features", _very_large),
         Case("query 1 of 4 changed", _one_query_changed, only_its_scores_change),
     ),
     properties=(asking_has_an_effect,),
@@ -146,7 +162,7 @@ def scores_double(runs: list[Run]) -> np.ndarray:
 
 def _with_and_without_identity(rng: np.random.Generator) -> list[Inputs]:
     inputs = _dot((2,), 3, 5, 4)(rng)
-    return [inputs, {**inputs, "w": np.eye(4)}]
+    return [inputs, {**inputs, "w": np.eye(4)}, {**inputs, "w": np.zeros((4, 4))}]
 
 
 def identity_changes_nothing(runs: list[Run]) -> np.ndarray:
@@ -159,7 +175,10 @@ dot_product_scores = Exercise(
     returns=("scores",),
     cases=(
         Case("dot: query (4, 3), key (6, 3)", _dot((), 4, 6, 3)),
-        Case("dot, a batch of 2: query (2, 4, 3), key (2, 5, 3)", _dot((2,), 4, 5, 3)),
+        Case(
+            "dot, a batch of 2: query (2, 4, 3), key (2, 5, 3); then a batch of one, with one query",
+            together(_dot((2,), 4, 5, 3), _dot((1,), 1, 5, 3)),
+        ),
         Case("general: query (4, 3), key (6, 5), w (3, 5)", _dot((), 4, 6, 3, 5)),
         Case(
             "general, query and key of one length: query (4, 3), key (6, 3), w (3, 3)", _dot((), 4, 6, 3, 3)
@@ -167,7 +186,11 @@ dot_product_scores = Exercise(
         Case("general, a batch of 2: query (2, 4, 6), key (2, 5, 3), w (6, 3)", _dot((2,), 4, 5, 6, 3)),
         Case("general, two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _dot((2, 3), 4, 7, 5, 6)),
         Case("dot, then every query twice as long", _twice_as_long, scores_double),
-        Case("dot, then general with the identity", _with_and_without_identity, identity_changes_nothing),
+        Case(
+            "dot, then general with the identity, then with a matrix of zeros",
+            _with_and_without_identity,
+            identity_changes_nothing,
+        ),
     ),
     bypasses=READY_MADE,
 )
@@ -175,8 +198,9 @@ dot_product_scores = Exercise(
 # ---------------------------------------------------------------------------------- attend
 
 
-def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: int):
-    """Scores are not scaled in this lab, so short vectors keep the softmax from saturating.
+def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: int, spread: float = 0.8):
+    """Scores are not scaled in this lab, so short vectors keep the softmax from saturating. With a larger ``spread``, the shares
+    of a query range from nearly 1 to nearly 0.
 
     The last feature of every value is 1. So it is in every average, and in nothing else.
     """
@@ -185,8 +209,8 @@ def _attend(lead: Sequence[int], q_len: int, k_len: int, d_key: int, d_value: in
         value = normal(rng, *lead, k_len, d_value)
         value[..., -1] = 1
         return {
-            "query": normal(rng, *lead, q_len, d_key, scale=0.8),
-            "key": normal(rng, *lead, k_len, d_key, scale=0.8),
+            "query": normal(rng, *lead, q_len, d_key, scale=spread),
+            "key": normal(rng, *lead, k_len, d_key, scale=spread),
             "value": value,
         }
 
@@ -242,13 +266,16 @@ attend = Exercise(
     returns=("context", "weights"),
     uses=("dot_product_scores",),
     cases=(
-        Case("one query (1, 3), 5 keys (5, 3), 5 values (5, 4)", _attend((), 1, 5, 3, 4)),
+        Case(
+            "one query (1, 3), 5 keys (5, 3), 5 values (5, 4); then a batch of one of them",
+            together(_attend((), 1, 5, 3, 4), _attend((1,), 1, 5, 3, 4)),
+        ),
         Case("4 queries (4, 3), 6 keys (6, 3), 6 values (6, 5)", _attend((), 4, 6, 3, 5)),
         Case("a batch of 2: query (2, 4, 3), key (2, 6, 3), value (2, 6, 5)", _attend((2,), 4, 6, 3, 5)),
         Case("two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 5)", _attend((2, 3), 4, 7, 5, 6)),
         Case(
-            "very large scores, positive or negative; then scores far apart",
-            together(_large_scores, _far_apart),
+            "very large scores, positive or negative; scores far apart; shares from nearly 1 to nearly 0",
+            together(_large_scores, _far_apart, _attend((), 6, 8, 4, 5, spread=2.0)),
         ),
         Case("keys and values in another order", _permuted, order_of_keys_is_free),
     ),
@@ -308,7 +335,10 @@ reweight = Exercise(
     uses=("attend",),
     cases=(
         Case("5 words of 4 features", _words(5, 4)),
-        Case("3 words of 6 features", _words(3, 6)),
+        Case(
+            "3 words of 6 features; a batch of one sentence; a sentence of one word",
+            together(_words(3, 6), _words(1, 3, 6), _words(1, 6)),
+        ),
         Case("a batch of 2: x of shape (2, 6, 4)", _words(2, 6, 4)),
         Case("two leading axes: x of shape (2, 3, 5, 4)", _words(2, 3, 5, 4)),
         Case("the words in another order", _shuffled_words, outputs_follow_their_words),

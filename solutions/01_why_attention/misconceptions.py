@@ -411,7 +411,7 @@ slip("layer_cost", "convolution_sees_everything",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "1"), ("d * d, 1, layers", "d * d, 1, 1"))
 
 slip("layer_cost", "reaches_a_whole_kernel_back",
-     "The path of ordinary convolutions is n / kernel, as if each layer reached `kernel` places back.",
+     "The path of ordinary convolutions is n / kernel, rounded up.",
      "A kernel of width 3 sees its own position and *two* before it, so a layer reaches two places further "
      "back, and the first of n positions is n - 1 places away. Count both in the figure.",
      ("max(1, -(-(n - 1) // (kernel - 1)))", "-(-n // kernel)"))

@@ -270,8 +270,14 @@ def _module_blocked_changed(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "forward": {**forward, **changed}}]
 
 
+def _module_masked_before(rng: np.random.Generator) -> Inputs:
+    inputs = _module(2, 5, 7, 12, 3)(rng)
+    return {**inputs, "mask_before": random_mask(rng, 2, 1, 7)}
+
+
 def _call_module(learner: Any, inputs: Inputs) -> tuple:
-    """Constructs the module, sets its weights, and calls it; with ``trained``, after a step of gradient descent.
+    """Constructs the module, sets its weights, and calls it; with ``trained``, after a step of gradient descent; with
+    ``mask_before``, after a call with that mask.
 
     Raises:
         WrongModule: it has not the parameters that its docstring names, or it cannot be trained, or it is random.
@@ -288,6 +294,8 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     if "mask" in inputs["forward"]:
         forward.append(torch.from_numpy(inputs["forward"]["mask"]))
     with torch.enable_grad():
+        if "mask_before" in inputs:
+            module(*forward, torch.from_numpy(inputs["mask_before"]))
         found = module(*forward)
         if inputs.get("trained"):
             _step(dict(zip(inputs["parameters"], parameters, strict=True)), found)
@@ -383,7 +391,10 @@ MultiHeadAttention = Exercise(
     cases=(
         Case("self-attention: query = key = value of shape (2, 5, 12), 3 heads", _self_attention),
         Case("query (2, 5, 12); key and value (2, 7, 12) differ from each other", _module(2, 5, 7, 12, 3)),
-        Case("padding: a mask for each sentence, (2, 1, 7)", _module(2, 5, 7, 12, 3, mask=(2, 1, 7))),
+        Case(
+            "padding: a mask for each sentence, (2, 1, 7); then a call without a mask, after one with it",
+            together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_masked_before),
+        ),
         Case("a mask row for each query, (5, 7)", _module(2, 5, 7, 12, 3, mask=(5, 7))),
         Case(
             "as many sentences as heads, 3, with a mask for each sentence",

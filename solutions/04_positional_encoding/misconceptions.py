@@ -401,7 +401,7 @@ slip("rotary_embedding", "first_feature_overwritten",
       "    first, second = rotated[..., 0::2], rotated[..., 1::2]"))
 
 slip("rotary_embedding", "rotated_in_place", "The caller's own array is overwritten.",
-     "The result is right, but the caller's x has changed: you write into the array that was passed in. Make "
+     "The caller's x has changed: you write into the array that was passed in, which may even hold whole numbers only. Make "
      "a new one.",
      ("first, second = x[..., 0::2], x[..., 1::2]\n"
       "    rotated = np.empty(x.shape)",

@@ -88,7 +88,7 @@ def _extremes(value: Any) -> Any:
 
 def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
     """A call that constructs a module and runs it, without gradients, on the named inputs. Where they ask for ``gradients``, they
-    are sent back through it before that.
+    are sent back through it before that; and where something was ``asked_before``, it answers that first.
     """
 
     def run(module: nn.Module, given: Mapping[str, Any]) -> Any:
@@ -107,6 +107,8 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
             if inputs.get("gradients"):
                 with torch.enable_grad():
                     _send_gradients_back(module, run(module, given))
+            if before := inputs.get("asked_before"):
+                run(module, tensors(before))
             found = run(module, given)
         found = _in_single_precision(only(torch.Tensor, found))
         return _extremes(found) if inputs.get("extremes") else found
@@ -769,6 +771,14 @@ def _source_padded(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "source_ids": more}]
 
 
+def _other_source_before(rng: np.random.Generator) -> Inputs:
+    """The same module has just read a source of the same shape, and of other words."""
+    inputs = _transformer_inputs(padded=True)(rng)
+    before = {name: inputs[name] for name in ("source_ids", "target_ids")}
+    before["source_ids"] = np.where(before["source_ids"] == PAD, PAD, before["source_ids"][::-1, ::-1])
+    return {**inputs, "asked_before": before}
+
+
 def _target_ends_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _transformer_inputs()(rng)
     ids = inputs["target_ids"].copy()
@@ -787,7 +797,10 @@ transformer = Exercise(
             "post-norm, no padding; then sources of 31 words, more than there are in a vocabulary",
             together(_transformer_inputs(), _transformer_inputs(source_len=31)),
         ),
-        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
+        Case(
+            "post-norm, padded source and target; then after a call with another source",
+            together(_transformer_inputs(padded=True), _other_source_before),
+        ),
         Case(
             "pre-norm, padded source and target, layernorm_eps=0.2; gradients reach every weight",
             _transformer_inputs(padded=True, norm_first=True, eps=LARGE_EPS, gradients=True),

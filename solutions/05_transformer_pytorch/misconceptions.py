@@ -11,7 +11,7 @@ slip("layer_norm", "sample_variance", "The variance is divided by n - 1 instead 
      ("(x - mean).square().mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True)"))
 
 slip("layer_norm", "eps_outside_the_root", "eps is added to the standard deviation instead of the variance.",
-     "Your result is right for ordinary rows, but wrong for rows that hardly vary: only there does it show "
+     "With a small eps your result is right for ordinary rows, but wrong for rows that hardly vary: there it shows "
      "where eps is added. Does it belong before or after the square root?",
      ("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"))
 
@@ -522,9 +522,9 @@ slip("make_masks", "true_is_blocked", "True marks what is blocked.",
      ("return source_mask, target_mask", "return ~source_mask, ~target_mask"))
 
 slip("make_masks", "padding_of_the_queries",
-     "The target's padding is marked on the rows (queries).",
-     "A mask says which *keys* may be looked at, and the keys are on the last axis. It does not matter what "
-     "a padding position itself sees: nobody reads its output.",
+     "The target's padding is blocked on the rows (queries), on them alone or as well.",
+     "A mask says which *keys* may be looked at, so padding is blocked on the last axis, that of the keys, and nowhere else. "
+     "It does not matter what a padding position itself sees: nobody reads its output.",
      ("(target_ids != pad_id)[:, None, None, :]", "(target_ids != pad_id)[:, None, :, None]"))
 
 slip("make_masks", "both_with_or", "The two conditions of the target's mask are combined with *or*.",
@@ -729,8 +729,8 @@ slip("label_smoothed_loss", "softmax_twice", "The logits go through a softmax tw
      ("torch.log_softmax(logits, dim=-1)", "torch.log_softmax(torch.softmax(logits, dim=-1), dim=-1)"))
 
 slip("label_smoothed_loss", "log_of_softmax", "For large logits an exponential overflows or becomes 0.",
-     "The exponential of several hundred is more than float32 can hold, and that of minus several hundred is 0, "
-     "whose logarithm is -inf. `log_softmax` gives the logarithms without either.",
+     "The exponential of minus several hundred is 0, whose logarithm is -inf, and that of several hundred is more than float32 "
+     "can hold. `log_softmax` gives the logarithms without either.",
      ("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1).log()"))
 
 slip("label_smoothed_loss", "label_gets_the_rest",
@@ -947,8 +947,8 @@ slip("greedy_decode", "source_and_target_exchanged", "The model gets the source 
      ("_ = model(source_ids, target_ids)", "_ = model(target_ids, source_ids)"))
 
 slip("greedy_decode", "one_word_short", "Where a sentence is cut off after max_len words, one word too few comes back.",
-     "max_len is the number of words that the model may write, and it does not write BOS. The last column need not be EOS: "
-     "a sentence that is cut off ends with a word.",
+     "max_len is the number of words that the model may write, and it does not write BOS. After max_len steps all of them are "
+     "there, and the last one is a word if the sentence was cut off.",
      ("range(max_len)", "range(max_len - 1)"))
 
 slip("greedy_decode", "filled_with_the_end",

@@ -782,9 +782,9 @@ slip("masked_loss", "sign_forgotten", "The loss has the wrong sign.",
 
 # ---------------------------------------------------------------------------------- masked_accuracy
 
-slip("masked_accuracy", "padding_counts_as_right", "Positions of padding count, and most of them are right.",
-     "Padding is easy to predict, so a batch with a lot of it looks very good. Only positions with a real "
-     "label should count.",
+slip("masked_accuracy", "padding_counts_as_right", "Positions of padding count like words.",
+     "Padding is easy to predict, so with a model that has learned this, a batch with a lot of it looks very good. Only "
+     "positions with a real label should count.",
      ('ops.sum(ops.cast(right & real, "float32")) / ops.sum(ops.cast(real, "float32"))',
       'ops.mean(ops.cast(right, "float32"))'))
 

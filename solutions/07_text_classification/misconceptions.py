@@ -251,9 +251,9 @@ slip("PositionalEmbedding", "ConfigOfTheBaseOnly", "get_config gives only what t
 # ---------------------------------------------------------------------------------- TransformerEncoder
 
 slip("TransformerEncoder", "MaskForgotten",
-     "Real words look at padding: the mask has no effect, or is laid over the queries.",
-     "What stands in the padding changes the real words. Does your attention get the mask? And is its new axis in the "
-     "middle of (batch, queries, keys)? At the end it would forbid the padding to look at words, and nothing else.",
+     "Real words look at padding: the layer's own `mask` has no effect, or is laid over the queries.",
+     "What stands in the padding changes the real words. Does your attention get the mask? (One that travels with the inputs may "
+     "act all the same, but not one that is passed as `mask=`.) And is its new axis in the middle of (batch, queries, keys)? At the end it would forbid the padding to look at words, and nothing else.",
      ("attention_mask=allowed", "attention_mask=None"))
 
 slip("TransformerEncoder", "MaskInverted", "Only the padding can be looked at.",
@@ -316,7 +316,7 @@ slip("masked_mean", "mean_of_everything", "The mean is taken over padding, too."
      ("    if mask is None:\n        return", "    if True:\n        return"))
 
 slip("masked_mean", "divided_by_the_length", "The sum of the real words is divided by the length of the row.",
-     "The sum is right, but it is divided by the width of the batch. Divide by the number of real words of each sentence.",
+     "The sum is right, but it is divided by the number of places in a row, padding included. Divide by the number of real words of each sentence.",
      ("ops.maximum(ops.sum(real, axis=1), 1)", "states.shape[1]"))
 
 slip("masked_mean", "sum_only", "The sum of the real words comes out, not their mean.",
@@ -335,8 +335,8 @@ slip("masked_mean", "nan_without_words", "A sentence without real words gives Na
      "0 divided by 0 is not a number, and one such row spoils a whole batch. Divide by at least 1.",
      ("ops.maximum(ops.sum(real, axis=1), 1)", "ops.sum(real, axis=1)"))
 
-slip("masked_mean", "nearly_the_mean", "1 is added to the number of words.",
-     "Adding 1 avoids the division by 0, but makes every mean too small. Take the larger of the two instead.",
+slip("masked_mean", "nearly_the_mean", "Where there is a mask, 1 is added to the number of words.",
+     "Adding 1 avoids the division by 0, but brings every mean nearer to 0. Take the larger of the number and 1 instead.",
      ("ops.maximum(ops.sum(real, axis=1), 1)", "(ops.sum(real, axis=1) + 1)"))
 
 slip("masked_mean", "maximum", "The largest number of each feature is taken.",
@@ -364,6 +364,10 @@ slip("build_classifier", "dropout_before_the_mean", "Numbers are dropped in the 
      "last layer.",
      ("    x = MaskedMean()(x)\n    x = keras.layers.Dropout(dropout_rate)(x)",
       "    x = keras.layers.Dropout(dropout_rate)(x)\n    x = MaskedMean()(x)"))
+
+slip("build_classifier", "metrics_by_position", "`compile` takes the metrics for weights of losses.",
+     "The third argument of `compile` is `loss_weights`, so a list of metrics that stands there goes astray. Pass the metrics by name.",
+     ("        metrics=[", "        loss_weights=["))
 
 slip("build_classifier", "rate_ignored", "Adam has its usual learning rate.",
      "The learning rate that was asked for does not reach the optimizer.",

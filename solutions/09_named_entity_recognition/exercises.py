@@ -694,7 +694,7 @@ def _call_loss(learner: Callable, inputs: Inputs) -> tuple | None:
     import torch
 
     logits = _tensor(inputs["logits"]).requires_grad_()
-    loss = learner(logits, _tensor(inputs["labels"]))
+    loss = learner(logits, torch.from_numpy(inputs["labels"]))  # shares its memory: a change in place is seen
     if loss is None:
         return None
     if not isinstance(loss, torch.Tensor):
@@ -788,7 +788,9 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
             return seen @ self.weight.T + self.bias
 
     model = Tagger().train(inputs["training"])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.8)
+    of_the_encoder = list(model.encoder.parameters())
+    groups = [{"params": of_the_encoder}, {"params": [model.weight, model.bias]}]  # as for a rate of its own
+    optimizer = torch.optim.SGD(groups, lr=0.8)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5) if inputs["halved"] else None
     batches = [{name: _tensor(array) for name, array in batch.items()} for batch in inputs["batches"]]
     for parameter in model.parameters() if inputs["left_over"] else ():

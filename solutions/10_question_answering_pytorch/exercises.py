@@ -359,6 +359,12 @@ def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: 
     return inputs
 
 
+def _without_cls(rng: np.random.Generator) -> Inputs:
+    inputs = _head(3, 8, 6)(rng)
+    inputs["allowed"][1, 0] = False
+    return inputs
+
+
 def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import torch
 
@@ -396,6 +402,10 @@ span_head = Exercise(
         Case("a batch of 3 windows of 9 tokens", _head(BATCH, LENGTH, WIDTH)),
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
+        Case(
+            "a single window, and windows of a single token; then [CLS] is not allowed everywhere",
+            together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
+        ),
     ),
     properties=(every_other_place_is_blocked,),
     bypasses=("transformers.AutoModelForQuestionAnswering", "transformers.BertForQuestionAnswering"),
@@ -505,16 +515,19 @@ def _context_to_the_end(rng: np.random.Generator) -> Inputs:
     return inputs
 
 
-def _none_of_the_best_five(rng: np.random.Generator) -> Inputs:
-    """Every token is of the context. The five best starts have no good end, and the five best ends no good start."""
-    inputs = {
-        **_spans("a single token")(rng),
-        "in_context": np.ones(WINDOW, dtype=bool),
-        "max_answer_length": 3,
-    }
-    noise = f32(rng.uniform(-0.3, 0.3, (2, WINDOW)))
-    inputs["start_logits"] = noise[0] + f32([-5] * 5 + [4, 0] + [5] * 5)
-    inputs["end_logits"] = noise[1] + f32([5] * 5 + [0, 4] + [-5] * 5)
+def _none_of_the_best(many: int) -> Callable[[np.random.Generator], Inputs]:
+    """Every token is of the context. So many of the best starts have no good end, and so many of the best ends no good start."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        length = 2 * many + 2
+        noise = f32(rng.uniform(-0.3, 0.3, (2, length)))
+        return {
+            "start_logits": noise[0] + f32([-5] * many + [4, 0] + [5] * many),
+            "end_logits": noise[1] + f32([5] * many + [0, 4] + [-5] * many),
+            "in_context": np.ones(length, dtype=bool),
+            "max_answer_length": 3,
+        }
+
     return inputs
 
 
@@ -538,13 +551,16 @@ def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 def span_is_possible(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The span lies in the context, does not end before it begins, and is not too long."""
     first, last = int(outputs["first"]), int(outputs["last"])
-    inside = all(0 <= place < WINDOW and inputs["in_context"][place] for place in (first, last))
+    inside = all(
+        0 <= place < len(inputs["in_context"]) and inputs["in_context"][place] for place in (first, last)
+    )
     return np.array(inside and first <= last < first + inputs["max_answer_length"])
 
 
 def score_is_the_sum(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The score is the start logit plus the end logit of the span."""
-    first, last = (int(np.clip(outputs[name], 0, WINDOW - 1)) for name in ("first", "last"))
+    end = len(inputs["in_context"]) - 1
+    first, last = (int(np.clip(outputs[name], 0, end)) for name in ("first", "last"))
     return np.isclose(outputs["score"], inputs["start_logits"][first] + inputs["end_logits"][last], atol=1e-3)
 
 
@@ -555,8 +571,8 @@ best_span = Exercise(
     cases=(
         *(Case(title, _spans(title)) for title in _ALL_SPANS),
         Case(
-            "a context that reaches to the end; the best five fit nothing; a single token, whose logits are the lowest",
-            together(_context_to_the_end, _none_of_the_best_five, _one_bad_token),
+            "a context that reaches to the end; the best five, then the best 25 fit nothing; a single token, whose logits are the lowest",
+            together(_context_to_the_end, _none_of_the_best(5), _none_of_the_best(25), _one_bad_token),
         ),
     ),
     properties=(span_is_possible, score_is_the_sum),
@@ -795,12 +811,15 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
             weight.grad = torch.full_like(weight, 0.2)  # as another loss may have left it
     optimizer = PlainDescent(model.parameters(), lr=0.01)
     optimizer.param_groups = [{"params": [weight], "lr": 0.01} for weight in model.parameters()]
-    limits = np.broadcast_to(inputs["max_norm"], len(inputs["rates"])).tolist()
+    limits, losses = np.broadcast_to(inputs["max_norm"], len(inputs["rates"])).tolist(), []
     with one_thread():
-        losses = [
-            learner(model, optimizer, tensors(batch), rate, limit)
-            for batch, rate, limit in zip(inputs["batches"], inputs["rates"], limits, strict=True)
-        ]
+        for batch, rate, limit in zip(inputs["batches"], inputs["rates"], limits, strict=True):
+            given = tensors(batch)
+            losses.append(learner(model, optimizer, given, rate, limit))
+            if lost := batch.keys() - given.keys():
+                raise TypeError(
+                    f"afterwards {min(lost)!r} is missing in the caller's batch: `pop` and `del` take it away. Work on a copy."
+                )
     if any(loss is None for loss in losses):
         raise TypeError("it returned None instead of the loss.")
     return {

@@ -36,7 +36,7 @@ def end_taken_as_inclusive(offsets, start, end):
 slip("answer_token_span", "answer_at_the_end_dropped",
      "An answer that ends where the window's text ends is not found.",
      "An answer at the very end of the text or window is whole. Ends are exclusive, so the last token may end "
-     "exactly where the answer does. Does your code get as far as that token?",
+     "exactly where the answer does. Does your code get as far as that token, and does it accept an end that is equal?",
      ("if not touched or", "if not touched or end >= max(pair[1] for pair in offsets if pair) or"))
 
 slip("answer_token_span", "cut_answers_kept",
@@ -86,7 +86,7 @@ slip("split_into_windows", "windows_without_overlap", "Each window begins where 
      ("windows[-1][1] - overlap", "windows[-1][1]"))
 
 slip("split_into_windows", "overlap_taken_as_step",
-     "The next window begins `overlap` tokens after the start of the previous one.",
+     "The next window begins `overlap` tokens after the start of the previous one (one token, if that is 0).",
      "`overlap` is what two windows share, not the distance between their beginnings. (Hugging Face has an "
      "argument called `stride`, and in spite of its name it is such an overlap, too.)",
      ("windows[-1][1] - overlap", "windows[-1][0] + max(overlap, 1)"))

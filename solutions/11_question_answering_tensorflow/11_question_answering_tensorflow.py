@@ -496,7 +496,7 @@ check("question_answering_tensorflow.span_loss")
 #
 # A span begins at $i$ and ends at $j$. Its score is $s_i + e_j$, and it is possible if $i \le j < i + m$ and both are tokens of the context. For a
 # whole batch that is a table (batch, seq_len, seq_len), and possible pairs are a **band** along its diagonal.
-# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one (no more than there are), and sets the rest to 0:
+# `tf.linalg.band_part(table, below, above)` keeps that many diagonals below and above the main one, and sets the rest to 0 (asking for more than there are is an error):
 
 # %%
 print(tf.linalg.band_part(tf.ones((5, 5), tf.int32), 0, 2).numpy())

@@ -373,7 +373,7 @@ weights_from_torch = Exercise(
     call=_call_from_torch,
     seconds=SECONDS,
     cases=(
-        Case("a width of 5", _torch_head(5)),
+        Case("a width of 5, then one of 2", together(_torch_head(5), _torch_head(2))),
         Case("a width of 7; the bias comes first", _torch_head(7, bias_first=True)),
     ),
     properties=(logits_are_pytorch_s,),
@@ -493,6 +493,11 @@ def _different_contexts(rng: np.random.Generator) -> Inputs:
     }
 
 
+def _below_what_stands_for_never(rng: np.random.Generator) -> Inputs:
+    inputs = _span_batch("a single token", "the first token of the context; [SEP] looks better")(rng)
+    return {**inputs, **{name: inputs[name] - 3e4 for name in ("start_logits", "end_logits")}}
+
+
 def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with quietly():
         found = call_function(learner, tensors(inputs))
@@ -554,8 +559,11 @@ best_spans = Exercise(
         ),
         Case("another context in each window, and answers of any length", _different_contexts),
         Case(
-            "all logits are far below 0",
-            _span_batch("all logits are far below 0", "all logits are far below 0"),
+            "all logits are far below 0; then even below -10,000",
+            together(
+                _span_batch("all logits are far below 0", "all logits are far below 0"),
+                _below_what_stands_for_never,
+            ),
         ),
     ),
     properties=(spans_are_possible,),
