@@ -239,6 +239,7 @@ def _plural(text: str) -> str:
         ("` has ", "` have "),
         ("` holds ", "` hold "),
         ("` differs ", "` differ "),
+        ("` lacks ", "` lack "),
     ):
         text = text.replace(one, many)
     return (

@@ -186,7 +186,11 @@ dot_product_scores = Exercise(
         Case("general, a batch of 2: query (2, 4, 6), key (2, 5, 3), w (6, 3)", _dot((2,), 4, 5, 6, 3)),
         Case("general, two leading axes: query (2, 3, 4, 5), key (2, 3, 7, 6)", _dot((2, 3), 4, 7, 5, 6)),
         Case("dot, then every query twice as long", _twice_as_long, scores_double),
-        Case("dot, then general with the identity, then with a matrix of zeros", _with_and_without_identity, identity_changes_nothing),
+        Case(
+            "dot, then general with the identity, then with a matrix of zeros",
+            _with_and_without_identity,
+            identity_changes_nothing,
+        ),
     ),
     bypasses=READY_MADE,
 )
@@ -332,8 +336,8 @@ reweight = Exercise(
     cases=(
         Case("5 words of 4 features", _words(5, 4)),
         Case(
-            "3 words of 6 features; a batch of one sentence; a sentence of one word",
-            together(_words(3, 6), _words(1, 3, 6), _words(1, 6)),
+            "3 words of 6 features; then a batch of one sentence, (1, 3, 6)",
+            together(_words(3, 6), _words(1, 3, 6)),
         ),
         Case("a batch of 2: x of shape (2, 6, 4)", _words(2, 6, 4)),
         Case("two leading axes: x of shape (2, 3, 5, 4)", _words(2, 3, 5, 4)),

@@ -336,8 +336,8 @@ reweight = Exercise(
     cases=(
         Case("5 words of 4 features", _words(5, 4)),
         Case(
-            "3 words of 6 features; a batch of one sentence; a sentence of one word",
-            together(_words(3, 6), _words(1, 3, 6), _words(1, 6)),
+            "3 words of 6 features; then a batch of one sentence, (1, 3, 6)",
+            together(_words(3, 6), _words(1, 3, 6)),
         ),
         Case("a batch of 2: x of shape (2, 6, 4)", _words(2, 6, 4)),
         Case("two leading axes: x of shape (2, 3, 5, 4)", _words(2, 3, 5, 4)),

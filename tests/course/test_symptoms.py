@@ -259,6 +259,24 @@ def test_what_is_wrong_with_a_module_is_told_apart(message, name):
     assert said.name == name
 
 
+def test_a_label_that_there_is_not_is_no_other_form():
+    problem = Problem("exception", "WrongForm: 'Co' is no label here; the labels are PER, LOC.")
+    assert "another form" not in names_of([problem] * 2, [np.ones(2)] * 2)
+
+
+def test_axes_of_length_one_are_counted_and_rightness_apart_from_them_is_not_said_of_another_kind_of_numbers():
+    mask = RNG.random((3, 5)) < 0.5
+    for got, words in (
+        (mask[None], "has an axis of length 1 too many, and is right apart from that."),
+        (mask[None, None], "has axes of length 1 too many, and is right apart from that."),
+        (mask[None, None] * 1.0, "has axes of length 1 too many."),
+    ):
+        assert [each.sentence for each in judged([got], [mask])] == [f"`y` {words}"]
+    two = [(TABLES[0], TABLES[0] + 1)]
+    (said,) = judged(two, [tuple(part[None, None] for part in two[0])], names=("y", "z"))
+    assert said.sentence == "`y` and `z` lack axes of length 1, and are right apart from that."
+
+
 def test_a_kind_of_tensor_that_names_two_kinds_of_numbers_is_not_called_two_that_meet():
     ragged = (
         "TypeError: `padded_batch` is only supported for datasets that produce tensor elements but type spec of elements in the "
