@@ -373,11 +373,10 @@ def _axis_of_one(pair: _Pair) -> Iterator[_Found]:
     if [size for size in got.shape if size != 1] != [size for size in wanted.shape if size != 1]:
         return
     name, words = "axis of one elsewhere", "has its axis of length 1 in another place"
+    many = "axes" if abs(got.ndim - wanted.ndim) > 1 else "an axis"
     if got.ndim > wanted.ndim:
-        many = "an axis" if got.ndim == wanted.ndim + 1 else "axes"
         name, words = "axis kept", f"has {many} of length 1 too many"
     elif got.ndim < wanted.ndim:
-        many = "an axis" if got.ndim == wanted.ndim - 1 else "axes"
         name, words = "axis dropped", f"lacks {many} of length 1"
     if (got.dtype == bool) == (wanted.dtype == bool) and pair.same(got.reshape(wanted.shape), wanted):
         yield name, f"{{it}} {words}, and is right apart from that."

@@ -160,7 +160,7 @@ def scores_double(runs: list[Run]) -> np.ndarray:
     return np.isclose(2 * runs[0][1]["scores"], runs[1][1]["scores"], atol=1e-4)
 
 
-def _with_and_without_identity(rng: np.random.Generator) -> list[Inputs]:
+def _without_matrix_with_identity_with_zeros(rng: np.random.Generator) -> list[Inputs]:
     inputs = _dot((2,), 3, 5, 4)(rng)
     return [inputs, {**inputs, "w": np.eye(4)}, {**inputs, "w": np.zeros((4, 4))}]
 
@@ -188,7 +188,7 @@ dot_product_scores = Exercise(
         Case("dot, then every query twice as long", _twice_as_long, scores_double),
         Case(
             "dot, then general with the identity, then with a matrix of zeros",
-            _with_and_without_identity,
+            _without_matrix_with_identity_with_zeros,
             identity_changes_nothing,
         ),
     ),

@@ -302,8 +302,9 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
             found = module(*forward)
         if _differ(found, module(*forward)):
             raise WrongModule(
-                "Two calls with the same input give two different outputs, so `forward` is random. Is there dropout? None is "
-                "asked for. Is a layer made in `forward`? It gets new random weights at every call: use those of `__init__`."
+                "Two calls with the same input give two different outputs. Is there dropout? None is asked for. Is a layer made "
+                "in `forward`? It gets new random weights at every call: use those of `__init__`. Or does a call leave something "
+                "behind that the next one finds, such as a changed mask?"
             )
     return found
 

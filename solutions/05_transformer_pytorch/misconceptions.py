@@ -522,7 +522,7 @@ slip("make_masks", "true_is_blocked", "True marks what is blocked.",
      ("return source_mask, target_mask", "return ~source_mask, ~target_mask"))
 
 slip("make_masks", "padding_of_the_queries",
-     "The target's padding is blocked on the rows (queries), on them alone or as well.",
+     "The target's padding is blocked on the rows (queries), whether or not it is blocked on the columns, too.",
      "A mask says which *keys* may be looked at, so padding is blocked on the last axis, that of the keys, and nowhere else. "
      "It does not matter what a padding position itself sees: nobody reads its output.",
      ("(target_ids != pad_id)[:, None, None, :]", "(target_ids != pad_id)[:, None, :, None]"))

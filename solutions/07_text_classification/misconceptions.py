@@ -252,8 +252,9 @@ slip("PositionalEmbedding", "ConfigOfTheBaseOnly", "get_config gives only what t
 
 slip("TransformerEncoder", "MaskForgotten",
      "Real words look at padding: the layer's own `mask` has no effect, or is laid over the queries.",
-     "What stands in the padding changes the real words. Does your attention get the mask? (One that travels with the inputs may "
-     "act all the same, but not one that is passed as `mask=`.) And is its new axis in the middle of (batch, queries, keys)? At the end it would forbid the padding to look at words, and nothing else.",
+     "What stands in the padding changes the real words. Do you hand `mask` on to the attention? (Keras itself hands on only a mask "
+     "that comes with the inputs.) And is its new axis in the middle of (batch, queries, keys)? At the end it would forbid the padding "
+     "to look at words, and nothing else.",
      ("attention_mask=allowed", "attention_mask=None"))
 
 slip("TransformerEncoder", "MaskInverted", "Only the padding can be looked at.",
