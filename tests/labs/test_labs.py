@@ -88,7 +88,9 @@ def _headings(lab: Lab) -> set[str]:
 def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
     text = (ROOT / "docs" / "topics.md").read_text("utf-8")
     by_number = {name[:2]: lab for name, lab in labs.items()}
-    for number, part in re.findall(r"## Lab (\d\d): [^\n]*\n(.*?)(?=\n## |\Z)", text, re.DOTALL):
+    parts = re.findall(r"## Lab (\d\d): [^\n]*\n(.*?)(?=\n## |\Z)", text, re.DOTALL)
+    assert [number for number, _ in parts] == list(by_number)
+    for number, part in parts:
         lab = by_number[number]
         headings = _headings(lab)
         named = [
@@ -96,7 +98,8 @@ def test_the_sections_that_the_table_of_topics_names_are_in_the_labs(labs):
             for row in re.findall(r"^\| .* \| (.*) \|$", part, re.MULTILINE)[1:]
             for name in row.split("; ")
         ]
-        assert named and not set(named) - headings, lab.name
+        assert named, lab.name
+        assert not set(named) - headings, lab.name
     claims = re.findall(
         r"^\| .*\| (\d\d) \| (.*) \|$", text.split("\n## What is often said")[1], re.MULTILINE
     )
