@@ -63,6 +63,25 @@ def wavelengths(designs: Mapping[str, np.ndarray]) -> Figure:
     return figure
 
 
+def distance_over_steps(choices: Mapping[str, np.ndarray]) -> Figure:
+    """How far apart two encodings are, over the number of steps between their positions.
+
+    Args:
+        choices: name -> (n_steps,) distances of positions that are 1, 2, ... steps apart; at most five.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for (name, distances), colour in zip(choices.items(), _COLOURS, strict=False):
+        axes.plot(np.arange(1, len(distances) + 1), distances, color=colour, linewidth=1.2, label=name)
+    axes.set(xscale="log", ylim=(0, None), xlabel="steps between the two positions", ylabel="distance")
+    axes.set_title("Is near near, and far far?")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def similarity_and_distance(
     similarity: np.ndarray, starts: Sequence[int], title: str, reach: int = 25, ylabel: str = "dot product"
 ) -> Figure:

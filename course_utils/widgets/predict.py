@@ -5,6 +5,10 @@ before the measurement::
 
     predict("self_attention.shuffled")     # the question
     measured("self_attention.shuffled")    # below the result: what you said, and the answer
+
+Where the result depends on the machine or on chance, the cell says whether its own numbers show the answer::
+
+    measured("why_attention.clock", shown=meeting > 128)
 """
 
 from __future__ import annotations
@@ -64,8 +68,11 @@ def predict(key: str) -> None:
     Prediction(key).show()
 
 
-def measured(key: str) -> None:
+def measured(key: str, shown: bool = True) -> None:
     """Shows what was chosen, and the right answer with its reason. Call it below the result.
+
+    Args:
+        shown: whether the numbers just measured show that answer. If they do not, it is given as what is usual, and not as measured.
 
     Raises:
         LookupError: the lab has no such question.
@@ -79,7 +86,8 @@ def measured(key: str) -> None:
         your_letter, yours = options[_chosen[key]]
         said = f"You predicted {your_letter}: {yours.text}"
         reason = "" if yours.right else yours.why
-    parts = [said, reason, f"Measured: {letter}: {right.text}", right.why]
+    verdict = "Measured" if shown else "Your numbers do not show it this time. Usual"
+    parts = [said, reason, f"{verdict}: {letter}: {right.text}", right.why]
     sentences = [part for part in parts if part]
     publish(
         {

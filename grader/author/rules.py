@@ -373,7 +373,7 @@ def _predictions(lab: Lab, questions: list[Question]) -> Iterator[str]:
     file = lab.folder / QUIZ
     relative = file.relative_to(lab.course.root)
     code = "\n".join(cell.source for cell in lab.source().cells if cell.cell_type == "code")
-    called = re.findall(r"^\s*(predict|measured)\(\"([^\"]*)\"\)", code, re.M)
+    called = re.findall(r"^\s*(predict|measured)\(\"([^\"]*)\"[,)]", code, re.M)
     for question in questions:
         found = [name for name, key in called if key == f"{lab.slug}.{question.name}"]
         if found != ["predict", "measured"]:

@@ -375,35 +375,74 @@ show_figure(
 # %% [markdown]
 # (The paper says that they run from $2\pi$ to $10000 \cdot 2\pi$. The last pair stops one step short of that, as the cell prints.)
 #
-# What does that gain? Compare five ways to choose four frequencies. An encoding of 1000 positions should do two things. **Neighbours**
-# should be clearly different, or the network cannot tell *dog bites* from *bites dog*. And **no two** positions should be alike by
-# accident. For every choice, the cell computes the distance between neighbours and the distance between the two positions that are hardest
-# to tell apart. (All points are on a sphere of radius 1.)
+# What does that gain? Turn it into numbers. Take 32 pairs and 1000 positions, and ask three things of every choice of 32 frequencies:
+#
+# - How far apart are **neighbours**? If they are nearly equal, *dog bites* looks like *bites dog*.
+# - How far apart are the **two positions that are hardest to tell apart**? If they coincide, a place in the middle is taken for one near the end.
+# - Is **near** near, and **far** far? The distance between two encodings should grow with the distance between the words. The cell ranks both and
+#   computes the correlation: 1 if the orders agree, 0 if they have nothing to do with each other.
+#
+# The rivals of the geometric choice are four simple ones and, the strongest, **chance**: 200 random choices each of two kinds. (All points lie
+# on a sphere of radius 1, and the distance between two depends on how many steps apart they are, and on nothing else: section 4 says why.)
 
 # %% tags=["skip-grading"]
+from course_utils.plots.positions import distance_over_steps
+
+steps, pairs = np.arange(1, 1000), 32
+
+
+def distances(speeds: np.ndarray) -> np.ndarray:
+    """Between two encodings that are 1, 2, ... 999 steps apart (999,)."""
+    turned = np.exp(1j * steps[:, None] * speeds)  # (999, pairs)
+    return np.sqrt((np.abs(turned - 1) ** 2).mean(axis=1))
+
+
+def three_measures(speeds: np.ndarray) -> list[float]:
+    apart = distances(speeds)
+    in_order = np.corrcoef(apart.argsort().argsort(), steps)[0, 1]
+    return [apart[0], apart.min(), in_order]
+
+
 choices = {
-    "all fast": np.linspace(1, 0.5, 4),
-    "all slow": np.linspace(0.002, 0.001, 4),
-    "equal steps of frequency": np.linspace(1, 0.001, 4),
-    "equal steps of wavelength": 1 / np.linspace(1, 1000, 4),
-    "geometric": 1000.0 ** -np.linspace(0, 1, 4),
+    "all fast": np.linspace(1, 0.5, pairs),
+    "all slow": np.linspace(0.002, 0.001, pairs),
+    "equal steps of frequency": np.linspace(1, 0.001, pairs),
+    "equal steps of wavelength": 1 / np.linspace(1, 1000, pairs),
+    "geometric": 1000.0 ** -np.linspace(0, 1, pairs),
 }
-far_apart, rows = ~np.eye(1000, dtype=bool), []
-for name, speeds in choices.items():
-    # a point on each of four clocks
-    around = np.exp(1j * np.arange(1000)[:, None] * speeds) / 2
-    distance = np.abs(around[:, None] - around[None, :]) ** 2
-    distance = np.sqrt(distance.sum(axis=-1))
-    neighbours, any_two = np.diag(distance, 1).min(), distance[far_apart].min()
-    waves = ", ".join(f"{length:.0f}" for length in 2 * np.pi / speeds)
-    rows.append([name, waves, f"{neighbours:.4f}", f"{any_two:.4f}"])
-show_table(["choice", "wavelengths in positions", "neighbours", "any two"], rows)
+rng = np.random.default_rng(0)
+by_chance = {
+    "random frequencies": rng.uniform(0, np.pi, (200, pairs)),
+    "random, all scales alike": 10 ** rng.uniform(-3, 0, (200, pairs)),
+}
+rows = [[name, *(f"{value:.2f}" for value in three_measures(speeds))]
+        for name, speeds in choices.items()]
+for name, sets in by_chance.items():
+    low, high = np.percentile([three_measures(each) for each in sets], [5, 95], axis=0)
+    rows.append([name, *(f"{least:.2f} to {most:.2f}"
+                         for least, most in zip(low, high, strict=True))])
+show_table(["choice", "neighbours", "hardest two", "near is near"], rows)
+show_figure(
+    distance_over_steps({
+        "geometric": distances(choices["geometric"]),
+        "random frequencies": distances(by_chance["random frequencies"][0]),
+        "equal steps of wavelength": distances(choices["equal steps of wavelength"]),
+    }),
+    alt="Distance between two encodings over the number of steps between them. With "
+    "random frequencies it jumps to its final height at the first step and stays there. "
+    "With equal steps of wavelength it climbs slowly and evenly. The geometric choice "
+    "climbs fast at first, then ever more slowly.",
+)
 
 # %% [markdown]
-# Fast waves alone tell neighbours apart, but they repeat: after a few turns two distant positions land on nearly the same spot. Slow waves
-# alone never repeat, but cannot tell neighbours apart. Equal steps waste clocks: nearly all of them run at a similar speed. Only the
-# geometric choice is good at both, for the same reason that numbers are written with ones, tens and hundreds: each clock settles what the
-# one before left open.
+# If all that mattered were to tell positions apart, nobody would need a geometric progression: frequencies drawn at random do that **better**. What
+# they lose is the last column. One step away or five hundred, everything is equally far, as the flat curve shows. Slow waves alone have a perfect order, but
+# cannot tell neighbours apart.
+#
+# The geometric choice has something of everything. Each factor of ten in distance, ones, tens and hundreds, gets the same number of waves, so the curve climbs fast
+# where single steps count and goes on climbing where they do not. Is it the only choice that does? No: see the last row. Random waves that give every
+# scale the same chance come out around it, some better and some worse. What counts is that **all scales are there**; the geometric progression
+# is the tidy way to have them.
 #
 # ## 4. A step is a rotation (optional)
 #
@@ -1210,7 +1249,8 @@ show_figure(
     "12 letters and fall towards one half; rotary holds out longest of the three. The "
     "causal mask without positions holds best.",
 )
-measured("positional_encoding.longer")
+best = max(accuracies, key=lambda kind: accuracies[kind][-1])
+measured("positional_encoding.longer", shown=best == "causal mask only")
 
 # %% [markdown]
 # Sinusoidal, learned and rotary positions all get worse, though not at the same pace. Why? Look more closely at 24 letters: where are *a* and *b*, and how far apart are they?

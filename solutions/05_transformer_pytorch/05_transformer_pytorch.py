@@ -315,12 +315,14 @@ measured("transformer_pytorch.depth")
 
 # %% [markdown]
 # Without the sum, attention averages the words until they are all the same, after a layer or two ([Dong et al. 2021](https://arxiv.org/abs/2103.03404) prove it): ten words
-# that say one thing. With the sum, each word keeps its identity. LayerNorm keeps the size steady, whatever the sub-layers do, and with it
-# the gradient. Remove both, and practically no gradient reaches the lower layers.
+# that say one thing. With the sum they still grow alike, as the middle panel shows, but slowly: after 24 random layers they can still be told apart.
+# LayerNorm keeps the size steady, whatever the sub-layers do, and with it the gradient. Remove both, and practically no gradient reaches the
+# lower layers.
 #
 # So when you read that *Transformers don't suffer from vanishing gradients*, remember: it is true that the path between two **words** no
 # longer grows with their distance. But the path through the **layers** is as long as ever. The figure says what keeps it passable: the sum
-# *or* LayerNorm is enough for the gradient, and only without both does it vanish; but only the sum keeps the words apart.
+# *or* LayerNorm is enough for the gradient, and only without both does it vanish; but without the sum the words do not stay apart. (These layers
+# are random. Training can push words apart again, or together.)
 #
 # Where should the LayerNorm go? The paper puts it after the sum (**post-norm**). Most later models put it before the sub-layer and keep it
 # off the residual path (**pre-norm**):
@@ -1669,8 +1671,9 @@ show_figure(
 # loss smaller. Heads may do the same work or divide it, and one that has nothing to look for may rest on `<eos>`. Try
 # `alignment_heads(alignment, layer=0)`, too.
 #
-# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. By the second layer, each
-# French position contains more than its own word.
+# A word of caution, as in lab 02: this is where a layer *looked*. It is not an explanation of the decision. What it looks at is the encoder's output, and
+# there every French position has already been mixed with the others, for both layers of the decoder: the column *Afrique* is where the word stood, not all
+# that it says.
 #
 # Now it is your turn. Type French, using words that the model knows; try an adjective, a negation, a question, a different word order.
 # Where does it break?

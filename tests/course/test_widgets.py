@@ -248,6 +248,13 @@ def test_below_the_result_stand_what_was_predicted_and_the_answer(predictions, c
     assert predictions[-1]["text/plain"].splitlines() == expected
 
 
+def test_an_answer_that_the_numbers_do_not_show_is_not_called_measured(predictions):
+    predict.measured("some_lab.moved", shown=False)
+    said = predictions[-1]["text/plain"]
+    assert "Your numbers do not show it this time. Usual: B: They move along." in said
+    assert "Measured" not in said
+
+
 def test_an_unknown_prediction_is_named(predictions):
     with pytest.raises(LookupError, match="no prediction 'some_lab.other'"):
         predict.predict("some_lab.other")
