@@ -70,7 +70,7 @@ class Album:
         referred to follows at the end.
         """
         attached = {each.name: each for each in attachments}
-        references: dict[str, str] = {}  # so that what is referred to twice is taken once
+        keys: dict[str, str] = {}  # so that what is referred to twice is taken once
 
         def reference(url: str, words: str) -> str:
             if url.startswith("data:"):
@@ -80,34 +80,34 @@ class Album:
                 name = url.removeprefix("attachment:")
                 picture = attached.get(name) or attached.get(unquote(name))
                 if not picture:
-                    return f"(picture {_plain(name)}: it is not in the notebook)"
+                    return f"(picture {_plain(f'{words} {name}')}: it is not in the notebook)"
                 words = f"{words} {picture.name}" if picture.name not in words else words
-            if url not in references:
-                references[url] = self._take(picture)
-            attached.pop(picture.name, None)
-            return references[url].replace("[]", f"[{_plain(words)}]")
+            if url not in keys:
+                keys[url] = self._take(picture)
+            rest.pop(picture.name, None)
+            words = _plain(words)
+            return f"![{words}](attachment:{keys[url]})" if keys[url] else f"(picture {words}: not shown)"
 
+        rest = dict(attached)
         text = _INLINE.sub(lambda at: reference(at["url"], f"{at['alt']} {at['title'] or ''}"), text)
         text = _TAG.sub(lambda at: reference(at["url"], f"{at['before']} {at['after']}"), text)
         text = _BARE.sub(lambda at: reference(at[0], ""), text)
-        rest = [reference(f"attachment:{name}", "") for name in list(attached)]
-        return "\n\n".join([text, *rest]) if rest else text
+        return "\n\n".join([text, *(reference(f"attachment:{name}", "") for name in list(rest))])
 
     def _take(self, picture: Attachment) -> str:
+        """The name that a picture gets; empty if it is not shown."""
         name = _plain(picture.name)
         what = f"The picture {name!r}" if name else "A picture"
-        why = ""
         if picture.kind not in KINDS:
             kind = printable(picture.kind, 40) or "of no kind"
-            why = f"{what} ({kind}) is not shown: only PNG and JPEG are."
-        elif len(self._taken) >= MAX_PICTURES:
-            why = f"{what} is not shown: {MAX_PICTURES} others are."
-        if why:
-            self.problems.append(why)
-            return f"(picture {name}: not shown)"
+            self.problems.append(f"{what} ({kind}) is not shown: only PNG and JPEG are.")
+            return ""
+        if len(self._taken) >= MAX_PICTURES:
+            self.problems.append(f"{what} is not shown: {MAX_PICTURES} others are.")
+            return ""
         key = f"picture-{len(self._taken) + 1}"
         self._taken[key] = picture
-        return f"![](attachment:{key})"
+        return key
 
     def attach(self, cell: NotebookNode) -> None:
         """Puts the pictures that a cell's text refers to into the cell, as they were handed in."""
@@ -182,9 +182,11 @@ def _anew(data: str, pixels_left: int) -> tuple[str, bytes, int]:
                 kind = "image/png" if picture.format == "PNG" else "image/jpeg"
                 if kind == "image/jpeg":
                     picture.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-                drawn = ImageOps.exif_transpose(picture)
-                drawn = drawn.convert("RGB" if kind == "image/jpeg" else "RGBA")
+                mode = "RGB" if kind == "image/jpeg" else "RGBA"
+                # colours before size if they are numbers of a palette; else the other way round, which is faster
+                drawn = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert(mode)
                 drawn.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+                drawn = ImageOps.exif_transpose(drawn).convert(mode)
     except _Refused:
         raise
     except Image.DecompressionBombError:
