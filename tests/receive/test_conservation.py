@@ -8,7 +8,7 @@ import io
 import json
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nbformat import NotebookNode
 from PIL import Image
@@ -114,7 +114,6 @@ def submissions(draw) -> tuple[str, NotebookNode, dict[str, bytes]]:
     return word, notebook, files
 
 
-@settings(max_examples=300)
 @given(submissions())
 def test_a_word_anywhere_in_a_submission_is_shown_or_named(submission):
     word, notebook, files = submission
