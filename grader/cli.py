@@ -550,6 +550,8 @@ def _show_examination(file: Path, found: Examination) -> None:
         typer.echo(f"  {f'after `{cell.after}`' if cell.after else 'first'}: {cell.first_line}{fault}")
     if len(found.own) > 20:
         typer.echo(f"  and {len(found.own) - 20} more")
+    if found.files:
+        typer.echo(f"Runs with it, if handed in together with it: {', '.join(found.files)}")
     for note in found.notes:
         typer.echo(f"Note: {note}")
     typer.echo(

@@ -33,6 +33,9 @@ SKIP_TAG = "skip-grading"
 ADDED_TAG = "added"
 """Tag of cells of a rebuilt submission that the learner added."""
 
+FILE_TAG = "handed-in-file"
+"""Tag of a cell of a rebuilt submission that stands for a file: its first line is IPython's ``%%writefile`` with the file's name."""
+
 SETTINGS = "lab.toml"
 """In a lab's source folder: what the map of the course shows, and how long the notebook runs."""
 
@@ -84,7 +87,20 @@ def checked_exercise(cell: NotebookNode) -> str | None:
 
 def is_learners(cell: NotebookNode) -> bool:
     """Whether a learner wrote a code cell of a rebuilt submission."""
-    return is_solution(cell) or ADDED_TAG in cell.metadata.get("tags", [])
+    return is_solution(cell) or is_added(cell)
+
+
+def is_added(cell: NotebookNode) -> bool:
+    """Whether a cell of a rebuilt submission is none of the lab's."""
+    return ADDED_TAG in cell.metadata.get("tags", [])
+
+
+def file_in(cell: NotebookNode) -> tuple[str, str] | None:
+    """Name and text of the file that a cell of a rebuilt submission stands for; None for other cells."""
+    if FILE_TAG not in cell.metadata.get("tags", []):
+        return None
+    first, _, text = cell.source.partition("\n")
+    return first.removeprefix("%%writefile "), text
 
 
 def runs_in_grading(cell: NotebookNode) -> bool:

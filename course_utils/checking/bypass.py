@@ -7,8 +7,8 @@ parsed is left out, the work grows in proportion to the text, and nothing here r
 
 It finds what a learner writes in good faith, and the most obvious ways around that (``getattr``, ``vars``,
 ``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), but not every disguise: it does not
-follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name), or files that
-are imported.
+follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name). Files that the code imports are
+followed if a cell writes them with ``%%writefile``, which is also how files beside the notebook are told (:func:`as_cell`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import re
 import textwrap
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from course_utils.checking.exercise import Exercise
@@ -51,6 +51,12 @@ _TABLE = ".__dict__"  # of a module's names
 _BY_NAME = ("import_module", "__import__", "getattr", "attrgetter", "modules", "vars", "__dict__")
 """If the text gets something by its name in quotes, it contains one of these words."""
 
+_MOST_FILES = 20
+"""So many modules are followed; of others, only the text is searched."""
+
+_MOST_STARRED = 200_000
+"""So many names are bound by ``from helpers import *`` in all."""
+
 _LONGEST_CHAIN = 40  # steps from an expression to the name it stands for; a dotted name has a few
 
 
@@ -61,6 +67,11 @@ class Use:
     name: str
     line: int
     text: str
+
+
+def as_cell(name: str, text: str) -> str:
+    """How a Python file is told among the sources: as the cell that would write it."""
+    return f"%%writefile {name}\n{text}"
 
 
 def uses_of(
@@ -101,11 +112,20 @@ def find_bypass(
         judged: names of the notebook that are not searched.
     """
     spellings = {same for full in bypasses for same in _spellings(full)}
-    cells, others = _newest(sources)
     if not _mentioned(spellings, sources):
         return ()
-    notebook = _Notebook(spellings, frozenset(judged))
+    cells, others = _newest(sources)
+    files: dict[str, list[str]] = {}  # module -> its text, as often as it is written
+    code = []
     for cell in cells:
+        if not (file := _file_written(cell)):
+            code.append(cell)
+        elif file[0] in files or len(files) < _MOST_FILES:
+            files.setdefault(file[0], []).append(file[1])
+        else:
+            others.append(file[1])
+    notebook = _Notebook(spellings, frozenset(judged), files)
+    for cell in code:
         notebook.run_cell(cell)
     return notebook.uses_reached_from(name) or tuple(_mentions(bypasses, others))
 
@@ -161,6 +181,31 @@ def _parsed(source: str) -> tuple[Sequence[ast.stmt], list[str]]:
         source = "\n" + body
         tree = _tree(source)
     return (tree.body if tree else []), source.split("\n")
+
+
+_WRITES = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?[\"']?(?:\./)?(\w+)\.py[\"']?[ \t]*\n")
+
+
+def _file_written(source: str) -> tuple[str, str] | None:
+    """The module that a cell writes, and its text; None for other cells."""
+    if found := _WRITES.match(source):
+        return found[1], source[found.end() :]
+    if "run_cell_magic" in source and (tree := _tree(source)):
+        match tree.body:
+            case [
+                ast.Expr(
+                    ast.Call(
+                        ast.Attribute(attr="run_cell_magic"),
+                        [
+                            ast.Constant("writefile" | "file"),
+                            ast.Constant(str() as line),
+                            ast.Constant(str() as body),
+                        ],
+                    )
+                )
+            ] if found := _WRITES.match(f"%%writefile {line}\n"):
+                return found[1], body
+    return None
 
 
 def _tree(source: str) -> ast.Module | None:
@@ -275,9 +320,15 @@ class _Scope:
 class _Notebook:
     """The cells in order -> a graph of what mentions what -> the uses that a name reaches."""
 
-    def __init__(self, spellings: set[str], judged: frozenset[str]) -> None:
+    def __init__(
+        self, spellings: set[str], judged: frozenset[str], files: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self.spellings = spellings
         self.judged = judged
+        self.files = files or {}
+        self.modules: dict[str, dict[str, _Node]] = {}  # those that were imported -> their names
+        self.whole: dict[str, _Node] = {}  # each of them -> everything in it
+        self.stars = _MOST_STARRED
         parts = [full.split(".") for full in (*spellings, _IMPORT, _MODULES, _GETTER)]
         self.on_the_way = {".".join(names[:n]) for names in parts for n in range(1, len(names) + 1)}
         self.env: dict[str, _Node] = {}
@@ -285,6 +336,17 @@ class _Notebook:
     def run_cell(self, source: str) -> None:
         statements, lines = _parsed(source)
         self._run(statements, _Scope(lines, self.env))
+
+    def _module(self, name: str) -> dict[str, _Node]:
+        """What the names of a file's module stand for."""
+        if name not in self.modules:
+            env = self.modules[name] = {}  # first: files may import each other
+            whole = self.whole[name] = _Node()
+            for text in self.files[name]:
+                statements, lines = _parsed(text)
+                self._run(statements, _Scope(lines, env))
+            whole.links += env.values()
+        return self.modules[name]
 
     def uses_reached_from(self, name: str) -> tuple[Use, ...]:
         """Nearest first, one of each name."""
@@ -332,7 +394,8 @@ class _Notebook:
                 case ast.Import() | ast.ImportFrom():
                     for name, path in self._imported(statement):
                         made = _Node(self._relevant({path}))
-                        self._note(made.paths, statement, scope, made)
+                        if path not in self.files:  # the whole of a file is reached where it is mentioned
+                            self._note(made.paths, statement, scope, made)
                         scope.bind(name, made, maybe)
                 case ast.Assign():
                     self._assign(statement.targets, statement.value, scope, node, maybe)
@@ -419,11 +482,15 @@ class _Notebook:
             for alias in statement.names:
                 yield (alias.asname, alias.name) if alias.asname else (alias.name.split(".")[0],) * 2
             return
-        start = "." if statement.level else f"{statement.module}."  # ".": a file of the learner's
+        start = "." if statement.level else f"{statement.module}."  # ".": of a package, which no file here is
         for alias in statement.names:
             if alias.name != "*":
                 yield alias.asname or alias.name, start + alias.name
                 continue
+            if start[:-1] in self.files and self.stars > 0:
+                names = list(self._module(start[:-1]))
+                self.stars -= len(names)
+                yield from ((name, start + name) for name in names)
             for path in self.on_the_way:
                 if path.startswith(start) and "." not in path.removeprefix(start):
                     yield path.removeprefix(start), path
@@ -555,17 +622,33 @@ class _Notebook:
         return self._relevant({f"{path}.{name}" for path in self._resolve(owner, scope, steps - 1)})
 
     def _relevant(self, paths: set[str]) -> frozenset[str]:
-        return frozenset(path for path in paths if path.removesuffix(_TABLE) in self.on_the_way)
+        found = {path for path in paths if path.removesuffix(_TABLE) in self.on_the_way}
+        for path in paths - found:
+            if path.removesuffix(_TABLE) in self.files:
+                found.add(path)
+            elif node := self._in_file(path):
+                found |= {path, *node.paths}
+        return frozenset(found)
+
+    def _in_file(self, path: str) -> _Node | None:
+        """What a name in a file of the learner's stands for: the path is ``<module>.<name>``."""
+        module, _, name = path.partition(".")
+        return self._module(module).get(name) if module in self.files else None
 
     def _note(self, paths: frozenset[str], place: ast.expr | ast.stmt, scope: _Scope, node: _Node) -> bool:
-        """Notes a use if one of the paths is a bypass. Returns whether one is."""
+        """Notes a use if one of the paths is a bypass, and what of a file is mentioned. Returns whether either was found."""
+        inside = [made for path in sorted(paths) if (made := self._in_file(path))]
+        for module in sorted({path.removesuffix(_TABLE) for path in paths} & self.files.keys()):
+            self._module(module)
+            inside.append(self.whole[module])
+        node.links += inside
         found = sorted(paths & self.spellings)
         for path in found:
             if path not in (use.name for use in node.uses):
                 line = scope.lines[place.lineno - 1] if place.lineno <= len(scope.lines) else ""
                 text = "".join(filter(str.isprintable, line.strip()[:MAX_LINE]))
                 node.uses.append(Use(path, place.lineno, text))
-        return bool(found)
+        return bool(found or inside)
 
 
 # ---------------------------------------------------------------------------------- syntax

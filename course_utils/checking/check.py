@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils import progress, start_page
-from course_utils.checking.bypass import Use, uses_of
+from course_utils.checking.bypass import Use, as_cell, uses_of
 from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
 from course_utils.checking.expected import FILE_NAME, Expected, load_expected, load_hints
@@ -131,13 +131,24 @@ def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> 
     """The ready-made things that an attempt uses, according to the cells that have run, or else to its own source."""
     history = namespace.get("In")  # IPython's: every cell that ran, magics already turned into Python
     if isinstance(history, list) and all(isinstance(cell, str) for cell in history):
-        sources = history
+        sources = [*_files_imported(), *history]
     else:
         try:
             sources = [inspect.getsource(attempt)]
         except (OSError, TypeError):  # it has no source, or is a value
             sources = []
     return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
+
+
+def _files_imported() -> list[str]:
+    """The learner's own files that were imported, as :func:`~course_utils.checking.bypass.find_bypass` is told of them."""
+    here, found = os.getcwd(), []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file == os.path.join(here, f"{name}.py"):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                found.append(as_cell(f"{name}.py", Path(file).read_text("utf-8")))
+    return found
 
 
 def _given(

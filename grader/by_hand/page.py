@@ -21,6 +21,8 @@ from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 from tornado import web
 
 from grader.by_hand.agreement import agreement, pairs
@@ -38,8 +40,8 @@ from grader.by_hand.rubric import Question
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
-from grader.grade.points import digest
-from grader.lab import Lab, nbgrader_of
+from grader.grade.points import digest_of_answer
+from grader.lab import Lab, file_in, nbgrader_of
 from grader.show.class_report import title_of
 from grader.show.feedback_page import Markdown
 
@@ -205,13 +207,13 @@ class _Marking(_Page):
 
     def form(self, readings: Readings, work: Work, role: str, faults: list[str], **facts: Any) -> None:
         """Shows the form: as it was sent, with what is wrong with it, or filled with what the gradebook says."""
-        texts = _texts(readings.lab, work)
+        cells, files = _handed_in(readings.lab, work)
         questions, remarks = readings.questions(), readings.remarks()
         answers = [
             {
                 "cell": answer.cell,
                 "question": questions[answer.cell],
-                "text": texts[answer.cell],
+                "text": cells[answer.cell],
                 "answer": answer,
                 "entered": self._entered(answer, role),
                 "remarks": remarks.get(answer.cell, {}),
@@ -225,6 +227,7 @@ class _Marking(_Page):
             work=work,
             role=role,
             answers=answers,
+            files=files,
             faults=faults,
             short=short,
             xsrf=self.xsrf_form_html(),
@@ -255,7 +258,7 @@ class _Marking(_Page):
         }
 
     def marks(
-        self, work: Work, reader: str, questions: Mapping[str, Question], texts: Mapping[str, str]
+        self, work: Work, reader: str, questions: Mapping[str, Question], cells: Mapping[str, NotebookNode]
     ) -> tuple[dict[str, Mark], list[str]]:
         """What was entered, and what is wrong with it."""
         marks, faults = {}, []
@@ -279,12 +282,12 @@ class _Marking(_Page):
                 )
             elif len(comment) > _MAX_COMMENT:
                 faults.append(f"{answer.cell}: the comment is longer than {_MAX_COMMENT} characters.")
-            marks[answer.cell] = Mark(reader, points, items, comment, digest(texts[answer.cell]))
+            marks[answer.cell] = Mark(reader, points, items, comment, digest_of_answer(cells[answer.cell]))
         return marks, faults
 
     def enter(self, readings: Readings, work: Work, role: str, reader: str) -> list[str]:
         """Enters what was sent, or says why not."""
-        marks, faults = self.marks(work, reader, readings.questions(), _texts(readings.lab, work))
+        marks, faults = self.marks(work, reader, readings.questions(), _handed_in(readings.lab, work)[0])
         if faults:
             return faults
         seen, kept = {}, []
@@ -414,8 +417,8 @@ class _Decision(_Marking):
         )
 
 
-def _texts(lab: Lab, work: Work) -> dict[str, str]:
-    """Cell -> what the student wrote.
+def _handed_in(lab: Lab, work: Work) -> tuple[dict[str, NotebookNode], list[tuple[str, str]]]:
+    """Cell -> what the student wrote, with pictures; and names and texts of the files that the notebook imports.
 
     Raises:
         GraderError: the graded notebook cannot be read.
@@ -427,8 +430,9 @@ def _texts(lab: Lab, work: Work) -> dict[str, str]:
         raise GraderError(
             f"The graded notebook of submission {short(work.page)} cannot be read. `grader autograde {lab.name}` makes it again."
         ) from None
-    found = {nbgrader_of(cell).get("grade_id"): cell.source for cell in notebook.cells}
-    return {answer.cell: found.get(answer.cell, "") for answer in work.answers}
+    found = {nbgrader_of(cell).get("grade_id"): cell for cell in notebook.cells}
+    files = [file for cell in notebook.cells if (file := file_in(cell))]
+    return {answer.cell: found.get(answer.cell) or new_markdown_cell() for answer in work.answers}, files
 
 
 @functools.cache
@@ -441,7 +445,7 @@ def _template() -> jinja2.Template:
     )
     environment.filters |= {
         "course_text": lambda source: Markdown(trusted=True)(source),
-        "learner_text": lambda source: Markdown(trusted=False)(source),
+        "answer": lambda cell: Markdown(trusted=False)(cell.source, cell.get("attachments")),
     }
     environment.globals["title_of"] = title_of
     return environment.get_template("page.html")

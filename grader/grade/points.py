@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,8 +45,14 @@ def points_in(notebook: NotebookNode, submitted: datetime | None, read: bool = T
         if is_solution(cell) and nbgrader_of(cell).get("checksum") == compute_checksum(cell):
             untouched.add(name)
         if is_grade(cell) and is_solution(cell):
-            written[name] = digest(cell.source)
+            written[name] = digest_of_answer(cell)
     return Points(of_cells, frozenset(untouched), submitted, written)
+
+
+def digest_of_answer(cell: NotebookNode) -> str:
+    """:func:`digest` of a written answer, with its pictures."""
+    pictures = cell.get("attachments")
+    return digest(cell.source + (json.dumps(pictures, sort_keys=True) if pictures else ""))
 
 
 def digest(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nbformat import NotebookNode, from_dict
@@ -18,7 +18,8 @@ from nbformat.v4 import new_markdown_cell
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.report import Report
 from grader.grade.judge import advice
-from grader.lab import Lab, checked_exercise, copy_of, nbgrader_of
+from grader.lab import Lab, checked_exercise, copy_of, is_added, nbgrader_of
+from grader.receive.pictures import OURS
 
 RESULT_CELL = "grading-result"
 """The id of the cell at the top of a graded notebook that says how grading went."""
@@ -76,8 +77,10 @@ def with_results(
             cell.outputs = [_report(lab, key, verdicts, points_of(cell), share)]
         elif cell.cell_type == "code":
             cell.outputs = bounds.harmless(cell.outputs)
-        elif nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"]):
-            cell.source = inert_markdown(cell.source)
+        elif is_added(cell) or (
+            nbgrader_of(cell).get("solution") and cell.source != released.get(nbgrader_of(cell)["grade_id"])
+        ):
+            cell.source = inert_markdown(cell.source, cell.get("attachments", {}))
     lines = [f"**State of this submission: {state}.**", *(f"- {inert_markdown(note)}" for note in notes)]
     notebook.cells.insert(0, new_markdown_cell("\n\n".join([lines[0], "\n".join(lines[1:])]), id=RESULT_CELL))
     return notebook
@@ -99,11 +102,23 @@ def _output(kind: str, **fields: Any) -> NotebookNode:
     return from_dict({"output_type": kind, **fields})
 
 
-def inert_markdown(text: str) -> str:
+def inert_markdown(text: str, pictures: Collection[str] = ()) -> str:
     """Markdown without working HTML and links: an invisible character keeps them from being recognised.
 
     nbgrader renders markdown with raw HTML and with links of any kind, ``javascript:`` included.
+
+    Args:
+        pictures: names of those that the grader itself has put into the cell; they stay.
     """
+    parts, end = [], 0
+    for found in OURS.finditer(text):
+        if found["name"] in pictures:
+            parts += [_inert(text[end : found.start()]), found[0]]
+            end = found.end()
+    return "".join([*parts, _inert(text[end:])])
+
+
+def _inert(text: str) -> str:
     text = re.sub(r"<(?=[A-Za-z/!?])", "<\u200b", text)
     return re.sub(r"\](?=[(\[:])", "]\u2060", text)
 

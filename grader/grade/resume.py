@@ -22,12 +22,15 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from grader.follow import FollowThrough
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
 from grader.lab import SETTINGS, Lab, runs_in_grading
+from grader.receive.beside import NOT_TAKEN, files_beside
 from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.run.states import Runner
 
 _FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab on which no grade depends
 _ENGINE = ("grader.grade.work", "grader.run.notebook")  # everything in grading except entering the results
 _READ = MAX_BYTES + 1
+_LOOKED_AT = 50
+"""Of so many other files of a submission's folder the content counts; of the rest, the name."""
 
 
 class Again(Enum):
@@ -92,14 +95,16 @@ def _still_holds(lab: Lab, folder: Path, marker: Marker, fingerprint: str, again
 
 
 def fingerprint_of_submission(lab: Lab, folder: Path) -> str:
-    """SHA-256 of everything that grading takes from a submission's folder: the notebook that it finds there, and what
-    the exchange says about it. For a file that cannot be read, the reason counts.
+    """SHA-256 of everything that grading takes from a submission's folder: the notebook that it finds there, the files
+    beside it, and what the exchange says about it. For a file that cannot be read, the reason counts.
     """
     path, notes = find_notebook(folder, lab.notebook_name)
     link = str(folder.is_symlink() or folder.parent.is_symlink())
-    beside = (folder / name for name in (TIMESTAMP, SECRET, REASON_FILE))
+    beside = (folder / name for name in (TIMESTAMP, SECRET, REASON_FILE, NOT_TAKEN))
     files = [(other.name, _digest(other)) for other in (path, *beside)]
-    return _combined([*files, ("link", link), ("notes", repr(notes))])
+    others = [name for (name,), _ in files_beside(folder, path.name)]
+    files += [(name, _digest(folder / name)) for name in others[:_LOOKED_AT]]
+    return _combined([*files, ("others", repr(others)), ("link", link), ("notes", repr(notes))])
 
 
 def fingerprint_of_lab(lab: Lab, seed: int, runner: Runner) -> str:

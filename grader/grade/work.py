@@ -26,6 +26,7 @@ from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import Lab
+from grader.receive.beside import in_folder
 from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
@@ -192,9 +193,11 @@ class Grading:
         path, found_notes = find_notebook(folder, self.lab.notebook_name)
         read = read_submission(path)
         if read.problem:
-            return Prepared(folder, handed_in, self.release, read.problem, notes=found_notes)
-        rebuilt = rebuild(self.release, read.cells)
-        notes = (*found_notes, *read.notes, *rebuilt.notes)
+            notes = (*found_notes, *in_folder(self.lab, path).used_by(()).sentences())
+            return Prepared(folder, handed_in, self.release, read.problem, notes=notes)
+        beside = in_folder(self.lab, path).used_by(read.cells)
+        rebuilt = rebuild(self.release, read.cells, beside.modules)
+        notes = (*found_notes, *read.notes, *rebuilt.notes, *beside.sentences())
         return Prepared(folder, handed_in, rebuilt.notebook, missing=bool(rebuilt.missing), notes=notes)
 
     def finish(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Graded:

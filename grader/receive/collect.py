@@ -1,7 +1,7 @@
 """Submissions from nbgrader's exchange, a folder or an LMS's zip -> ``grading/submitted``.
 
-One notebook per student is taken, and requests to look again at what was graded; nothing else of what was handed in.
-A request leaves the work as it is: what lies beside one takes the place of nothing that was collected before.
+One notebook per student is taken, the Python files beside it, and requests to look again at what was graded; everything else that
+was handed in is named. A request leaves the work as it is: what lies beside one takes the place of nothing that was collected before.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, roster_of
 from grader.grade.requests import MAX_REQUESTS, Asked, TooMany
 from grader.lab import Lab
+from grader.receive.beside import MAX_NAMED, NOT_TAKEN, Beside, note, sort_out
 from grader.receive.exchange import in_exchange
 from grader.receive.files import (
     MAX_BYTES,
@@ -69,7 +70,7 @@ Ask = Callable[[str, Sequence[Person]], Person | None]
 def collect(
     lab: Lab, source: Path | None = None, shared_account: bool = False, ask: Ask | None = None
 ) -> list[Collected]:
-    """Puts submissions where grading looks for them, one notebook per student.
+    """Puts submissions where grading looks for them, one notebook per student with the Python files beside it.
 
     A student whose work is refused gets a folder with the reason, and grading then reports the submission as
     unreadable; anything collected from them before stays.
@@ -330,7 +331,8 @@ def _collect_one(
             raise Unreadable(" ".join(faults))
         chosen, data = _choose(lab, files)
         known = chosen
-        outcome = _store(lab, student, data, _receipt(chosen.offer, stamps))
+        beside = _beside(lab, chosen, files)
+        outcome = _store(lab, student, data, beside, _receipt(chosen.offer, stamps))
     except Unreadable as error:
         sure = any(file.sure for file in handed_in) and not rival
         why = _leave_reason(lab, student, str(error), _receipt(known.offer, stamps) if sure else None)
@@ -338,7 +340,9 @@ def _collect_one(
             _keep_number(lab, known)
         return Collected(student, known.offer.shown, REFUSED, why)
     _keep_number(lab, known)
-    notes = [known.note, "Canvas marks it as late." if known.late else "", *told]
+    taken = f"Taken with it: {', '.join(beside.modules)}." if beside.modules else ""
+    late = "Canvas marks it as late." if known.late else ""
+    notes = [known.note, late, *told, taken, *beside.sentences()]
     notes += _left_aside(lab, student, [file for file in handed_in if file.offer.beside_request])
     return Collected(student, known.offer.shown, outcome, " ".join(filter(None, notes)))
 
@@ -415,9 +419,23 @@ def _choose(lab: Lab, files: Sequence[File]) -> tuple[File, bytes]:
     return chosen, data
 
 
+def _beside(lab: Lab, chosen: File, files: Sequence[File]) -> Beside:
+    """What a student handed in with the notebook that counts."""
+    folder = chosen.offer.parts[:-1]
+    others = sorted((file for file in files if file is not chosen), key=lambda file: file.order)
+    found = []
+    for file in others:
+        parts = file.offer.parts
+        inside = parts[len(folder) : -1] if parts[: len(folder)] == folder else parts[:-1]
+        found.append(((*inside, file.name or parts[-1]), file.offer.read))
+    return sort_out(lab, found)
+
+
 def _why_no_notebook(files: Sequence[File]) -> str:
     names = [file.offer.parts[-1] for file in files]
-    listed = ", ".join(printable(name) for name in names[:5])
+    listed = ", ".join(printable(name) for name in names[:MAX_NAMED])
+    if len(names) > MAX_NAMED:
+        listed += f" and {len(names) - MAX_NAMED} more"
     archives = any(name.lower().endswith((".zip", ".7z", ".rar", ".gz", ".tar")) for name in names)
     advice = " Archives inside are not unpacked: hand in the notebook itself." if archives else ""
     return f"There is no notebook among what was handed in ({listed}).{advice}"
@@ -459,7 +477,7 @@ def _see_that_folders_are_ours(lab: Lab, student: str) -> None:
                 raise Unreadable(f"{where} is a link or a file, where a folder should be. Move it away.")
 
 
-def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) -> str:
+def _store(lab: Lab, student: str, data: bytes, beside: Beside, receipt: Mapping[str, bytes]) -> str:
     """Writes a submission, and says whether it is ``NEW``, ``REPLACED`` an earlier one, or is ``UNCHANGED``.
 
     Raises:
@@ -469,17 +487,28 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
     target = folder / lab.notebook_name
     present, _ = find_notebook(folder, lab.notebook_name)
     there = present.is_symlink() or present.exists()
-    unchanged = there and _same(present, data)
+    modules = {name: text.encode() for name, text in beside.modules.items()}
+    old = [path for path in folder.glob("*.py") if path.is_symlink() or path.is_file()] if there else []
+    unchanged = (
+        there
+        and _same(present, data)
+        and {path.name for path in old} == set(modules)
+        and all(_same(folder / name, module) for name, module in modules.items())
+    )
     try:
         if unchanged:
             # of equal submissions, the time of the first one counts; feedback is found under the secret of the last one
             if SECRET in receipt:
                 _scratch(folder, SECRET, receipt[SECRET]).replace(folder / SECRET)
+            _note_left(folder, beside)
             return UNCHANGED
         make_private(folder)
         scratch = _scratch(folder, target.name, data)
         if there:
-            _keep(earlier, [present, folder / TIMESTAMP, folder / SECRET])
+            _keep(earlier, [present, folder / TIMESTAMP, folder / SECRET, folder / NOT_TAKEN, *old])
+        for name, module in modules.items():
+            _scratch(folder, name, module).replace(folder / name)
+        _note_left(folder, beside)
         scratch.replace(target)
         _write_receipt(folder, receipt)
         (folder / REASON_FILE).unlink(missing_ok=True)
@@ -488,6 +517,14 @@ def _store(lab: Lab, student: str, data: bytes, receipt: Mapping[str, bytes]) ->
             f"{target} cannot be written: {error.strerror}. Make sure that the disk has room."
         ) from None
     return REPLACED if there else NEW
+
+
+def _note_left(folder: Path, beside: Beside) -> None:
+    """Writes down what else was handed in, so that grading can say so."""
+    if beside.left:
+        _scratch(folder, NOT_TAKEN, note(beside.left)).replace(folder / NOT_TAKEN)
+    else:
+        (folder / NOT_TAKEN).unlink(missing_ok=True)
 
 
 def _keep_number(lab: Lab, file: File) -> None:

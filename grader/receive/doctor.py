@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,10 +19,12 @@ from grader.lab import (
     Lab,
     checked_exercise,
     code_before_check,
+    file_in,
     is_solution,
     nbgrader_of,
     runs_in_grading,
 )
+from grader.receive.beside import files_beside, names, sort_out
 from grader.receive.files import printable
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
@@ -69,6 +71,7 @@ class Examination:
         lab: the lab whose notebook it was taken for; None if that is not known.
         problem: why it cannot be graded; empty if it can.
         notes: what is odd about it, and what grading will do about that.
+        files: Python files in the same folder that it imports, and that run with it if they are handed in, too.
     """
 
     lab: str | None
@@ -76,6 +79,7 @@ class Examination:
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     own: tuple[OwnCell, ...] = ()
+    files: tuple[str, ...] = ()
 
     @property
     def fine(self) -> bool:
@@ -110,14 +114,28 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     if likely and likely != lab:
         notes = (f"It looks like the notebook of {likely.name}, not of {lab.name}.", *notes)
     release = lab.release()
-    rebuilt = rebuild(release, read.cells)
+    files, problems = _files(lab, file, read.cells)
+    rebuilt = rebuild(release, read.cells, files)
     faults = _bypasses(lab, rebuilt.notebook) | _faults(release, rebuilt.notebook)
     return Examination(
         lab.name,
-        notes=(*notes, *rebuilt.notes),
+        notes=(*notes, *rebuilt.notes, *problems),
+        files=tuple(files),
         parts=tuple(_parts(release, rebuilt, faults)),
         own=tuple(_own(release, rebuilt.notebook, faults)),
     )
+
+
+def _files(lab: Lab, file: Path, cells: Sequence[PlainCell]) -> tuple[Mapping[str, str], list[str]]:
+    """The Python files beside a notebook that will run with it, and what is wrong with those and with others that it names.
+
+    Whatever else lies in the folder need not have anything to do with the notebook.
+    """
+    folder = file.parent.resolve()
+    named = [each for each in files_beside(folder, file.name) if names(cells, each[0][0])]
+    beside = sort_out(lab, named).used_by(cells)
+    faults = [f"{name}: {fault}" for name, text in beside.modules.items() if (fault := syntax_fault(text))]
+    return beside.modules, [*faults, *beside.sentences()]
 
 
 # ---------------------------------------------------------------------------------- which lab
@@ -183,7 +201,7 @@ def _own(release: NotebookNode, notebook: NotebookNode, faults: dict[str, str]) 
     for cell in notebook.cells:
         if cell.id in released:
             after = cell.id
-        elif runs_in_grading(cell):
+        elif runs_in_grading(cell) and not file_in(cell):
             first = next((line for line in cell.source.splitlines() if line.strip()), "")
             yield OwnCell(printable(first.strip(), 60), after, faults.get(cell.id, ""))
 

@@ -58,13 +58,14 @@ class File:
 
     Attributes:
         stem: the part of its name that tells one notebook from another; empty if it is not a notebook.
-        order: of several files with the same stem, the highest counts: by version, then by the LMS's number.
+        order: of several files with the same stem or name, the highest counts: by version, then by the LMS's number.
         sure: whether ``student`` certainly exists, even if there is no notebook.
         source: the part of the archive that says that it is this student's.
         number: the student's number in the LMS that packed the archive.
         moodle_number: the same number if that was Moodle. It has to be stored, because it is not in the id.
         called: what the LMS, or whoever named the file, calls the student; empty where the id itself is given.
         note: anything else to know about whose it is.
+        name: what the student called it.
     """
 
     student: str
@@ -78,6 +79,7 @@ class File:
     moodle_number: str = ""
     called: str = ""
     note: str = ""
+    name: str = ""
 
 
 def name_reader(
@@ -132,9 +134,9 @@ def file_of(offer: Offer, student: str, name: str, attachment: int = 0, **known:
     """A student's file. ``name``: what the student called it; ``attachment``: Canvas's number of it."""
     notebook = _NOTEBOOK.fullmatch(name)
     if not notebook:
-        return File(student, offer, **known)
+        return File(student, offer, order=(0, attachment), name=name, **known)
     order = (_number(notebook["version"]), attachment)
-    return File(student, offer, _plain(notebook["stem"]), order, **known)
+    return File(student, offer, _plain(notebook["stem"]), order, name=name, **known)
 
 
 # ---------------------------------------------------------------------------------- Canvas

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, printable
+from grader.receive.pictures import KINDS, Attachment
 
 MAX_CONTAINERS = 1_000_000
 """The most opening brackets and braces in a file. Each may become a list or dict of some 200 bytes."""
@@ -23,16 +24,19 @@ MAX_VALUES = 5_000_000
 MAX_CELLS = 2_000
 MAX_TEXT = 10_000_000
 """The most characters of all cells together."""
+MAX_ATTACHMENTS = 50
+"""The most files attached to one cell that are looked at."""
 
 
 @dataclass(frozen=True)
 class PlainCell:
-    """What is left of a submitted cell: its text, and three things that help to recognise it."""
+    """What is left of a submitted cell: its text, three things that help to recognise it, and the files attached to it."""
 
     kind: str
     text: str
     id: str = ""
     grade_id: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,6 +195,14 @@ _TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]:
     cells = notebook.get("cells")
+    if isinstance(cells, list) and notebook.get("worksheets"):
+        notes.general.append(
+            "The file also has worksheets, as older formats have them; what is in these was not read."
+        )
+    notes.general += [
+        f"The notebook's metadata say {said}; only what is in its cells is graded."
+        for said in _said_in(notebook.get("metadata"))
+    ]
     if "cells" in notebook and not isinstance(cells, list) and "worksheets" not in notebook:
         raise Unreadable("The notebook has no cells: what should be the list of them is something else.")
     if not isinstance(cells, list):  # formats 2 and 3 keep them in worksheets
@@ -208,6 +220,8 @@ def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]
         metadata = cell.get("metadata")
         nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+        for said in _said_in(metadata):
+            odd(f"its metadata say {said}; only its text is graded.", []).append(number)
         # formats 2 and 3 say `input` for code, format 1 says `code` and `text`
         source = next((cell[key] for key in ("source", "input", "code", "text") if key in cell), "")
         text = _text(source)
@@ -224,7 +238,43 @@ def _plain_cells(notebook: dict[str, Any], notes: _Notes) -> Iterator[PlainCell]
             text=text,
             id=identity if isinstance(identity := cell.get("id"), str) else "",
             grade_id=grade_id if isinstance(grade_id, str) else "",
+            attachments=_attachments(cell.get("attachments"), number, odd),
         )
+
+
+def _said_in(metadata: Any) -> Iterator[str]:
+    """What people may have written into metadata, where some programs show it."""
+    if not isinstance(metadata, dict):
+        return
+    for name in ("title", "name"):
+        if isinstance(value := metadata.get(name), str) and value.strip():
+            yield f"{name} {printable(value.strip())!r}"
+    for author in _list(metadata.get("authors"))[:10]:
+        name = author.get("name") if isinstance(author, dict) else author
+        if isinstance(name, str) and name.strip():
+            yield f"author {printable(name.strip())!r}"
+
+
+def _attachments(
+    found: Any, number: int, odd: Callable[[str, list[int]], list[int]]
+) -> tuple[Attachment, ...]:
+    """The files attached to a cell, whatever they are."""
+    if not isinstance(found, dict):
+        return ()
+    kept = []
+    for name, file in list(found.items())[:MAX_ATTACHMENTS]:
+        kinds = [(kind, _text(data)) for kind, data in file.items()] if isinstance(file, dict) else []
+        if not kinds:
+            odd(f"the file {printable(name)!r} attached to it has no content.", []).append(number)
+        kinds.sort(key=lambda each: each[0] not in KINDS)
+        if len(kinds) > 1:
+            odd(
+                f"of {printable(name)!r} attached to it, only {printable(kinds[0][0], 40)} was looked at.", []
+            ).append(number)
+        kept += [Attachment(_text(name), kind, data) for kind, data in kinds[:1]]
+    if len(found) > MAX_ATTACHMENTS:
+        odd(f"of its attached files, only {MAX_ATTACHMENTS} were looked at.", []).append(number)
+    return tuple(kept)
 
 
 def _list(value: Any) -> list:

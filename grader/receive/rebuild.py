@@ -1,7 +1,8 @@
 """Plain cells -> a notebook rebuilt from the release.
 
-Cells, ids, metadata and check cells come from the release; the texts of solution cells, of written answers and of code cells
-that the learner added come from the submission. So no damage to a notebook can stop the grading of a class or move a point.
+Cells, ids, metadata and check cells come from the release; the texts of solution cells, of written answers and of cells
+that the learner added come from the submission, and so do pictures in written text and files that the code imports. So no damage
+to a notebook can stop the grading of a class or move a point, and nothing that was handed in disappears.
 Learner code is parsed here (to find the names that it defines), but never run.
 """
 
@@ -11,13 +12,16 @@ import ast
 import copy
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader.lab import ADDED_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
+from grader.lab import ADDED_TAG, FILE_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
+from grader.receive.files import printable
+from grader.receive.pictures import Album, draw_anew
 from grader.receive.read import PlainCell
 
 MAX_PARSED = 20_000
@@ -43,14 +47,26 @@ class Rebuilt:
     by_name: tuple[str, ...] = ()
 
 
-def rebuild(release: NotebookNode, submitted: Sequence[PlainCell]) -> Rebuilt:
-    """Puts a submission's texts into a copy of the release. Never raises, and never loses learner code.
+NEARBY = "*Written in a cell beside the one for the answer:*"
+"""What stands, in an answer, before text that was not in its own cell."""
+
+
+def rebuild(
+    release: NotebookNode, submitted: Sequence[PlainCell], files: Mapping[str, str] | None = None
+) -> Rebuilt:
+    """Puts a submission's texts into a copy of the release. Never raises, and never loses what a learner wrote.
 
     A solution cell is recognised by its grade_id, else by its cell id, else by the name that it defines.
     If there is more than one version of it, the last one that differs from the stub is the answer, and the
     others run before it. A changed cell of the lab runs as released, before or after its changed text.
+
+    A written answer is what its own cell says and what was written in text cells between the lab's cells before and after it.
+    Other text stays where it was, as Markdown.
+
+    Args:
+        files: name -> text of Python files that the notebook imports. Cells at its start stand for them.
     """
-    return _Rebuilding(release, submitted).result()
+    return _Rebuilding(release, submitted, files or {}).result()
 
 
 @dataclass
@@ -72,7 +88,9 @@ class _Slot:
 
 
 class _Rebuilding:
-    def __init__(self, release: NotebookNode, submitted: Sequence[PlainCell]) -> None:
+    def __init__(
+        self, release: NotebookNode, submitted: Sequence[PlainCell], files: Mapping[str, str]
+    ) -> None:
         self.notebook = copy.deepcopy(release)
         self.cells = submitted
         self.slots = [_slot(cell) for cell in self.notebook.cells]
@@ -80,7 +98,10 @@ class _Rebuilding:
         self.solution_names = {slot.name for slot in self.solutions}
         released = {_normal(cell.source) for cell in release.cells} | {""}
         self.normal = [_normal(cell.text) for cell in submitted]
-        self.new = [text not in released for text in self.normal]
+        self.new = [
+            text not in released or (cell.kind != "code" and bool(cell.attachments))
+            for text, cell in zip(self.normal, submitted, strict=True)
+        ]
         self.defines = list(self._names())
         self.slot_of: dict[int, _Slot] = {}
         self.chosen: dict[int, _Slot] = {}
@@ -89,6 +110,10 @@ class _Rebuilding:
         self.by_name: list[str] = []
         self.start: list[NotebookNode] = []  # added cells before the first recognised one
         self.added = 0
+        self.files = files
+        self.album = Album()
+        self.texts: dict[int, str] = {}  # of written text, with its pictures
+        self.moved: set[int] = set()  # cells whose text is a part of an answer elsewhere
 
     def result(self) -> Rebuilt:
         self._recognise()
@@ -98,10 +123,16 @@ class _Rebuilding:
         self._fill_solutions()
         self._restore_checks()
         self.notebook.cells = [
+            *(self._file(name, text) for name, text in self.files.items()),
             *self.start,
             *(cell for slot in self.slots for cell in (*slot.before, slot.cell, *slot.after)),
         ]
-        return Rebuilt(self.notebook, tuple(self._notes()), tuple(self.missing), tuple(self.by_name))
+        for cell in self.notebook.cells:
+            if cell.cell_type == "markdown":
+                self.album.attach(cell)
+        undrawn = draw_anew(self.notebook)
+        notes = (*self._notes(), *self.album.problems, *undrawn, *self._attached_elsewhere())
+        return Rebuilt(self.notebook, notes, tuple(self.missing), tuple(self.by_name))
 
     def _names(self) -> Iterator[set[str]]:
         """The names that each submitted cell defines; none for a cell that is as handed out."""
@@ -190,19 +221,54 @@ class _Rebuilding:
                 self._restore(slot)
 
     def _fill_answers(self) -> None:
-        for position, slot in enumerate(self.slots):
-            if slot.role != "answer":
-                continue
-            own = slot.own or self._loose_text_near(position)
-            texts = dict.fromkeys(
-                self.cells[index].text.strip()
-                for index in own
-                if self.new[index] and index not in self.chosen
-            )
+        answers = [(position, slot) for position, slot in enumerate(self.slots) if slot.role == "answer"]
+        own = {id(slot): self._different(slot.own) for _, slot in answers}
+        # what stands between two answers belongs to the one that has no text of its own
+        for position, slot in sorted(answers, key=lambda answer: bool(own[id(answer[1])])):
+            nearby = [index for index in self._loose_text_near(position) if index not in self.moved]
+            texts = own[id(slot)]
+            loose = self._different(nearby)
+            if not (texts or loose):
+                nearby, loose = self._written_into_question(position)
+            self.moved.update(nearby)
+            if texts and loose:
+                texts = [*texts, NEARBY, *loose]
+            elif loose:
+                texts = loose
+                if slot.own:
+                    self._remark(slot, "left as handed out; the text beside it is taken for the answer.")
             if texts:
                 slot.cell.source = "\n\n".join(texts)
-            elif not own:
+            elif not slot.own:
                 self._restore(slot)
+
+    def _different(self, indexes: Sequence[int]) -> list[str]:
+        """The new texts of these cells."""
+        found = (
+            self._text(index).strip() for index in indexes if self.new[index] and index not in self.chosen
+        )
+        return list(dict.fromkeys(text for text in found if text))
+
+    def _text(self, index: int) -> str:
+        """What was written into a cell, with its pictures. Of the lab's own text cells, only the lines that are not the lab's."""
+        if index not in self.texts:
+            cell, slot = self.cells[index], self.slot_of.get(index)
+            text = cell.text
+            if slot and slot.role == "prose":
+                text = "\n".join(_lines_added(slot.cell.source, text))
+            self.texts[index] = self.album.place(text, cell.attachments)
+        return self.texts[index]
+
+    def _written_into_question(self, position: int) -> tuple[list[int], list[str]]:
+        """What was written into the lab's text cell before an answer's, if nothing of that cell was taken away."""
+        slot = self.slots[position - 1] if position else None
+        if not slot or slot.role != "prose":
+            return [], []
+        kept = Counter(_normal(slot.cell.source).split("\n"))
+        whole = [
+            index for index in slot.own if self.new[index] and kept <= Counter(self.normal[index].split("\n"))
+        ]
+        return whole, self._different(whole)
 
     def _loose_text_near(self, position: int) -> list[int]:
         """Unrecognised markdown cells between this release cell's neighbours: possibly an answer without metadata."""
@@ -222,8 +288,8 @@ class _Rebuilding:
         ]
 
     def _keep_the_rest(self) -> None:
-        """Puts learner code that is not an answer back where it was, to be run; text that only looks like code is shown,
-        not run.
+        """Puts what is not an answer back where it was: code to be run, and text. Text that only looks like code is shown as code,
+        and not run.
         """
         place = self.start
         answers = {self.normal[index] for index in self.chosen}
@@ -231,7 +297,12 @@ class _Rebuilding:
             slot = self.slot_of.get(index)
             if anchor := self.chosen.get(index) or slot:
                 place = anchor.after
-            if index in self.chosen or not self.new[index] or (slot and slot.role == "answer"):
+            if (
+                index in self.chosen
+                or index in self.moved
+                or not self.new[index]
+                or (slot and slot.role == "answer")
+            ):
                 continue
             if slot and slot.role == "solution":
                 if self.normal[index] not in slot.kept and self.normal[index] not in answers:
@@ -240,6 +311,8 @@ class _Rebuilding:
                 continue
             is_code = cell.kind == "code"
             if not is_code and not (self.defines[index] & self.solution_names and _parsed(_code(cell))):
+                if text := self._text(index).strip():
+                    place.append(new_markdown_cell(text, id=self._new_id(), metadata={"tags": [ADDED_TAG]}))
                 continue
             if slot and slot.role == "check":
                 slot.before.append(self._added(cell, run=is_code))
@@ -251,13 +324,26 @@ class _Rebuilding:
                 self._remark(slot, "changed, so the original runs and then the changed text.")
 
     def _added(self, cell: PlainCell, run: bool = True) -> NotebookNode:
+        tags = [ADDED_TAG, *([] if run else [SKIP_TAG])]
+        return new_code_cell(_code(cell), id=self._new_id(), metadata={"tags": tags})
+
+    def _file(self, name: str, text: str) -> NotebookNode:
+        tags = [ADDED_TAG, FILE_TAG]
+        return new_code_cell(f"%%writefile {name}\n{text}", id=self._new_id(), metadata={"tags": tags})
+
+    def _new_id(self) -> str:
         taken = {slot.cell.get("id") for slot in self.slots}
         while (name := f"added-{self.added + 1}") in taken:
             self.added += 1
         self.added += 1
-        return new_code_cell(
-            _code(cell), id=name, metadata={"tags": [ADDED_TAG, *([] if run else [SKIP_TAG])]}
-        )
+        return name
+
+    def _attached_elsewhere(self) -> Iterator[str]:
+        """About files attached to cells whose text is not shown as text."""
+        for index, cell in enumerate(self.cells):
+            if cell.attachments and index not in self.texts:
+                names = ", ".join(repr(printable(each.name)) for each in cell.attachments)
+                yield f"Cell {index + 1} of the file: attached to it, and not shown: {names}."
 
     def _restore_checks(self) -> None:
         for slot in self.slots:
@@ -319,6 +405,18 @@ def _code(cell: PlainCell) -> str:
     """A cell's text as code; for a cell that was turned into text, what is inside its one code fence."""
     fenced = cell.kind != "code" and re.fullmatch(r"\s*```[\w{}. ]*\n(.*?)\n?```\s*", cell.text, re.DOTALL)
     return fenced.group(1) if fenced else cell.text
+
+
+def _lines_added(released: str, text: str) -> list[str]:
+    """The lines of a text that are not in the released one, each as often as it is there more often."""
+    left = Counter(_normal(released).split("\n"))
+    added = []
+    for line in text.split("\n"):
+        if left[line.rstrip()] > 0:
+            left[line.rstrip()] -= 1
+        elif line.strip() or added:
+            added.append(line)
+    return added
 
 
 def _normal(text: str) -> str:

@@ -27,7 +27,7 @@ from course_utils.checking.exercise import find_exercise
 from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
-from grader.lab import Lab, checked_exercise, copy_of, is_learners, runs_in_grading
+from grader.lab import Lab, checked_exercise, copy_of, file_in, is_learners, runs_in_grading
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
 from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
@@ -53,6 +53,12 @@ _UNHEARD = 5
 
 _FIX_CHANCE = "__import__('course_utils.checking.chance', fromlist=['fix']).fix({seed})"
 """The code that a kernel runs before anything else."""
+
+_WRITE = """
+[__import__('pathlib').Path(name).write_text(text, encoding='utf-8') for name, text in {files}]
+__import__('importlib').invalidate_caches()
+"""
+"""Then it puts the files that were handed in with the notebook beside it. Their names were checked when they were taken."""
 
 
 @dataclass(frozen=True)
@@ -192,11 +198,12 @@ def _know_exercises(folder: Path | None) -> None:
         exercises.load(lab.slug, folder / EXERCISES)
 
 
-def _set_up(kernel: Kernel, seed: int) -> None:
+def _set_up(kernel: Kernel, seed: int, files: Sequence[tuple[str, str]]) -> None:
     """Readies a kernel for the first cell, which must not be charged for it: on a slow machine, the first import alone takes
     seconds. What goes wrong here (an earlier kernel of this notebook may have left files behind) shows in that cell.
     """
-    name = kernel.execute(_FIX_CHANCE.format(seed=seed), silent=True)
+    write = _WRITE.format(files=repr(list(files))) if files else ""
+    name = kernel.execute(_FIX_CHANCE.format(seed=seed) + write, silent=True)
     kernel.next_cell(_SET_UP_SECONDS, _SET_UP_SECONDS)
     while name not in kernel.replied and not (kernel.is_out_of_time() or kernel.floods()):
         if kernel.receive(LOOK_SECONDS) is None and kernel.cause_of_death():
@@ -216,6 +223,7 @@ class _Run:
         for cell in self.notebook.cells:
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
+        self.files = [file for cell in self.notebook.cells if (file := file_in(cell))]
         self.bad: set[int] = set()
         self.state = GRADED
         self.notes: list[str] = []
@@ -226,14 +234,15 @@ class _Run:
 
     def to_the_end(self) -> Executed:
         cells = enumerate(self.notebook.cells)
-        waiting = [index for index, cell in cells if runs_in_grading(cell) and cell.source.strip()]
+        run = (index for index, cell in cells if runs_in_grading(cell) and not file_in(cell))
+        waiting = [index for index in run if self.notebook.cells[index].source.strip()]
         done: list[int] = []
         while waiting and self._may_go_on():
             kernel = self.new_kernel()
             self.kernels += 1
             try:
                 kernel.start()
-                _set_up(kernel, self.seed)
+                _set_up(kernel, self.seed, self.files)
                 if self._replay(kernel, done):
                     self._go_on(kernel, waiting, done)
             except BaseException:

@@ -27,7 +27,7 @@ from traitlets import default
 from course_utils.display import inline
 from grader.grade.requests import exercise_name
 from grader.grade.results import FACTS
-from grader.lab import checked_exercise, nbgrader_of
+from grader.lab import checked_exercise, file_in, is_added, nbgrader_of
 from grader.receive.regrade import blank, file_name
 
 MAX_FORMULAS = 400
@@ -84,6 +84,8 @@ def as_html(notebook: NotebookNode, facts: dict[str, Any]) -> str:
         facts=facts,
         grader_of=nbgrader_of,
         exercise_of=checked_exercise,
+        is_added=is_added,
+        file_in=file_in,
     )
 
 
@@ -109,7 +111,11 @@ def _template() -> jinja2.Template:
 def _title(notebook: NotebookNode) -> str:
     """The lab's title, removed from the notebook: the page begins with it."""
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (found := re.match(r"# (.+)\n*", cell.source)):
+        if (
+            cell.cell_type == "markdown"
+            and not is_added(cell)
+            and (found := re.match(r"# (.+)\n*", cell.source))
+        ):
             cell.source = cell.source[found.end() :]
             return found[1]
     return ""
@@ -161,10 +167,13 @@ class Markdown:
     """Markdown to HTML, formulas as pictures. Only the course's own text may contain HTML."""
 
     def __init__(self, trusted: bool) -> None:
-        renderer = _Renderer(escape=not trusted, allow_harmful_protocols=False, exclude_anchor_links=True)
-        self._markdown = MarkdownWithMath(renderer=renderer)
+        self._renderer = _Renderer(
+            escape=not trusted, allow_harmful_protocols=False, exclude_anchor_links=True
+        )
+        self._markdown = MarkdownWithMath(renderer=self._renderer)
 
-    def __call__(self, source: str) -> str:
+    def __call__(self, source: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
+        self._renderer.attachments = attachments or {}
         return self._markdown.render(source)
 
 
@@ -174,6 +183,11 @@ class _Renderer(IPythonRenderer):
     def link(self, text: str, url: str, title: str | None = None) -> str:
         # what a lab has beside it, the map of the course and other labs, is not where the page will lie
         return super().link(text, url, title) if _LEADS_SOMEWHERE.match(url) else text
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        if url.startswith("attachment:") and url.removeprefix("attachment:") not in self.attachments:
+            return escape(text)
+        return super().image(text, url, title)
 
     def inline_math(self, body: str) -> str:
         return self._typeset(body)

@@ -26,6 +26,7 @@ from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.results import MAX_SOURCE
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
+from grader.receive.beside import in_folder
 from grader.receive.files import find_notebook
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
@@ -176,11 +177,13 @@ class Reader:
 
     def read(self, folder: Path, result: Result | None = None) -> Work | None:
         """A submission from its folder, and what was wrong with it if ``result`` is about it as it is; None if it cannot be read."""
-        read = read_submission(find_notebook(folder, self.lab.notebook_name)[0])
+        path, _ = find_notebook(folder, self.lab.notebook_name)
+        read = read_submission(path)
         if read.problem:
             return None
+        files = in_folder(self.lab, path).used_by(read.cells).modules
         texts: dict[str, str] = {}
-        for cell in rebuild(self.release, read.cells).notebook.cells:
+        for cell in rebuild(self.release, read.cells, files).notebook.cells:
             if is_solution(cell):
                 texts[nbgrader_of(cell)["grade_id"]] = cell.source
             elif cell.cell_type == "code" and ADDED_TAG in cell.metadata.get("tags", []):

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import time
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +42,75 @@ def found(source: str, name: str = "attention", judged=()) -> list[str]:
     """Full names of the uses in a notebook, whose cells are parted by lines of dashes."""
     cells = textwrap.dedent(source).strip("\n").split("\n---\n")
     return [use.name for use in find_bypass(cells, name, BYPASSES, judged)]
+
+
+HELPERS = """%%writefile helpers.py
+import torch.nn as nn
+from torch.nn.functional import scaled_dot_product_attention as ready
+from tools import *
+def honest(q):
+    return q @ q.T
+def layer(q):
+    return nn.MultiheadAttention(8, 2)(q, q, q)
+def through(q):
+    return made(q)
+---
+%%writefile tools.py
+import helpers
+def made(q):
+    return helpers.layer(q)
+---
+"""
+LAYER_IN_FILE = {
+    "name imported": "from helpers import layer\ndef attention(q): return layer(q)",
+    "as the exercise": "from helpers import layer as attention",
+    "star": "from helpers import *\ndef attention(q): return layer(q)",
+    "attribute": "import helpers\ndef attention(q): return helpers.layer(q)",
+    "under another name": "import helpers as h\nf = h.layer\ndef attention(q): return f(q)",
+    "module in the file": "import helpers\ndef attention(q): return helpers.nn.MultiheadAttention(8, 2)",
+    "through another file and back": "from helpers import through\ndef attention(q): return through(q)",
+    "getattr": "import helpers\ndef attention(q): return getattr(helpers, 'layer')(q)",
+    "computed name": "import helpers\ndef attention(q): return getattr(helpers, 'la' + 'yer')(q)",
+    "import_module": "import importlib\ndef attention(q): return importlib.import_module('helpers').layer(q)",
+    "inside": "def attention(q):\n    from helpers import layer\n    return layer(q)",
+}
+
+
+@pytest.mark.parametrize("source", LAYER_IN_FILE.values(), ids=LAYER_IN_FILE)
+def test_uses_in_a_file_that_the_notebook_imports_are_found(source):
+    assert LAYER in found(HELPERS + source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from helpers import honest\ndef attention(q): return honest(q)",
+        "import helpers\ndef attention(q): return helpers.honest(q)",
+        "import helpers\nprint(helpers.layer(1))\ndef attention(q): return q",
+        "def attention(q): return layer(q)",
+    ],
+)
+def test_a_file_with_uses_that_the_exercise_does_not_reach_is_no_use(source):
+    assert found(HELPERS + source) == []
+
+
+def test_what_a_file_imports_under_a_name_of_its_own_is_found():
+    assert found(HELPERS + "import helpers\ndef attention(q): return helpers.ready(q, q, q)") == [FUNCTION]
+    assert found(HELPERS + "from helpers import ready\ndef attention(q): return ready(q, q, q)") == [FUNCTION]
+
+
+def test_a_file_that_was_written_in_the_notebook_counts_as_ipython_s_history_keeps_it():
+    body = "from torch.nn import MultiheadAttention as layer\n"
+    wrote = f"get_ipython().run_cell_magic('writefile', 'helpers.py', {body!r})"
+    assert find_bypass([wrote, "from helpers import layer as attention"], "attention", BYPASSES)
+
+
+def test_very_many_files_and_stars_are_read_to_the_end():
+    files = [f"%%writefile m{n}.py\nfrom m{n + 1} import *\nimport m0" for n in range(1500)]
+    names = "%%writefile names.py\n" + "\n".join(f"a{n} = 1" for n in range(2500))
+    stars = ["\n".join(["from names import *"] * 900)] * 20
+    cells = [names, *files, *stars, "import m0\ndef attention(q): return m0\n# torch MultiheadAttention"]
+    assert find_bypass(cells, "attention", BYPASSES) == ()
 
 
 # ---------------------------------------------------------------------------------- what is found
@@ -508,6 +578,18 @@ def test_in_ipython_itself_magics_and_all(small, capsys):
         InteractiveShell.clear_instance()
     assert "`torch.add` does the work" in str(errors[0]) and errors[1] is None
     assert "in line 7 of its cell" in capsys.readouterr().out
+
+
+def test_a_file_that_was_imported_is_read_from_beside_the_notebook(small, monkeypatch):
+    monkeypatch.syspath_prepend("")
+    Path("own_helpers.py").write_text(BYPASSED)
+    namespace = {"report_on": report_on, "In": ["", "import own_helpers\ndouble = own_helpers.double"]}
+    exec(
+        "import own_helpers\ndouble = own_helpers.double\nreport = report_on('small.double', double)",
+        namespace,
+    )
+    del sys.modules["own_helpers"]
+    assert "`torch.add` does the work" in repr(namespace["report"])
 
 
 # ---------------------------------------------------------------------------------- in grading

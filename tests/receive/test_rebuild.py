@@ -16,7 +16,7 @@ from small_lab import ANSWER, SOLUTIONS, cell, code, release, solved, without_me
 
 from grader.lab import ADDED_TAG, SKIP_TAG
 from grader.receive.read import read_submission
-from grader.receive.rebuild import MAX_PARSED, Rebuilt, names_defined, rebuild
+from grader.receive.rebuild import MAX_PARSED, NEARBY, Rebuilt, names_defined, rebuild
 
 
 def bytes_of(notebook: NotebookNode) -> bytes:
@@ -54,11 +54,104 @@ def test_solutions_and_written_answers_are_taken_over_and_nothing_else():
     assert (result.notes, result.missing) == ((), ())
 
 
-def test_the_lab_s_own_prose_is_as_released_whatever_the_learner_made_of_it():
+def test_the_lab_s_own_prose_is_as_released_and_what_the_learner_wrote_into_it_follows():
     notebook = solved()
-    cell(notebook, "title").source = "<script>alert(1)</script>"
+    cell(notebook, "title").source = "# A small lab\n\nWhat is it for?"
     notebook.cells.append(new_markdown_cell("notes of mine"))
-    assert rebuilt(notebook).notebook == solved()
+    notebook.cells.insert(0, NotebookNode(cell_type="raw", source="by me", metadata={}))
+    result = rebuilt(notebook)
+    lab = {each.id: each for each in result.notebook.cells}
+    assert [lab[each.id] for each in release().cells] == solved().cells
+    assert [each.cell_type for each in added_to(result)] == ["markdown"] * 3
+    texts = [each.source for each in result.notebook.cells]
+    assert texts[:3] == ["by me", "# A small lab", "What is it for?"]
+    assert texts[-1] == "notes of mine"
+    assert result.notes == ()
+
+
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_text_in_a_cell_beside_an_answer_that_was_left_as_it_was_is_the_answer(kind, place):
+    notebook = release()
+    at = next(number for number, each in enumerate(notebook.cells) if each.id == "why")
+    notebook.cells.insert(at + place, NotebookNode(cell_type=kind, source=ANSWER, metadata={}))
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "why").source == ANSWER
+    assert result.notes == ("Cell `why`: left as handed out; the text beside it is taken for the answer.",)
+    assert not added_to(result)
+
+
+def test_text_beside_an_answer_is_shown_with_it_and_marked():
+    notebook = solved()
+    at = next(number for number, each in enumerate(notebook.cells) if each.id == "why")
+    notebook.cells.insert(at + 1, new_markdown_cell("And a remark."))
+    result = rebuilt(notebook)
+    assert cell(result.notebook, "why").source == f"{ANSWER}\n\n{NEARBY}\n\nAnd a remark."
+    assert result.notes == () and not added_to(result)
+
+
+def two_answers(first: str, between: str, second: str) -> NotebookNode:
+    lab = release()
+    at = next(number for number, each in enumerate(lab.cells) if each.id == "why")
+    answer = {
+        "grade": True,
+        "solution": True,
+        "locked": False,
+        "task": False,
+        "schema_version": 3,
+        "points": 1,
+    }
+    how = new_markdown_cell("HOW?", id="how", metadata={"nbgrader": answer | {"grade_id": "how"}})
+    lab.cells.insert(at + 1, how)
+    notebook = copy.deepcopy(lab)
+    notebook.cells[at].source, notebook.cells[at + 1].source = first, second
+    notebook.cells.insert(at + 1, new_markdown_cell(between))
+    found = rebuild(lab, read_submission(bytes_of(notebook)).cells).notebook
+    return found
+
+
+def test_text_between_two_answers_belongs_to_the_one_that_has_no_other():
+    found = two_answers("One.", "Between.", "HOW?")
+    assert (cell(found, "why").source, cell(found, "how").source) == ("One.", "Between.")
+    found = two_answers("YOUR ANSWER HERE", "Between.", "Two.")
+    assert (cell(found, "why").source, cell(found, "how").source) == ("Between.", "Two.")
+    found = two_answers("YOUR ANSWER HERE", "Between.", "HOW?")
+    assert (cell(found, "why").source, cell(found, "how").source) == ("Between.", "HOW?")
+
+
+def with_question() -> NotebookNode:
+    lab = release()
+    at = next(number for number, each in enumerate(lab.cells) if each.id == "why")
+    lab.cells.insert(at, new_markdown_cell("### Why?\n\nIn two sentences.", id="question"))
+    return lab
+
+
+def test_an_answer_that_was_written_into_the_question_is_found():
+    lab = with_question()
+    notebook = copy.deepcopy(lab)
+    cell(notebook, "question").source += f"\n\n{ANSWER}"
+    result = rebuild(lab, read_submission(bytes_of(notebook)).cells)
+    assert cell(result.notebook, "why").source == ANSWER
+    assert cell(result.notebook, "question") == cell(lab, "question")
+    assert len(result.notebook.cells) == len(lab.cells)
+    assert "taken for the answer" in result.notes[0]
+
+
+def test_a_question_of_an_older_release_is_no_answer():
+    lab = with_question()
+    notebook = copy.deepcopy(lab)
+    cell(notebook, "question").source = "### Why?\n\nIn three sentences."
+    result = rebuild(lab, read_submission(bytes_of(notebook)).cells)
+    assert cell(result.notebook, "why").source == "YOUR ANSWER HERE"
+    assert "In three sentences." in [each.source for each in result.notebook.cells]
+
+
+def test_what_is_in_metadata_that_people_see_is_named():
+    notebook = solved()
+    notebook.metadata |= {"title": "My title", "authors": [{"name": "Ann"}]}
+    cell(notebook, "setup").metadata["name"] = "preparations"
+    notes = " ".join(read_submission(bytes_of(notebook)).notes)
+    assert all(word in notes for word in ("My title", "Ann", "preparations", "Cell 2 "))
 
 
 def test_cells_without_grade_id_are_recognised_by_their_cell_id():
