@@ -28,6 +28,7 @@ from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.lab import Lab, checked_exercise, copy_of, is_learners, runs_in_grading
+from grader.run import machine
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
 from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
@@ -221,6 +222,7 @@ class _Run:
         self.notes: list[str] = []
         self.kept = Kept(seed, limits.output_bytes)
         self.deadline = time.monotonic() + limits.notebook_seconds
+        self.watch, self.cpu_seconds = machine.Watch(), 0.0
         self.kernels = 0
         self.ahead = _AHEAD
 
@@ -241,7 +243,15 @@ class _Run:
                     kernel.stop()
                 raise
             kernel.stop()
-        return Executed(self.notebook, self.state, dict(self.kept.payloads), tuple(self.notes))
+            self.cpu_seconds += kernel.cpu_seconds
+        return Executed(
+            self.notebook,
+            self.state,
+            dict(self.kept.payloads),
+            tuple(self.notes),
+            undisturbed=self.watch.undisturbed(self.cpu_seconds),
+            seconds=self.watch.seconds,
+        )
 
     def _may_go_on(self) -> bool:
         if self.kernels > self.limits.restarts + (
