@@ -31,7 +31,7 @@ from grader.lab import Lab, checked_exercise, copy_of, is_learners, runs_in_grad
 from grader.run import machine
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
-from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
+from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited, says_slow
 from grader.sandbox.container import NoSandbox
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 
@@ -48,6 +48,11 @@ _LATE_SECONDS = 0.05
 
 _SET_UP_SECONDS = 60
 """How long a kernel may compute, or sleep, before the first cell."""
+
+_SHOWING_SECONDS = 3
+"""How long a cell that came with the lab may compute if it calls what has just been too slow for its check: it is there to be
+looked at. Most take a fraction of a second.
+"""
 
 _ASK_SECONDS = 1
 _UNHEARD = 5
@@ -345,7 +350,13 @@ class _Run:
                 exercise = find_exercise(key)
                 computing += len(exercise.cases) * exercise.seconds
                 sleeping += IDLE_FACTOR * exercise.seconds  # a check ends at the first slow case
+            elif not is_learners(cell) and self._calls_what_is_slow(cell.source):
+                computing = min(computing, _SHOWING_SECONDS)
         return computing, sleeping
+
+    def _calls_what_is_slow(self, source: str) -> bool:
+        slow = [key.partition(".")[2] for key, payload in self.kept.payloads.items() if says_slow(payload)]
+        return any(re.search(rf"\b{re.escape(name)}\b", source) for name in slow)
 
     def _record(self, index: int, trouble: str) -> None:
         self.bad.add(index)

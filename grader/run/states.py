@@ -42,11 +42,12 @@ class Executed:
         """Whether another run may end otherwise. Where memory ran out, it may have been short because of other processes. Where
         time ran out, the limit is one of CPU time, which an undisturbed run has used up by itself: it would do so again.
         """
-        out_of_time = self.state == TIMED_OUT or any(map(_says_slow, self.payloads.values()))
+        out_of_time = self.state == TIMED_OUT or any(map(says_slow, self.payloads.values()))
         return self.state == OUT_OF_MEMORY or (out_of_time and not self.undisturbed)
 
 
-def _says_slow(payload: Any) -> bool:
+def says_slow(payload: Any) -> bool:
+    """Whether a case of an exercise was stopped because it took too long."""
     cases = payload if isinstance(payload, list) else []
     problems = (case.get("problem") for case in cases if isinstance(case, dict))
     return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)

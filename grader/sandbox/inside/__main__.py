@@ -314,6 +314,7 @@ class Kernel:
 
     def memory(self, usage: dict[int, dict[str, int]]) -> float:
         """Slow, but exact for any number of processes: memory that they share counts once."""
+        usage = {pid: each for pid, each in usage.items() if each["memory"]}  # none once it has ended
         if len(usage) > MANY:
             return float("inf")
         here = _share("self")
