@@ -137,11 +137,13 @@ class SecondRuns:
         submissions: how many there are.
         seconds: how long their first runs took, together.
         side_by_side: how many are run at once; 0 before the second runs have begun.
+        given_up: students for whose second runs no time was left.
     """
 
     submissions: int
     seconds: float
     side_by_side: int = 0
+    given_up: tuple[str, ...] = ()
 
 
 def autograde(
@@ -215,7 +217,8 @@ def _answers(
         group = [
             each for each in waiting[: _side_by_side(grading, workforce)] if in_doubt[each].seconds <= left
         ]
-        group = group or waiting[:none_yet]
+        if not group and none_yet:
+            group = waiting[:1]
         if not group:
             break
         none_yet = False
@@ -225,6 +228,8 @@ def _answers(
             del in_doubt[folder]
             tell_what_is_left(len(group))
             yield folder, answer
+    if waiting:
+        tell(SecondRuns(0, 0.0, 1, tuple(folder.parent.name for folder in waiting)))
     for folder in waiting:
         yield folder, grading.still_in_doubt(in_doubt[folder], SECOND_RUNS_SECONDS)
 

@@ -86,8 +86,14 @@ class Progress:
         self._second, self._told = second, self._now()
         if begins:
             self.console.print(
-                f"{self.title}: {second.submissions} ran out of time or memory, perhaps because of what else this machine did. "
+                f"{self.title}: {second.submissions} ran out of time or memory, perhaps because of what else the machine did. "
                 f"They are run once more, for at most {SECOND_RUNS_SECONDS / 60:g} minutes in all.",
+                soft_wrap=True,
+            )
+        if second.given_up:
+            self.console.print(
+                f"{self.title}: no time was left to run these once more: {escape(', '.join(second.given_up))}. Their first results count "
+                "until the same command grades them again.",
                 soft_wrap=True,
             )
 

@@ -148,11 +148,14 @@ class Workforce:
         self.doubtful, self.groups = doubtful, []
 
     def map(self, shared: object, tasks: Iterable[Path]) -> Iterator[tuple[Path, Graded]]:
-        self.groups.append([task.name for task in tasks])
+        self.groups.append([task.parent.name for task in tasks])
         for name in self.groups[-1]:
             record = Record(name, TIMED_OUT, 0.0, 20.0)
             seconds = self.doubtful.get(name, 0.0)
-            yield Path(name), Graded(record, "f", b"", None, None, None, name in self.doubtful, seconds)
+            yield (
+                Path(name, START),
+                Graded(record, "f", b"", None, None, None, name in self.doubtful, seconds),
+            )
 
 
 def answers(
@@ -162,8 +165,8 @@ def answers(
     monkeypatch.setattr(grading, "SECOND_RUNS_SECONDS", seconds)
     told: list[SecondRuns] = []
     only = grading.Grading(None, START, 5, None)
-    found = grading._answers(only, workforce, {}, [Path(name) for name in names], told.append)
-    return {path.name: answer for path, answer in found}, told
+    found = grading._answers(only, workforce, {}, [Path(name, START) for name in names], told.append)
+    return {path.parent.name: answer for path, answer in found}, told
 
 
 def test_second_runs_come_last_the_shortest_first_and_side_by_side(monkeypatch):
@@ -181,12 +184,13 @@ def test_second_runs_come_last_the_shortest_first_and_side_by_side(monkeypatch):
 
 def test_those_that_there_is_no_time_for_are_named_and_graded_anew_the_next_time(monkeypatch):
     workforce = Workforce({"a": 400, "b": 7, "c": 700})
-    found, _ = answers(monkeypatch, workforce, "abc")
+    found, told = answers(monkeypatch, workforce, "abc")
     assert workforce.groups == [["a", "b", "c"], ["b"], ["a"]]
     assert not found["a"].record.notes and found["a"].handed_in
     (note,) = found["c"].record.notes
     assert "at most 10 minutes a class" in note and "--student c " in note
     assert not found["c"].handed_in
+    assert [each.given_up for each in told if each.given_up] == [("c",)] and told[-1].given_up
 
 
 def test_one_second_run_is_always_made(monkeypatch):

@@ -483,6 +483,25 @@ result = [process.exitcode, said, heard_in_a_child()]
     assert found(source) == [0, "done", "heard"]
 
 
+@only_x86
+def test_where_nobody_can_be_asked_no_child_is_forgotten_either():
+    """Before Linux 5.5, and in a container whose manager already listens."""
+    source = f"""
+import os, signal, sys
+sys.path.insert(0, {str(container.INSIDE)!r})
+import lockdown
+lockdown._SECCOMP_CALL["x86_64"] = 9999  # there is no such call
+lockdown._call("prctl", 38, 1, 0, 0, 0)
+assert lockdown._forbid_calls() is None
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+child = os.fork()
+if child == 0: os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.stdout == "7\n", done.stderr
+
+
 @pytest.mark.slow
 def test_cpu_time_is_limited_by_the_system_too():
     executed = run("while True: pass", "print(2)", runner=limited(cpu_seconds=2))

@@ -102,6 +102,16 @@ def test_the_time_of_second_runs_is_part_of_it(clock, written):
     assert said.endswith("Grading 02: 5 of 5 done now: 3 graded, 2 timed out.\n")
 
 
+def test_those_that_there_was_no_time_for_are_named(clock, written):
+    progress = of(5, written, clock)
+    progress.tell(SecondRuns(2, 900.0, 1))
+    progress.tell(SecondRuns(0, 0.0, 1, ("anna", "b[o]b")))
+    assert (
+        "no time was left to run these once more: anna, b[o]b. Their first results count"
+        in written.getvalue()
+    )
+
+
 def test_without_a_terminal_there_is_a_line_again_and_again(clock, written, monkeypatch):
     assert progress_bar.LINE_SECONDS == 30
     monkeypatch.setattr(progress_bar, "LINE_SECONDS", 0.001)
