@@ -2,7 +2,8 @@
 
 ``make bench-grading`` prints the tables; ``--help`` lists what can be changed. The same honest class is graded
 by ``nbgrader autograde`` with nbgrader's own steps (one ordinary kernel a notebook, one after the other) and by
-``grader autograde`` with its sandbox, whole commands with all their starting up, alternating.
+``grader autograde`` with its sandbox, whole commands with all their starting up, alternating. Then growing classes, and one
+with endless loops in it, by ``grader autograde`` alone.
 """
 
 from __future__ import annotations
@@ -78,6 +79,17 @@ def hand_in_class(lab: Lab, size: int) -> None:
         gradebook.register(lab)
 
 
+def hand_in_loops(lab: Lab, size: int, count: int) -> list[str]:
+    """Gives some of a class, evenly spread over it, an endless loop, each in another exercise (also spread). Returns which."""
+    functions = [name for name, text in lab.solution_texts.items() if text.startswith("def ")]
+    chosen = [functions[number * (len(functions) - 1) // max(1, count - 1)] for number in range(count)]
+    for number, name in enumerate(chosen):
+        endless = f"def {name}(*args, **kwargs):\n    while True:\n        pass"
+        notebook = json.dumps(solved(lab, {name: endless})).encode()
+        hand_in(lab.course, lab, f"student{(2 * number + 1) * size // (2 * count):04d}", notebook)
+    return chosen
+
+
 def forget_grades(lab: Lab) -> None:
     lab.course.gradebook.unlink()
     shutil.rmtree(lab.course.autograded, ignore_errors=True)
@@ -95,10 +107,11 @@ def scores(lab: Lab) -> list[float]:
 
 @dataclass
 class Run:
-    """One command's cost: seconds, and the most memory (bytes, resident) that a process of each kind held."""
+    """One command's cost: seconds, and the most memory (bytes, resident) that a process of each kind held. And what it said."""
 
     seconds: float
     memory: dict[str, int] = field(default_factory=dict)
+    said: str = ""
 
 
 def command(lab: Lab, *arguments: str) -> Run:
@@ -121,7 +134,9 @@ def command(lab: Lab, *arguments: str) -> Run:
         if process.wait():
             said.seek(0)
             raise SystemExit(f"{' '.join(arguments)} failed:\n{said.read()[-3000:]}")
-    return Run(time.perf_counter() - began, memory)
+        seconds = time.perf_counter() - began
+        said.seek(0)
+        return Run(seconds, memory, said.read())
 
 
 def _watch(process: subprocess.Popen) -> dict[str, int]:
@@ -287,6 +302,27 @@ def grow(sizes: list[int], jobs: int, name: str) -> Table:
     return table
 
 
+def with_loops(size: int, count: int, jobs: int, name: str) -> Table:
+    """An honest class, the same with endless loops in it, and what the loops cost by themselves."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        lab = copied_course(Path(folder), name)
+        hand_in_class(lab, size)
+        console.log(f"{size} without a loop")
+        honest = ours(lab, jobs)
+        chosen = hand_in_loops(lab, size, count)
+        console.log(f"{size} with endless loops in {', '.join(chosen)}")
+        endless = ours(lab, jobs)
+        again = re.findall(r": (\d+) ran out of time or memory", endless.said)
+    title = f"Class with endless loops, {name}, {jobs} jobs"
+    table = Table(title=title, title_justify="left")
+    for column in ("submissions", "endless", "run once more", "s", "this / without a loop"):
+        table.add_column(column, justify="right")
+    for loops, repeated, run in ((0, "0", honest), (count, again[0] if again else "0", endless)):
+        ratio = f"{run.seconds / honest.seconds:.2f}"
+        table.add_row(str(size), str(loops), repeated, f"{run.seconds:.1f}", ratio)
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", type=int, default=40, help="submissions of the compared classes")
@@ -296,7 +332,14 @@ def main() -> None:
         "--grow", type=int, nargs="*", default=[125, 250, 500, 1000], help="sizes of the growing class"
     )
     parser.add_argument("--lab", default=LAB, help="of the growing class")
-    parser.add_argument("--only", choices=("numpy", "tensorflow", "grow"))
+    parser.add_argument(
+        "--loops",
+        type=int,
+        nargs=2,
+        default=[300, 3],
+        help="size of the class with endless loops, and how many",
+    )
+    parser.add_argument("--only", choices=("numpy", "tensorflow", "grow", "loops"))
     chosen = parser.parse_args()
     tables = []
     if chosen.only in (None, "numpy"):
@@ -306,6 +349,8 @@ def main() -> None:
         tables.append(compare("TensorFlow lab", imports, chosen.size, chosen.rounds, chosen.jobs))
     if chosen.only in (None, "grow"):
         tables.append(grow(chosen.grow, chosen.jobs, chosen.lab))
+    if chosen.only in (None, "loops"):
+        tables.append(with_loops(*chosen.loops, chosen.jobs, chosen.lab))
     for table in tables:
         console.print(table)
 

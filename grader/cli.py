@@ -65,7 +65,7 @@ from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
 from grader.show.export import write_csv, write_feedback_zip
 from grader.show.feedback import generate_feedback
-from grader.show.progress_bar import counted, watched
+from grader.show.progress_bar import Progress
 from grader.show.requests import HEADER as REQUESTS_HEADER
 from grader.show.requests import SHORT_HEADER, details, short_row
 from grader.show.requests import table as table_of_requests
@@ -588,6 +588,7 @@ def autograde(
     runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
     among = students_of(loaded.course, section)
     folders = grading.submissions(loaded, student, among)
+    progress = Progress(f"Grading {lab}", len(folders), console)
     stream = grading.autograde(
         loaded,
         folders,
@@ -596,10 +597,11 @@ def autograde(
         jobs=jobs or grading.usable_cores(),
         cluster=cluster,
         again=Again.ALL if force else Again.NEW if only_new else Again.CHANGED,
+        tell=progress.tell,
     )
     records: list[Record] = []
     try:
-        records.extend(watched(stream, f"Grading {lab}", len(folders), console))
+        records.extend(progress.watched(stream))
     except KeyboardInterrupt:
         stream.close()
         typer.echo(
@@ -645,7 +647,7 @@ def feedback(
         found = generate_feedback(
             loaded,
             jobs,
-            lambda pages, total: counted(pages, f"Feedback on {lab}", total, console),
+            lambda pages, total: Progress(f"Feedback on {lab}", total, console).counted(pages),
             among,
         )
     except KeyboardInterrupt:

@@ -13,7 +13,8 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +29,16 @@ from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, so
 from grader.grade.work import Graded, Grading, Record
 from grader.lab import Lab
 from grader.receive.files import SECRET, TIMESTAMP
+from grader.run import machine
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import Runner
 from grader.sandbox.container import bubblewrap
 
 _GO_ON = "What was entered before is safe; run the same command again to go on."
 _PRELOADED = ("grader.grade.work", "grader.run.notebook")
+SECOND_RUNS_SECONDS = 600
+"""For how long submissions of a class may be run once more, by the clock. One always is."""
+
 _SEED_BYTES = 4
 _SEEDS = 256**_SEED_BYTES
 
@@ -124,6 +129,23 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class SecondRuns:
+    """Submissions that are to be run once more, as far as is known yet.
+
+    Attributes:
+        submissions: how many there are.
+        seconds: how long their first runs took, together.
+        side_by_side: how many are run at once; 0 before the second runs have begun.
+        given_up: students for whose second runs no time was left.
+    """
+
+    submissions: int
+    seconds: float
+    side_by_side: int = 0
+    given_up: tuple[str, ...] = ()
+
+
 def autograde(
     lab: Lab,
     folders: Sequence[Path],
@@ -133,6 +155,7 @@ def autograde(
     jobs: int | None = None,
     cluster: str | None = None,
     again: Again = Again.ALL,
+    tell: Callable[[SecondRuns], None] = lambda _: None,
 ) -> Iterator[Record]:
     """Grades submissions and enters their grades. Yields a record of each: first of those that are left as they are,
     then of the others as they are entered, in the order in which they are finished.
@@ -141,6 +164,7 @@ def autograde(
         jobs: how many worker processes to use; None grades in this process, one submission after the other.
         cluster: address of a Dask scheduler, whose workers run the notebooks instead.
         again: which of the submissions that were graded before are graded again.
+        tell: is told of the second runs that are left, whenever that changes.
 
     Raises:
         GraderError: nothing (more) can be graded or entered. The content of a submission is never the reason.
@@ -157,7 +181,7 @@ def autograde(
             grading = Grading(lab.course, lab.name, seed, runner)
             with _workforce(grading, min(jobs or 0, len(todo)), cluster) as workforce:
                 expected = grading.expected()
-                for folder, answer in _answers(workforce, expected, todo):
+                for folder, answer in _answers(grading, workforce, expected, todo, tell):
                     yield _entered(lab, grading, gradebook, fingerprint, expected, folder, answer)
         gradebook.enter_lateness(lab)  # for submissions that are kept, too: the deadline may have changed
 
@@ -166,17 +190,55 @@ _Answer = Graded | Record | GraderError | pool.Lost
 
 
 def _answers(
-    workforce: _Workforce, expected: Mapping[str, Expected], todo: Sequence[Path]
+    grading: Grading,
+    workforce: _Workforce,
+    expected: Mapping[str, Expected],
+    todo: Sequence[Path],
+    tell: Callable[[SecondRuns], None],
 ) -> Iterator[tuple[Path, _Answer]]:
-    """Pairs of a submission's folder and its answer. Those that are in doubt come last: each has been run once more, alone."""
-    in_doubt = []
+    """Pairs of a submission's folder and its answer. Those in doubt come last: each has been run once more, undisturbed by the
+    others, the shortest first, as far as there is time for that.
+    """
+    in_doubt: dict[Path, Graded] = {}
+
+    def tell_what_is_left(side_by_side: int = 0) -> None:
+        tell(SecondRuns(len(in_doubt), sum(each.seconds for each in in_doubt.values()), side_by_side))
+
     for folder, answer in workforce.map(expected, todo):
         if isinstance(answer, Graded) and answer.in_doubt:
-            in_doubt.append(folder)
+            in_doubt[folder] = answer
+            tell_what_is_left()
         else:
             yield folder, answer
-    for folder in in_doubt:
-        yield from workforce.map(expected, [folder])
+    waiting = sorted(in_doubt, key=lambda folder: in_doubt[folder].seconds)
+    began, none_yet = time.monotonic(), True
+    while waiting:
+        left = SECOND_RUNS_SECONDS - (time.monotonic() - began)
+        group = [
+            each for each in waiting[: _side_by_side(grading, workforce)] if in_doubt[each].seconds <= left
+        ]
+        if not group and none_yet:
+            group = waiting[:1]
+        if not group:
+            break
+        none_yet = False
+        del waiting[: len(group)]
+        tell_what_is_left(len(group))
+        for folder, answer in workforce.map(expected, group):
+            del in_doubt[folder]
+            tell_what_is_left(len(group))
+            yield folder, answer
+    if waiting:
+        tell(SecondRuns(0, 0.0, 1, tuple(folder.parent.name for folder in waiting)))
+    for folder in waiting:
+        yield folder, grading.still_in_doubt(in_doubt[folder], SECOND_RUNS_SECONDS)
+
+
+def _side_by_side(grading: Grading, workforce: _Workforce) -> int:
+    """How many second runs there may be at once. On a cluster, nobody here knows which machines are idle."""
+    if isinstance(workforce, pool.Pool) and isinstance(grading.runner, SandboxRunner):
+        return machine.room(workforce.processes, grading.runner.limits.memory)
+    return 1
 
 
 class _Workforce(Protocol):

@@ -43,6 +43,8 @@ NO_WORKER_SECONDS = 60
 
 _PER_THREAD = 2  # one runs, and the next one is already there when it ends
 _LOOK_SECONDS = 2
+_AS_THEY_ARE = ("state", "payloads", "lost", "undisturbed", "seconds")
+"""What of a run comes back as it is."""
 
 
 @dataclass
@@ -209,7 +211,9 @@ class Cluster:
             if "other_version" in came:
                 raise self._other_version(*came["other_version"])
             notebook = nbformat.from_dict(came["notebook"])
-            executed = Executed(notebook, came["state"], came["payloads"], tuple(came["notes"]), came["lost"])
+            executed = Executed(
+                notebook, notes=tuple(came["notes"]), **{name: came[name] for name in _AS_THEY_ARE}
+            )
             return self.grading.finish(prepared, executed, expected)
         except GraderError:
             raise
@@ -287,10 +291,8 @@ def run_there(
     return json.dumps(
         {
             "notebook": executed.notebook,
-            "state": executed.state,
-            "payloads": dict(executed.payloads),
             "notes": list(executed.notes),
-            "lost": executed.lost,
+            **{name: getattr(executed, name) for name in _AS_THEY_ARE},
         }
     )
 

@@ -66,7 +66,8 @@ class Graded:
     Attributes:
         handed_in: fingerprint of what was graded; empty if the next run has to grade it again.
         notebook: the content of the graded notebook's file.
-        in_doubt: whether time or memory ran out, so that it should be run once more, alone, before it is entered.
+        in_doubt: whether time or memory ran out, and perhaps not by its own fault: it should be run once more, undisturbed.
+        seconds: how long it ran by the clock.
         timestamp, secret: texts of the files named :data:`grader.receive.files.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
@@ -77,6 +78,7 @@ class Graded:
     secret: str | None
     points: Points
     in_doubt: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class Grading:
         )
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
-        return replace(graded, in_doubt=executed.in_doubt)
+        return replace(graded, in_doubt=executed.in_doubt, seconds=executed.seconds)
 
     def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
         """Grades a submission when no other is being graded. If it is in doubt, it gets a second chance."""
@@ -238,6 +240,18 @@ class Grading:
         prepared = Prepared(folder, handed_in="", notebook=self.release)  # nothing has this fingerprint
         verdicts = judge(self.lab, expected, {}, self.release)
         return self._graded(prepared, self.release, verdicts, CRASHED, (note,), read=False)
+
+    def still_in_doubt(self, graded: Graded, seconds: float) -> Graded:
+        """A submission in doubt that the class's time for second runs was not enough for: the first result counts until
+        the next run, which tries it again.
+        """
+        note = (
+            f"It ran out of time or memory, perhaps because of what else the machine did, and was not run once more: that is done "
+            f"for at most {seconds / 60:g} minutes a class. `grader autograde {self.lab_name}` runs it again, and so does "
+            f"--student {graded.record.student} without the others."
+        )
+        record = replace(graded.record, notes=(*graded.record.notes, note))
+        return replace(graded, record=record, handed_in="")  # nothing has this fingerprint
 
     def failed(self, folder: Path, error: Exception) -> Record:
         """The record of a submission that the grader itself failed on."""

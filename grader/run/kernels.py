@@ -66,11 +66,16 @@ def _json(part: bytes) -> Any:
 
 
 class Kernel:
-    """A kernel that runs cells, reached over Unix sockets where the system has them."""
+    """A kernel that runs cells, reached over Unix sockets where the system has them.
+
+    Attributes:
+        cpu_seconds: what it and all that it has started have computed; known once it has been stopped.
+    """
 
     manager: KernelManager
 
     def __init__(self) -> None:
+        self.cpu_seconds = 0.0
         self.replied: set[str] = set()
         self.heard = 0  # messages on iopub
         self.loses_messages = False
@@ -250,6 +255,11 @@ class PlainKernel(Kernel):
     def is_out_of_time(self) -> bool:
         return self._usage.is_used_up()
 
+    def stop(self) -> None:
+        if self.manager.has_kernel:
+            self.cpu_seconds = _Usage(self.manager.provisioner.process.pid, 0, 0).seen
+        super().stop()
+
     def _hand_over(self, work: Path) -> dict[str, Any]:
         """Gives the user what the kernel needs to write to, and returns how it is to be started."""
         user = pwd.getpwnam(self.user)
@@ -385,4 +395,6 @@ class SandboxKernel(Kernel):
 
     def stop(self) -> None:
         self._disconnect()
+        preloaded = self.manager.provisioner.preloaded if self.manager.provisioner else None
         self.manager.cleanup_resources()  # this kills the kernel: nothing in there needs an orderly end
+        self.cpu_seconds = preloaded.cpu_seconds if preloaded else 0.0

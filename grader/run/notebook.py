@@ -28,9 +28,10 @@ from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.lab import Lab, checked_exercise, copy_of, file_in, is_learners, runs_in_grading
+from grader.run import machine
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
-from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
+from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited, says_slow
 from grader.sandbox.container import NoSandbox
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 
@@ -47,6 +48,11 @@ _LATE_SECONDS = 0.05
 
 _SET_UP_SECONDS = 60
 """How long a kernel may compute, or sleep, before the first cell."""
+
+_SHOWING_SECONDS = 3
+"""How long a cell that came with the lab may compute if it calls what has just been too slow for its check: it is there to be
+looked at. Most take a fraction of a second.
+"""
 
 _ASK_SECONDS = 1
 _UNHEARD = 5
@@ -229,6 +235,7 @@ class _Run:
         self.notes: list[str] = []
         self.kept = Kept(seed, limits.output_bytes)
         self.deadline = time.monotonic() + limits.notebook_seconds
+        self.watch, self.cpu_seconds = machine.Watch(), 0.0
         self.kernels = 0
         self.ahead = _AHEAD
 
@@ -250,7 +257,15 @@ class _Run:
                     kernel.stop()
                 raise
             kernel.stop()
-        return Executed(self.notebook, self.state, dict(self.kept.payloads), tuple(self.notes))
+            self.cpu_seconds += kernel.cpu_seconds
+        return Executed(
+            self.notebook,
+            self.state,
+            dict(self.kept.payloads),
+            tuple(self.notes),
+            undisturbed=self.watch.undisturbed(self.cpu_seconds),
+            seconds=self.watch.seconds,
+        )
 
     def _may_go_on(self) -> bool:
         if self.kernels > self.limits.restarts + (
@@ -344,7 +359,13 @@ class _Run:
                 exercise = find_exercise(key)
                 computing += len(exercise.cases) * exercise.seconds
                 sleeping += IDLE_FACTOR * exercise.seconds  # a check ends at the first slow case
+            elif not is_learners(cell) and self._calls_what_is_slow(cell.source):
+                computing = min(computing, _SHOWING_SECONDS)
         return computing, sleeping
+
+    def _calls_what_is_slow(self, source: str) -> bool:
+        slow = [key.partition(".")[2] for key, payload in self.kept.payloads.items() if says_slow(payload)]
+        return any(re.search(rf"\b{re.escape(name)}\b", source) for name in slow)
 
     def _record(self, index: int, trouble: str) -> None:
         self.bad.add(index)

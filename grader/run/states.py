@@ -25,6 +25,8 @@ class Executed:
         payloads: exercise key -> the cases that its own check cell published at the right seed. Untrusted.
         notes: sentences about cells that had to be stopped.
         lost: whether the run says nothing about the submission, so that another run may end better.
+        undisturbed: whether it had the processor and the memory that it needed (:class:`grader.run.machine.Watch`).
+        seconds: how long it took by the clock.
     """
 
     notebook: NotebookNode
@@ -32,16 +34,20 @@ class Executed:
     payloads: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     lost: bool = False
+    undisturbed: bool = False
+    seconds: float = 0.0
 
     @property
     def in_doubt(self) -> bool:
-        """Whether memory ran out, or time did in a cell or in a case. Code that is close to a limit may stay within it the
-        next time, and memory may have been short because of other processes.
+        """Whether another run may end otherwise. Where memory ran out, it may have been short because of other processes. Where
+        time ran out, the limit is one of CPU time, which an undisturbed run has used up by itself: it would do so again.
         """
-        return self.state in (TIMED_OUT, OUT_OF_MEMORY) or any(map(_says_slow, self.payloads.values()))
+        out_of_time = self.state == TIMED_OUT or any(map(says_slow, self.payloads.values()))
+        return self.state == OUT_OF_MEMORY or (out_of_time and not self.undisturbed)
 
 
-def _says_slow(payload: Any) -> bool:
+def says_slow(payload: Any) -> bool:
+    """Whether a case of an exercise was stopped because it took too long."""
     cases = payload if isinstance(payload, list) else []
     problems = (case.get("problem") for case in cases if isinstance(case, dict))
     return any(isinstance(problem, list) and problem[:1] == ["slow"] for problem in problems)

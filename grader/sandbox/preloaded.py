@@ -193,6 +193,11 @@ class Preloaded:
         """Why the kernel was ended: "memory", "cpu", "idle" or "sandbox". Empty if it ended by itself."""
         return self._ended.get("cause", "")
 
+    @property
+    def cpu_seconds(self) -> float:
+        """What the kernel that has ended, and all that it had started, have computed."""
+        return self._ended.get("cpu_seconds", 0.0)
+
     def stop_kernel(self) -> None:
         """Ends the kernel and everything it has started.
 

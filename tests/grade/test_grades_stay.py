@@ -17,7 +17,7 @@ import nbformat
 import pytest
 from classroom import ATTENTION, START, new_course, with_gradebook
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
 from test_cluster import Dask
 from test_pool import until
 
@@ -31,6 +31,8 @@ from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again
 from grader.grade.work import Record
 from grader.lab import Lab, is_solution, nbgrader_of
+from grader.run import machine
+from grader.run.notebook import SandboxRunner
 from grader.run.states import GRADED, TIMED_OUT, Executed, Runner
 
 pytestmark = [
@@ -202,7 +204,11 @@ def test_a_lab_is_released_and_checked_beside_sixteen_busy_processes(tmp_path):
 # ---------------------------------------------------------------------------------- time that ran out
 
 
-def test_a_submission_in_which_time_ran_out_is_run_once_more_alone_and_last(tmp_path):
+@pytest.mark.parametrize("undisturbed", [False, True])
+def test_a_submission_in_which_time_ran_out_is_run_once_more_and_last_unless_nothing_disturbed_it(
+    tmp_path, monkeypatch, undisturbed
+):
+    monkeypatch.setattr(machine.Watch, "undisturbed", lambda *_: undisturbed)
     lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
     right = lab.solution_texts["softmax"]
     endless = "def softmax(scores, axis=-1):\n    while True:\n        pass"
@@ -213,9 +219,20 @@ def test_a_submission_in_which_time_ran_out_is_run_once_more_alone_and_last(tmp_
     ]
     running = Counted(grading.choose_runner(lab))
     records = list(grading.autograde(lab, folders, running, SEED))
-    assert [record.student for record in records] == ["honest0", "honest1", "honest2", "a-endless"]
-    assert running.whose == ["a-endless", "honest0", "honest1", "honest2", "a-endless"]
-    assert (records[-1].state, records[-1].score) == (GRADED, 0)
+    everybody = list(texts)
+    last = everybody if undisturbed else [*everybody[1:], "a-endless"]
+    assert [record.student for record in records] == last
+    assert running.whose == (everybody if undisturbed else [*everybody, "a-endless"])
+    endless = next(record for record in records if record.student == "a-endless")
+    assert (endless.state, endless.score) == (GRADED, 0)
+
+
+def test_a_busy_machine_puts_in_doubt_what_went_over_a_limit():
+    """Sixteen processes leave next to nothing of a processor."""
+    runner = dataclasses.replace(SandboxRunner(modules=("json",)), cell_seconds=1)
+    with busy_machine():
+        busy = runner.run(new_notebook(cells=[new_code_cell("while True: pass")]), SEED)
+    assert (busy.state, busy.in_doubt) == (TIMED_OUT, True)
 
 
 def test_the_second_result_counts(tmp_path):
@@ -247,7 +264,9 @@ class Counted:
         first = next(cell for cell in notebook.cells if is_solution(cell))
         self.whose.append(first.source.partition("\n")[0].removeprefix("# "))
         executed = self.runner.run(notebook, seed, folder)
-        return dataclasses.replace(executed, state=self.states.pop(0)) if self.states else executed
+        if not self.states:
+            return executed
+        return dataclasses.replace(executed, state=self.states.pop(0), undisturbed=False)
 
 
 def test_nothing_is_graded_where_the_solution_itself_fails(tmp_path, monkeypatch):

@@ -221,6 +221,26 @@ def test_a_cell_that_came_with_the_lab_is_not_said_to_be_the_learner_s():
 
 
 @pytest.mark.slow
+def test_a_cell_of_the_lab_that_shows_what_was_too_slow_for_its_check_is_stopped_early(monkeypatch):
+    monkeypatch.setattr(notebook_module, "_SHOWING_SECONDS", 0.5)
+    check = f"""
+from IPython.display import publish_display_data
+def check(key):
+    slow = [{{"problem": ["slow", "It was still computing."]}}]
+    publish_display_data({{"{OUTCOME_MIME}": {{"exercise": key, "seed": {SEED}, "cases": slow}}}})
+"""
+    compute = "import time\nend = time.process_time() + 3\nwhile time.process_time() < end: pass\nprint('{0}')  # {0}"
+    names = ("softmax", "softmax_of_rows", "softmax")
+    cells = notebook(check, f'check("{KEY}")', *map(compute.format, names), tags={0: ["added"], 4: ["added"]})
+    executed = PlainRunner(cell_seconds=20).run(cells, SEED)
+    assert printed(executed) == ["", "", "Stopped", "softmax_of_rows\n", "softmax\n"]
+    (note,) = executed.notes
+    assert (
+        "`cell2`, which came with the lab, was stopped" in note and "at most 0.5 seconds of computing" in note
+    )
+
+
+@pytest.mark.slow
 def test_a_notebook_may_import_a_file_that_it_has_written():
     cells = notebook("%%writefile helper.py\nseven = 7", "from helper import seven\nprint(seven)")
     for runner in (PlainRunner(), SandboxRunner(modules=("json",))):

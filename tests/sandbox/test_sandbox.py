@@ -424,6 +424,84 @@ def test_cpu_time_of_a_cell_counts_for_all_its_processes():
     assert executed.state == TIMED_OUT and printed(executed)[2] == "3"
 
 
+IN_SHORT_LIVED_CHILDREN = """
+import ctypes, os, signal, time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: pass
+def in_children():
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if os.fork() == 0: compute(0.01); os._exit(0)
+        try: os.wait()
+        except ChildProcessError: pass
+class Action(ctypes.Structure):
+    _fields_ = [("handler", ctypes.c_void_p), ("mask", ctypes.c_char * 128), ("flags", ctypes.c_int), ("restorer", ctypes.c_void_p)]
+def forget(flags=0, handler=0): ctypes.CDLL(None).sigaction(17, ctypes.byref(Action(handler, b"", flags, 0)), None)
+def in_a_child(forget):
+    if os.fork() == 0: os.setsid(); forget(); in_children(); os._exit(0)
+    os.wait()
+"""
+WAYS_TO_FORGET = {
+    "ignored": "signal.signal(signal.SIGCHLD, signal.SIG_IGN); in_children()",
+    "no waiting": "forget(flags=2); in_children()",
+    "ignored by a daemon": "in_a_child(lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))",
+    "no waiting, by a daemon": "in_a_child(lambda: forget(flags=2))",
+    "by a handler that is never called": "in_a_child(lambda: forget(2, ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value))",
+    "orphans": "import threading\nwhile True:\n    if os.fork() == 0:\n        if os.fork() == 0: compute(0.01)\n        os._exit(0)\n    os.wait()\n    try: os.waitpid(-1, os.WNOHANG)\n    except OSError: pass",
+    "vfork": "import subprocess, sys\nwhile True: subprocess.run(['sh', '-c', 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'])",
+}
+
+
+@only_x86
+@pytest.mark.parametrize("way", WAYS_TO_FORGET)
+def test_cpu_time_counts_even_of_children_that_the_system_is_told_to_forget(way):
+    runner = SandboxRunner(modules=MODULES, cell_seconds=0.5)
+    source = f"{IN_SHORT_LIVED_CHILDREN}\n{WAYS_TO_FORGET[way]}"
+    executed = run(source, "print(3)", runner=runner)
+    assert (executed.state, printed(executed)[1]) == (TIMED_OUT, "3")
+
+
+def test_handlers_for_children_that_end_work():
+    """multiprocessing's fork server and shells have them. In the kernel itself, which has threads, one is only said to be installed."""
+    source = """
+import multiprocessing, os, signal, subprocess, sys, time
+def heard_in_a_child():
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        signal.signal(signal.SIGCHLD, lambda *_: os.write(writing, b"heard"))
+        if os.fork() == 0: os._exit(0)
+        os.wait(); os._exit(0)
+    os.wait(); os.close(writing)
+    return os.read(reading, 10).decode()
+signal.signal(signal.SIGCHLD, lambda *_: None)
+process = multiprocessing.get_context("forkserver").Process(target=print)
+process.start(); process.join()
+said = subprocess.run(["sh", "-c", "sleep 0.01 & wait; echo done"], capture_output=True, text=True).stdout.strip()
+result = [process.exitcode, said, heard_in_a_child()]
+"""
+    assert found(source) == [0, "done", "heard"]
+
+
+@only_x86
+def test_where_nobody_can_be_asked_no_child_is_forgotten_either():
+    """Before Linux 5.5, and in a container whose manager already listens."""
+    source = f"""
+import os, signal, sys
+sys.path.insert(0, {str(container.INSIDE)!r})
+import lockdown
+lockdown._SECCOMP_CALL["x86_64"] = 9999  # there is no such call
+lockdown._call("prctl", 38, 1, 0, 0, 0)
+assert lockdown._forbid_calls() is None
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+child = os.fork()
+if child == 0: os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.stdout == "7\n", done.stderr
+
+
 @pytest.mark.slow
 def test_cpu_time_is_limited_by_the_system_too():
     executed = run("while True: pass", "print(2)", runner=limited(cpu_seconds=2))

@@ -60,7 +60,8 @@ _SHARE = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
 
 
 def start(app: WarmKernelApp, request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
-    """Forks a kernel. Returns ``{"pid": ...}`` as seen here, or ``{"error": ...}``.
+    """Forks a kernel. Returns ``{"pid": ..., "listeners": [...]}`` as seen here (of listeners, as :func:`lockdown.give_up_rights`
+    says, there is at most one), or ``{"error": ...}``.
 
     A thread does that, because namespaces belong to a thread, and those of this one must stay as they are. A process in its place would
     cost one more fork, which takes long if much has been imported.
@@ -117,7 +118,8 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], control: socket.sock
             os.makedirs(place)
             lockdown.mount(f"/proc/self/fd/{opened}", place, "none", lockdown.BIND | lockdown.RECURSIVE)
             os.close(opened)
-    bound, binding = os.pipe()
+    # as numbers: in the fork, nothing may close them later, when they mean something else
+    bound, binding = (end.detach() for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
     kernel = os.fork()
     if kernel == 0:
         with _never_returning(binding):
@@ -126,9 +128,9 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], control: socket.sock
             with _never_returning(3):
                 _become_kernel(app, request)
     os.close(binding)
-    with os.fdopen(bound, "rb") as pipe:
-        ready, _, _ = select.select([pipe], [], [], START_SECONDS)
-        said = pipe.read(PACKET) if ready else b""  # nothing, if it died
+    with socket.socket(fileno=bound) as ours:
+        ready, _, _ = select.select([ours], [], [], START_SECONDS)
+        said, listeners, *_ = socket.recv_fds(ours, PACKET, 1) if ready else (b"", [])  # nothing, if it died
     safe = False
     try:
         if said == BOUND:
@@ -139,8 +141,10 @@ def _make_room(app: WarmKernelApp, request: dict[str, Any], control: socket.sock
         if not safe:
             os.kill(kernel, signal.SIGKILL)
             os.waitpid(kernel, 0)
+            for listener in listeners:
+                os.close(listener)
     if safe:
-        return {"pid": kernel}
+        return {"pid": kernel, "listeners": listeners}
     return json.loads(said) if said else {"error": "the new process died while it was being set up"}
 
 
@@ -184,11 +188,15 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
         files=limits["files"],
         cpu_seconds=limits["cpu_seconds"],
     )
-    lockdown.give_up_rights()
+    listener = lockdown.give_up_rights()
     os.environ.update(request["environment"])
     app.connect(request["connection"])
-    os.write(3, BOUND)
-    os.close(3)
+    with socket.socket(fileno=3) as there:
+        if listener is None:
+            there.send(BOUND)
+        else:
+            socket.send_fds(there, [BOUND], [listener])
+            os.close(listener)  # whoever holds it decides, so no code of a learner may
     app.start()
 
 
@@ -198,6 +206,9 @@ def _become_kernel(app: WarmKernelApp, request: dict[str, Any]) -> None:
 def processes() -> dict[int, dict[str, int]]:
     """Every process in the sandbox except this one and bubblewrap's own: its memory (bytes) and CPU seconds (its own, and
     those of the children that it has waited for).
+
+    No CPU time is missing in this: the system lists a process that has ended until somebody has waited for it, and
+    :func:`lockdown.decide` keeps processes from doing without that. Parents come first, as a rule, so that no child counts twice.
     """
     found = {}
     for name in os.listdir("/proc"):
@@ -214,8 +225,13 @@ def _usage(pid: str) -> dict[str, int]:
     with open(f"/proc/{pid}/stat", "rb") as file:
         numbers = file.read().rpartition(b")")[2].split()
     memory, tables = (sum(int(status.get(name, 0)) for name in names) * 1024 for names in (_MEMORY, _TABLES))
-    own, waited_for = (sum(map(int, numbers[start : start + 2])) / _TICK for start in (11, 13))
-    return {"memory": memory + tables, "tables": tables, "cpu": own + waited_for, "waited_for": waited_for}
+    cpu = sum(map(int, numbers[11:15])) / _TICK
+    return {"memory": memory + tables, "tables": tables, "cpu": cpu}
+
+
+def cpu(usage: dict[int, dict[str, int]]) -> float:
+    """CPU seconds that these processes have used so far, with those that have ended."""
+    return sum(each["cpu"] for each in usage.values())
 
 
 def asleep(pids: Iterable[int]) -> bool:
@@ -239,40 +255,29 @@ def _share(pid: str) -> dict[bytes, int]:
 class Kernel:
     """The running submission, as this process sees it."""
 
-    def __init__(self, pid: int, limits: dict[str, Any], shared: int) -> None:
+    def __init__(self, pid: int, listeners: list[int], limits: dict[str, Any], shared: int) -> None:
         self.pid = pid
+        self.listeners = listeners
         self.handle = os.pidfd_open(pid)
         self.limits = limits
         self.shared = shared  # memory that was inherited, and that the submission is not charged for
         self.cause = ""
-        self.usage: dict[int, dict[str, int]] = {}
-        self.lost = 0.0
+        self.computed = 0.0
         self.allow(float("inf"), float("inf"))
-
-    def cpu(self, usage: dict[int, dict[str, int]]) -> float:
-        """CPU seconds so far, including processes that have ended without anybody waiting for them."""
-        gone = sum(each["cpu"] for pid, each in self.usage.items() if pid not in usage)
-        none = {"waited_for": 0.0}
-        taken_over = sum(
-            each["waited_for"] - self.usage.get(pid, none)["waited_for"] for pid, each in usage.items()
-        )
-        # what was missed when a child ended between two looks may be found later
-        self.lost = max(0.0, self.lost + gone - taken_over)
-        self.usage = usage
-        return self.lost + sum(each["cpu"] for each in usage.values())
 
     def allow(self, cpu_seconds: float, idle_seconds: float) -> None:
         """Sets how long it may compute, and how long it may do nothing, from now on."""
-        self.seen = self.cpu(processes())
+        self.seen = cpu(processes())
         self.budget, self.patience = self.seen + cpu_seconds, idle_seconds
         self.looked = time.monotonic()
 
     def watch(self) -> None:
         """Ends the submission if it uses too much."""
         usage = processes()
+        self.computed = max(self.computed, cpu(usage))
         if self.takes_too_much_memory(usage):
             self.cause = "memory"
-        elif self.cpu(usage) > self.budget:
+        elif cpu(usage) > self.budget and cpu(processes()) > self.budget:  # see above: "as a rule"
             self.cause = "cpu"
         elif self.idles(usage):
             self.cause = "idle"
@@ -281,7 +286,7 @@ class Kernel:
 
     def idles(self, usage: dict[int, dict[str, int]]) -> bool:
         """Whether it has been asleep for longer than it may. Waiting for a processor on a busy machine is not sleep."""
-        nap, used = time.monotonic() - self.looked, self.cpu(usage) - self.seen
+        nap, used = time.monotonic() - self.looked, cpu(usage) - self.seen
         if nap < NAP_SECONDS:
             return False
         if used < nap / 10 and asleep(usage):
@@ -309,6 +314,7 @@ class Kernel:
 
     def memory(self, usage: dict[int, dict[str, int]]) -> float:
         """Slow, but exact for any number of processes: memory that they share counts once."""
+        usage = {pid: each for pid, each in usage.items() if each["memory"]}  # none once it has ended
         if len(usage) > MANY:
             return float("inf")
         here = _share("self")
@@ -331,11 +337,13 @@ class Kernel:
     def ended(self) -> dict[str, Any]:
         """Reaps the kernel, which has ended, and with it all processes of its namespace."""
         _, status, used = os.wait4(self.pid, 0)
-        os.close(self.handle)
+        for opened in (self.handle, *self.listeners):
+            os.close(opened)
         code = os.waitstatus_to_exitcode(status)
-        if not self.cause and code < 0 and used.ru_utime + used.ru_stime >= self.limits["cpu_seconds"] - 1:
+        computed = used.ru_utime + used.ru_stime
+        if not self.cause and code < 0 and computed >= self.limits["cpu_seconds"] - 1:
             self.cause = "cpu"  # the system's own limit
-        return {"ended": code, "cause": self.cause}
+        return {"ended": code, "cause": self.cause, "cpu_seconds": max(self.computed, computed)}
 
 
 # ---------------------------------------------------------------------------------- serving
@@ -390,7 +398,7 @@ def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
     clean = state_of_sandbox()
     look = time.monotonic()
     while True:
-        watched = [control, kernel.handle] if kernel else [control]
+        watched = [control, kernel.handle, *kernel.listeners] if kernel else [control]
         wait = max(0.0, look - time.monotonic()) if kernel else None
         ready, _, _ = select.select(watched, [], [], wait)
         answer: dict[str, Any] = {}
@@ -405,13 +413,16 @@ def serve(app: WarmKernelApp, control: socket.socket, shared: int) -> None:
                 case "start":
                     answer = start(app, request, control)
                     if "pid" in answer:
-                        kernel = Kernel(answer["pid"], request["limits"], shared)
+                        listeners = answer.pop("listeners")
+                        kernel = Kernel(answer["pid"], listeners, request["limits"], shared)
                 case "budget" if kernel:
                     kernel.allow(request["cpu_seconds"], request["idle_seconds"])
                 case "signal" if kernel:
                     kernel.kill(request["number"])
                 case "check":
                     answer = {"clean": kernel is None and state_of_sandbox() == clean}
+        elif kernel and kernel.listeners and kernel.listeners[0] in ready:
+            lockdown.decide(kernel.listeners[0])
         if kernel and time.monotonic() >= look:  # however many requests come
             kernel.watch()
             look = time.monotonic() + WATCH_SECONDS
@@ -425,6 +436,7 @@ def main() -> None:
     sys.argv[1:] = []
     sys.path.remove(os.path.dirname(__file__))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # forks have what this process has
     request = json.loads(control.recv(PACKET))
     app = WarmKernelApp.instance()
     app.prepare()

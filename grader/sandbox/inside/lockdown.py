@@ -5,10 +5,13 @@ Runs inside the sandbox and imports the standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import fcntl
 import os
 import platform
 import resource
+import signal
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -22,6 +25,10 @@ BIND = 0x1000
 
 _DUMPABLE, _NO_NEW_PRIVILEGES, _DROP_BOUNDING = 4, 38, 24
 _SECCOMP, _FILTER = 22, 2
+_SET_FILTER, _NEW_LISTENER = 1, 8
+_RECEIVE, _SEND, _GO_ON = 0xC0502100, 0xC0182101, 1  # see seccomp_unotify(2)
+_REQUEST_BYTES, _SECOND_ARGUMENT = 80, 40
+_NO_WAITING = 2  # SA_NOCLDWAIT
 
 
 def _call(name: str, *arguments: object) -> None:
@@ -78,15 +85,20 @@ def limit(memory: int, processes: int, file_bytes: int, files: int, cpu_seconds:
         resource.setrlimit(name, (most, most))
 
 
-def give_up_rights() -> None:
-    """Drops every capability for good, and forbids calls that no notebook needs. To be called before any thread starts."""
+def give_up_rights() -> int | None:
+    """Drops every capability for good, and forbids calls that no notebook needs. To be called before any thread starts.
+
+    Returns:
+        A file descriptor: whoever holds it is asked whenever somebody wants to change what happens when a child ends (see
+        :func:`decide`). None where the system has no such thing: then nobody can change it.
+    """
     capability = 0
     while _libc.prctl(_DROP_BOUNDING, capability, 0, 0, 0) == 0:
         capability += 1
     header, none = struct.pack("<Ii", 0x20080522, 0), bytes(24)  # version 3; all three sets empty
     _call("capset", header, none)
     _call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    _forbid_calls()
+    return _forbid_calls()
 
 
 # ---------------------------------------------------------------------------------- seccomp
@@ -130,12 +142,14 @@ _MMAP = {"x86_64": 9, "aarch64": 222}
 _SHARED_ANONYMOUS = 0x01 | 0x20
 _FCNTL = {"x86_64": 72, "aarch64": 25}
 _LEASE, _NOTIFY = 1024, 1026
+_SIGACTION = {"x86_64": 13, "aarch64": 134}
+_SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 _SOCKET = {"x86_64": 41, "aarch64": 198}
 _FAMILIES = (1, 2, 10, 16)  # Unix, IPv4, IPv6, netlink
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06  # classic BPF
-_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_ALLOW, _ASK, _KILL, _ERROR = 0x7FFF0000, 0x7FC00000, 0x80000000, 0x00050000
 _NOT_PERMITTED, _NOT_THERE, _NO_SUCH_FAMILY = 1, 38, 97
 
 
@@ -143,9 +157,13 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
     return struct.pack("<HBBI", code, if_true, if_false, value)
 
 
-def _filter(machine: str) -> bytes:
+def _filter(machine: str, at_sigchld: int) -> bytes:
     """The BPF program; see seccomp(2). Offsets in its data: 0 is the call number, 4 the architecture; of the arguments, 16
-    is the first, 24 the second and 40 the fourth."""
+    is the first, 24 the second and 40 the fourth.
+
+    Args:
+        at_sigchld: what becomes of a call that would change what happens when a child ends.
+    """
     program = [
         _instruction(_LOAD, 4),
         _instruction(_EQUAL, _ARCHITECTURE[machine], 1, 0),
@@ -176,6 +194,18 @@ def _filter(machine: str) -> bytes:
         _instruction(_RETURN, _ERROR | _NOT_PERMITTED),
         _instruction(_RETURN, _ALLOW),
     ]
+    # a child that nobody has to wait for would take the CPU time that it has used with it
+    program += [
+        _instruction(_EQUAL, _SIGACTION[machine], 0, 8),
+        _instruction(_LOAD, 16),
+        _instruction(_EQUAL, signal.SIGCHLD, 0, 5),
+        _instruction(_LOAD, 24),  # the second argument, a pointer of 64 bits: null if it only asks
+        _instruction(_ANY_BIT, 0xFFFFFFFF, 2, 0),
+        _instruction(_LOAD, 28),
+        _instruction(_ANY_BIT, 0xFFFFFFFF, 0, 1),
+        _instruction(_RETURN, at_sigchld),
+        _instruction(_RETURN, _ALLOW),
+    ]
     # vsock above all must be refused: it ignores network namespaces
     program += [_instruction(_EQUAL, _SOCKET[machine], 0, 3 + len(_FAMILIES)), _instruction(_LOAD, 16)]
     program += [_instruction(_EQUAL, family, len(_FAMILIES) - i, 0) for i, family in enumerate(_FAMILIES)]
@@ -194,11 +224,50 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def _forbid_calls() -> None:
+def _forbid_calls() -> int | None:
     machine = platform.machine()
     if machine not in _FORBIDDEN:  # the namespaces and limits still hold
-        return
-    code = _filter(machine)
-    buffer = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.addressof(buffer))
-    _call("prctl", _SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
+        return None
+    listener = _libc.syscall(
+        _SECCOMP_CALL[machine], _SET_FILTER, _NEW_LISTENER, ctypes.byref(_program(_filter(machine, _ASK)))
+    )
+    if listener >= 0:
+        return listener
+    # an old kernel, or whoever has started us already listens: the call then does nothing, and says that it was done
+    _call("prctl", _SECCOMP, _FILTER, ctypes.byref(_program(_filter(machine, _ERROR))), 0, 0)
+    return None
+
+
+def _program(code: bytes) -> _Program:
+    program = _Program(len(code) // 8, None)
+    program.code = ctypes.create_string_buffer(code, len(code))  # kept as long as the program is
+    program.filter = ctypes.addressof(program.code)
+    return program
+
+
+def decide(listener: int) -> None:
+    """Answers a process that wants to change what happens when one of its children ends.
+
+    Handlers are installed: multiprocessing and shells need them. To ignore the end of children is only said to be done,
+    because the system would forget at once what CPU time they have used. The same if another thread could change
+    what has been read here.
+    """
+    request = bytearray(_REQUEST_BYTES)
+    with contextlib.suppress(OSError):  # whoever asked has ended meanwhile
+        fcntl.ioctl(listener, _RECEIVE, request)
+        number, pid = struct.unpack_from("<QI", request)
+        (action,) = struct.unpack_from("<Q", request, _SECOND_ARGUMENT)
+        go_on = _GO_ON if _keeps_the_books(pid, action) else 0
+        fcntl.ioctl(listener, _SEND, struct.pack("<QqiI", number, 0, 0, go_on))
+
+
+def _keeps_the_books(pid: int, action: int) -> bool:
+    """Whether the CPU time of this process's children is still counted once it has this action (an address) for SIGCHLD."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            alone = "Threads:\t1\n" in status.readlines()
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            handler, flags = struct.unpack("<QQ", os.pread(memory.fileno(), 16, action))
+    except (OSError, OverflowError, struct.error):
+        return False
+    return alone and handler != signal.SIG_IGN and not flags & _NO_WAITING

@@ -8,8 +8,8 @@ print("TRIED", flush=True)
 end = time.monotonic() + 60
 while time.monotonic() < end:
     if os.fork() == 0:
-        until = time.monotonic() + 0.2
-        while time.monotonic() < until:
+        until = time.process_time() + 0.2
+        while time.process_time() < until:
             pass
         os._exit(0)
     time.sleep(0.1)
