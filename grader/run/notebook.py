@@ -30,7 +30,16 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.lab import Lab, checked_exercise, copy_of, is_learners, runs_in_grading
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
-from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited
+from grader.run.states import (
+    CRASHED,
+    GRADED,
+    ONE_AT_A_TIME,
+    OUT_OF_MEMORY,
+    STOPPED,
+    TIMED_OUT,
+    Executed,
+    Limited,
+)
 from grader.sandbox.container import NoSandbox
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 
@@ -222,7 +231,7 @@ class _Run:
         self.kept = Kept(seed, limits.output_bytes)
         self.deadline = time.monotonic() + limits.notebook_seconds
         self.kernels = 0
-        self.ahead = _AHEAD
+        self.ahead = 1 if notebook.metadata.get(ONE_AT_A_TIME) else _AHEAD
 
     def to_the_end(self) -> Executed:
         cells = enumerate(self.notebook.cells)
@@ -350,7 +359,7 @@ class _Run:
         whose = "" if is_learners(cell) else ", which came with the lab,"
         self.notes.append(f"Cell `{cell.id}`{whose} {what}. The other cells were run without it.")
         error = f"This cell{whose} {what}."
-        cell.outputs.append(new_output("error", ename="Stopped", evalue=error, traceback=[error]))
+        cell.outputs.append(new_output("error", ename=STOPPED, evalue=error, traceback=[error]))
 
 
 class _Signs:
