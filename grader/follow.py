@@ -219,7 +219,7 @@ class Substitutions:
                 if cell.exercise in entries:
                     text, defined = entries[cell.exercise].source, _defined_in(entries[cell.exercise].source)
                 elif cell.exercise == name:
-                    reached = changed & _mentioned_in(cell.text)
+                    reached = changed & names_in(cell.text)
                     text, defined = own.source if own else cell.text, {name}
                 else:
                     text, defined = _reaching(cell.text, changed)
@@ -309,7 +309,8 @@ def _nan_in(outcomes: Sequence[Outcome]) -> int:
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def _mentioned_in(text: str) -> set[str]:
+def names_in(text: str) -> set[str]:
+    """The names that the course's own code mentions."""
     return _names(ast.parse(text))
 
 

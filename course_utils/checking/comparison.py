@@ -26,7 +26,7 @@ class Verdict:
     ``recognised`` are misconceptions that are certain, ``possible`` those that fit but need not be meant, and ``symptoms``
     what stands out where none is certain (:mod:`course_utils.checking.diagnosis`).
     ``problem`` is set if no case could be run; ``bypass`` lists the ready-made functions that the code uses; ``later``
-    has the titles of the goals that only grading can judge; ``given`` says what holds given a mistake in an earlier exercise.
+    has the titles of the goals that only grading can judge; ``given`` says what holds given a mistake in an earlier exercise, or with a working one.
     """
 
     exercise: str
@@ -123,10 +123,13 @@ def compare(
 
 
 def follow_through(verdict: Verdict, given: Given | None) -> Verdict:
-    """The verdict on an exercise that is right given a mistake in an earlier one: nothing else is wrong with it."""
+    """The verdict on an exercise that is right given a mistake in an earlier one, or with a working one: nothing else is wrong with
+    it.
+    """
     if not given:
         return verdict
-    return replace(verdict, given=given, recognised=(), possible=(), symptoms=(), next_step="")
+    nothing = {"recognised": (), "possible": (), "symptoms": (), "next_step": "", "problem": "", "where": ""}
+    return replace(verdict, given=given, **nothing)
 
 
 def earlier_first(exercise: Exercise, verdict: Verdict, correct: Collection[str]) -> str:

@@ -1,8 +1,10 @@
 """Follow-through: whether an exercise is right given a mistake in an earlier one that it calls.
 
-Nothing is trusted for this but outcomes that are judged anyway. The earlier exercise must be known exactly: what it gives is
+Nothing is trusted for this but outcomes that are judged anyway. Here they are compared; what they are compared with comes from
+:mod:`grader.follow`, or is the reference itself where the notebook was run with a working earlier exercise
+(:mod:`grader.grade.working`). In the first case the earlier exercise must be known exactly: what it gives is
 what a misconception gives, in every case, or (in grading) a small mistake in the reference. The later one must give, in every case,
-what the reference gives with that mistake in the earlier one's place. That is computed by :mod:`grader.follow`; here it is compared.
+what the reference gives with that mistake in the earlier one's place.
 """
 
 from __future__ import annotations
@@ -25,18 +27,25 @@ class Given:
         earlier: the names of the exercises with the mistakes, in the order of the lab.
         checks: those that can hold with these mistakes.
         score: share of the exercise's points, 0 to 1, before the course's own share is applied.
+        working: whether it holds with the reference in the place of the earlier ones, which give no usable values. (Only grading
+            can tell.)
     """
 
     earlier: tuple[str, ...]
     checks: tuple[CheckResult, ...]
     score: float
+    working: bool = False
 
     @property
     def summary(self) -> str:
         """Ends a sentence that begins with the exercise's name."""
         names = " and ".join(f"`{name}`" for name in self.earlier)
-        right = "right" if all(check.passed for check in self.checks) else "every value is right"
-        return f"{right}, given your {names}: mend {'that one' if len(self.earlier) == 1 else 'those'} first."
+        whole = all(check.passed for check in self.checks)
+        if self.working:
+            return f"{'right' if whole else 'every value is right'} with a working {names}. Fix your {names} first."
+        right = "correct" if whole else "every value is correct"
+        mistakes = "mistake" if len(self.earlier) == 1 else "mistakes"
+        return f"{right}, given the {mistakes} in your {names}. Fix {names} first."
 
 
 def same(exercise: Exercise, outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> bool:

@@ -271,8 +271,9 @@ def _workforce(grading: Grading, jobs: int, cluster: str | None) -> AbstractCont
 
         return Cluster(cluster, grading)
     if jobs:
-        # the runner's own limit covers running only; starting, judging and a busy machine add to that
-        return pool.Pool(grading, jobs, seconds=2 * grading.runner.notebook_seconds + 600)
+        # a submission may be run a second time, and either run may be lost and begun anew. The runner's own limit covers running
+        # only; starting, judging and a busy machine add to that
+        return pool.Pool(grading, jobs, seconds=4 * grading.runner.notebook_seconds + 600)
     return _ThisProcess(grading)
 
 

@@ -1,7 +1,8 @@
 """A class's notebooks, run by the workers of a Dask cluster; everything else in grading stays on this machine.
 
 What is sent to a worker: a rebuilt notebook as text, the seed, the runner, and the lab's data files. Nothing from
-``solutions/``, from other submissions or from the gradebook is sent. What comes back is text (JSON).
+other submissions or from the gradebook is sent, and of ``solutions/`` only the references that a second run needs
+(:mod:`grader.grade.working`). What comes back is text (JSON).
 
 What is trusted: Dask unpickles what its workers send, so the workers' own processes, the scheduler, and whoever
 can reach their ports are trusted as much as this machine. Learners' code is not trusted: on a worker it runs in the
@@ -34,7 +35,7 @@ from course_utils.checking.expected import FILE_NAME
 from grader.errors import GraderError
 from grader.grade.pool import Lost
 from grader.grade.resume import modules_of, version
-from grader.grade.work import Graded, Grading, Prepared, Record
+from grader.grade.work import Graded, Grading, Judged, Prepared, Record
 from grader.run.states import Executed, Runner
 
 CONNECT_SECONDS = 15
@@ -107,7 +108,7 @@ class Cluster:
             GraderError: the cluster cannot be used (any more); the message says why.
         """
         fresh = iter(tasks)
-        suspects: deque[Prepared] = deque()
+        suspects: deque[tuple[Prepared, Judged | None]] = deque()
         try:
             self._modules = modules_of(self.grading.lab)
             self._files = self._send_files()
@@ -118,12 +119,12 @@ class Cluster:
                 if not self._running:
                     if not suspects:
                         return
-                    self._send(suspects.popleft(), alone=True)
+                    self._send(*suspects.popleft(), alone=True)
                 for sent, outcome in self._finished():
                     if isinstance(outcome, KilledWorker) and not sent.alone:
-                        suspects.append(sent.prepared)
-                    else:
-                        yield sent.prepared.folder, self._answer(sent.prepared, outcome, shared)
+                        suspects.append((sent.prepared, sent.judged))
+                    elif answer := self._answer(sent, outcome, shared):
+                        yield sent.prepared.folder, answer
         except (OSError, CancelledError) as error:
             raise GraderError(
                 f"The connection to the Dask scheduler at {self.address} was lost ({type(error).__name__}). What was "
@@ -143,15 +144,17 @@ class Cluster:
         self._send(prepared)
         return None
 
-    def _send(self, prepared: Prepared, alone: bool = False) -> None:
+    def _send(self, prepared: Prepared, judged: Judged | None = None, alone: bool = False) -> None:
+        """Sends a submission to be run: for the first time, or once it has been ``judged``, for the second."""
         grading = self.grading
+        notebook = judged.second_run.notebook if judged and judged.second_run else prepared.notebook
         runner = pickle.dumps(grading.runner)  # as bytes, because the scheduler can read nothing but builtins
         home = (self._modules, version(self._modules))
-        arguments = (*home, nbformat.writes(prepared.notebook), grading.seed, runner, self._files)
+        arguments = (*home, nbformat.writes(notebook), grading.seed, runner, self._files)
         future = self._client.submit(_on_a_worker(), *arguments, key=f"submission-{uuid.uuid4()}")
         # the runner's own limit covers running only; starting, and the submission before it, add to that
         seconds = _PER_THREAD * (2 * grading.runner.notebook_seconds + 600)
-        self._running[future] = _Sent(prepared, alone, time.monotonic() + seconds)
+        self._running[future] = _Sent(prepared, judged, alone, time.monotonic() + seconds)
 
     def _send_files(self) -> Future:
         """Sends the data files as a task, not as scattered data: Dask repeats a task if the worker that holds it dies."""
@@ -195,7 +198,8 @@ class Cluster:
             del self._running[future]  # so that Dask forgets it
         return found
 
-    def _answer(self, prepared: Prepared, outcome: Any, expected: Any) -> Graded | Record | Lost:
+    def _answer(self, sent: _Sent, outcome: Any, expected: Any) -> Graded | Record | Lost | None:
+        """How a submission ended; None if it has been sent a second time."""
         if isinstance(outcome, KilledWorker):
             return Lost("died")
         if isinstance(outcome, Lost):
@@ -214,11 +218,17 @@ class Cluster:
             executed = Executed(
                 notebook, notes=tuple(came["notes"]), **{name: came[name] for name in _AS_THEY_ARE}
             )
-            return self.grading.finish(prepared, executed, expected)
+            if sent.judged:
+                return self.grading.finish(sent.judged, expected, executed)
+            judged = self.grading.judged(sent.prepared, executed, expected)
+            if not judged.second_run:
+                return self.grading.finish(judged, expected)
+            self._send(sent.prepared, judged, sent.alone)
+            return None
         except GraderError:
             raise
         except Exception as error:
-            return self.grading.failed(prepared.folder, error)
+            return self.grading.failed(sent.prepared.folder, error)
 
     def _other_version(self, worker: str, theirs: str) -> GraderError:
         return GraderError(
@@ -230,9 +240,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class _Sent:
-    """A submission that was sent. ``alone``: without any others, so that a worker's death must be its fault."""
+    """A submission that was sent. ``judged``: it had been run before. ``alone``: without any others, so that a worker's death must be
+    its fault.
+    """
 
     prepared: Prepared
+    judged: Judged | None
     alone: bool
     deadline: float
 

@@ -25,14 +25,19 @@ from grader.grade.judge import judge
 from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
+from grader.grade.working import SecondRun, second_run, with_working
 from grader.lab import Lab
 from grader.receive.beside import in_folder
 from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.run.notebook import PlainRunner
 from grader.run.states import CRASHED, GRADED, Executed, Runner
 
 INCOMPLETE, UNREADABLE = "incomplete", "unreadable"
+
+WORKING = "working "
+"""In :attr:`Record.given`: the earlier exercises give no usable values, and the later one is right with the reference in their place."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class Record:
         score: points given by the autograder, out of ``max_score``. None if nothing was entered.
         by_hand: how many written answers are waiting for a human.
         recognised: misconceptions in this submission, as ``exercise: misconception``.
-        given: exercises that are right given mistakes in earlier ones, as ``exercise: earlier, earlier``.
+        given: exercises that are right given mistakes in earlier ones, as ``exercise: earlier, earlier``, or with working ones, as
+            ``exercise: working earlier, earlier``.
         notes: sentences about what was wrong with the submission, and what was done about it.
         kept: whether it was graded before and is unchanged, so that nothing was done this time.
     """
@@ -99,6 +105,20 @@ class Prepared:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """One submission after its first run.
+
+    Attributes:
+        second_run: what has to be run before it is finished; None if nothing has.
+    """
+
+    prepared: Prepared
+    executed: Executed
+    verdicts: Mapping[str, Verdict]
+    second_run: SecondRun | None
+
+
+@dataclass(frozen=True)
 class Grading:
     """How the submissions of one lab are graded. This is the :class:`grader.grade.pool.Work` of worker processes."""
 
@@ -122,6 +142,13 @@ class Grading:
     def share(self) -> float:
         """Of the points, for what is right given a mistake in an earlier exercise."""
         return FollowThrough.share_of(self.course)
+
+    @property
+    def _keeps_references_in(self) -> bool:
+        """Whether a reference may be where notebooks run: nothing gets out of there, or their code is trusted. Neither holds for
+        another user's rights without a sandbox.
+        """
+        return not (isinstance(self.runner, PlainRunner) and self.runner.user)
 
     @cached_property
     def _substituted(self) -> dict:
@@ -183,7 +210,11 @@ class Grading:
             if prepared.problem:
                 return self.unread(prepared, expected)
             executed = self.runner.run(prepared.notebook, self.seed, self.lab.release_folder)
-            return self.finish(prepared, executed, expected)
+            judged = self.judged(prepared, executed, expected)
+            if judged.second_run:
+                again = self.runner.run(judged.second_run.notebook, self.seed, self.lab.release_folder)
+                return self.finish(judged, expected, again)
+            return self.finish(judged, expected)
         except GraderError as error:
             return error
         except Exception as error:  # a fault in the grader: only this submission has to wait
@@ -202,11 +233,8 @@ class Grading:
         notes = (*found_notes, *read.notes, *rebuilt.notes, *beside.sentences())
         return Prepared(folder, handed_in, rebuilt.notebook, missing=bool(rebuilt.missing), notes=notes)
 
-    def finish(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Graded:
-        """Judges the results of running a submission."""
-        if executed.lost:
-            prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
-        state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
+    def judged(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Judged:
+        """Judges the results of running a submission, and finds out whether it has to be run a second time."""
         substitutions = Substitutions(self.lab, self.seed, expected, self.mistakes, self._substituted)
         verdicts = judge(
             self.lab,
@@ -216,9 +244,32 @@ class Grading:
             substitutions,
             lambda key: self.lessons(key, expected),
         )
+        again = None
+        if self.share and not executed.lost and self._keeps_references_in:
+            again = second_run(self.lab, prepared.notebook, self.release, executed, verdicts, expected)
+        return Judged(prepared, executed, verdicts, again)
+
+    def finish(
+        self, judged: Judged, expected: Mapping[str, Expected], again: Executed | None = None
+    ) -> Graded:
+        """The graded notebook of a submission, and what is to be entered.
+
+        Args:
+            again: the results of its second run, if there was one. Nothing of them goes into the notebook.
+        """
+        prepared, executed, verdicts = judged.prepared, judged.executed, judged.verdicts
+        if again and judged.second_run:
+            verdicts = with_working(self.lab, judged.second_run, again.payloads, verdicts, expected)
+        if executed.lost or (again and again.lost):
+            prepared = replace(prepared, handed_in="")  # nothing has this fingerprint
+        state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
-        return replace(graded, in_doubt=executed.in_doubt, seconds=executed.seconds)
+        return replace(
+            graded,
+            in_doubt=executed.in_doubt or bool(again and again.in_doubt),
+            seconds=executed.seconds + (again.seconds if again else 0.0),
+        )
 
     def alone(self, expected: Mapping[str, Expected], folder: Path) -> Graded | Record | GraderError:
         """Grades a submission when no other is being graded. If it is in doubt, it gets a second chance."""
@@ -284,7 +335,7 @@ class Grading:
                 for found in verdict.recognised
             ),
             given=tuple(
-                f"{verdict.exercise}: {', '.join(verdict.given.earlier)}"
+                f"{verdict.exercise}: {WORKING if verdict.given.working else ''}{', '.join(verdict.given.earlier)}"
                 for verdict in verdicts.values()
                 if verdict.given
             ),

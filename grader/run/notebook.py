@@ -31,7 +31,17 @@ from grader.lab import Lab, checked_exercise, copy_of, file_in, is_learners, run
 from grader.run import machine
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs
-from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed, Limited, says_slow
+from grader.run.states import (
+    CRASHED,
+    GRADED,
+    ONE_AT_A_TIME,
+    OUT_OF_MEMORY,
+    STOPPED,
+    TIMED_OUT,
+    Executed,
+    Limited,
+    says_slow,
+)
 from grader.sandbox.container import NoSandbox
 from grader.sandbox.preloaded import Limits, NoKernel, SandboxLost, Setting, borrow, give_back
 
@@ -237,7 +247,7 @@ class _Run:
         self.deadline = time.monotonic() + limits.notebook_seconds
         self.watch, self.cpu_seconds = machine.Watch(), 0.0
         self.kernels = 0
-        self.ahead = _AHEAD
+        self.ahead = 1 if notebook.metadata.get(ONE_AT_A_TIME) else _AHEAD
 
     def to_the_end(self) -> Executed:
         cells = enumerate(self.notebook.cells)
@@ -380,7 +390,7 @@ class _Run:
         whose = "" if is_learners(cell) else ", which came with the lab,"
         self.notes.append(f"Cell `{cell.id}`{whose} {what}. The other cells were run without it.")
         error = f"This cell{whose} {what}."
-        cell.outputs.append(new_output("error", ename="Stopped", evalue=error, traceback=[error]))
+        cell.outputs.append(new_output("error", ename=STOPPED, evalue=error, traceback=[error]))
 
 
 class _Signs:

@@ -14,6 +14,12 @@ from nbformat import NotebookNode
 
 GRADED, TIMED_OUT, CRASHED, OUT_OF_MEMORY = "graded", "timed out", "crashed", "out of memory"
 
+STOPPED = "Stopped"
+"""The name of the error that a cell shows that had to be stopped."""
+
+ONE_AT_A_TIME = "transformer_labs_one_at_a_time"
+"""In a notebook's own metadata: no cell is sent to the kernel before the one before it has ended."""
+
 
 @dataclass(frozen=True)
 class Executed:

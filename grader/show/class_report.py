@@ -22,7 +22,7 @@ from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.requests import Request
-from grader.grade.work import UNREADABLE
+from grader.grade.work import UNREADABLE, WORKING
 from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.refused import Refused, refused
 from grader.receive.students import student_id
@@ -59,6 +59,7 @@ class ExerciseFacts:
             correlation of classical test theory); None where there are fewer than ``FEW`` submissions, or no differences.
         waiting: number of submissions in which it is waiting for a human to grade it.
         given: number of submissions in which it is right given a mistake in an earlier exercise.
+        working: number of submissions in which it is right with a working earlier exercise, which their own is not.
         asked: number of open requests to look at it again.
     """
 
@@ -70,6 +71,7 @@ class ExerciseFacts:
     discrimination: float | None
     waiting: int
     given: int
+    working: int
     asked: int
 
 
@@ -287,13 +289,29 @@ def _exercise(name: str, cell: str, points: float, results: Sequence[Result], as
         discrimination=_correlation(earned, rest),
         waiting=len(results) - len(given),
         given=sum(name in _given(result) for result in results),
+        working=sum(name in _with_working(result) for result in results),
         asked=asked,
     )
 
 
 def _given(result: Result) -> dict[str, str]:
     """Exercises that are right given a mistake in an earlier one -> the names of the earlier ones."""
-    return dict(text.split(": ", 1) for text in result.marker.given) if result.marker else {}
+    return {name: earlier for name, earlier in _follows(result) if not earlier.startswith(WORKING)}
+
+
+def _with_working(result: Result) -> dict[str, str]:
+    """Exercises that are right with working earlier ones in the place of the learner's -> the names of the earlier ones."""
+    return {
+        name: earlier.removeprefix(WORKING)
+        for name, earlier in _follows(result)
+        if earlier.startswith(WORKING)
+    }
+
+
+def _follows(result: Result) -> list[tuple[str, str]]:
+    """What :attr:`grader.grade.work.Record.given` says."""
+    parts = (text.partition(": ") for text in (result.marker.given if result.marker else ()))
+    return [(name, earlier) for name, _, earlier in parts]
 
 
 def _names(lab: Lab) -> dict[str, str]:
@@ -422,12 +440,15 @@ def summary(found: Analysis) -> list[str]:
         lines.append(
             f"The most common misconception ({len(most.students)}), in `{most.exercise}`: {most.title}"
         )
-    if count := sum(facts.given for facts in found.exercises):
-        students = sum(bool(_given(result)) for result in found.results)
-        lines.append(
-            f"{count} answer{'s' if count > 1 else ''} of {students} learner{'s' if students > 1 else ''}: right given an "
-            "earlier mistake."
-        )
+    for named, words in (
+        (_given, "right given an earlier mistake"),
+        (_with_working, "right with a working earlier exercise in the place of their own"),
+    ):
+        if counts := [count for result in found.results if (count := len(named(result)))]:
+            count, students = sum(counts), len(counts)
+            lines.append(
+                f"{count} answer{'s' if count > 1 else ''} of {students} learner{'s' if students > 1 else ''}: {words}."
+            )
     if found.needs_help:
         lines.append(f"{len(found.needs_help)} may need help; they are listed below.")
     if found.ungraded:
@@ -539,7 +560,13 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
                 f"{found.points:g}",
                 *("" if points is None else f"{points:g}" for points in given),
                 "; ".join(result.marker.recognised) if result.marker else "",
-                "; ".join(f"{name} (given {earlier})" for name, earlier in _given(result).items()),
+                "; ".join(
+                    [f"{name} (given {earlier})" for name, earlier in _given(result).items()]
+                    + [
+                        f"{name} (with a working {earlier})"
+                        for name, earlier in _with_working(result).items()
+                    ]
+                ),
                 " ".join(found.notes(result)),
             ]
         )

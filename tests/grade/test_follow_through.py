@@ -38,7 +38,9 @@ from grader.show.feedback import generate_feedback
 SEED, ANOTHER = 20_240, 7
 ATTEND, CROSS = "self_attention.scaled_dot_product_attention", "self_attention.cross_attention"
 CAUSAL, MASK = "self_attention.causal_self_attention", "self_attention.causal_mask"
-WORDS = "right, given your `scaled_dot_product_attention`: mend that one first."
+WORDS = "correct, given the mistake in your `scaled_dot_product_attention`. Fix `scaled_dot_product_attention` first."
+
+IN_HTML = WORDS.replace("`scaled_dot_product_attention`", "<code>scaled_dot_product_attention</code>")
 
 # ---------------------------------------------------------------------------------- small exercises
 
@@ -98,7 +100,9 @@ def test_a_property_that_the_mistake_breaks_does_not_count_but_others_do():
     changing = outcomes_of(-np.ones(3), -np.ones(3), changed=("x",))
     found = given_earlier(LATER, changing, expected, ["earlier"], negative)
     assert found.score == 4 / 5
-    assert found.summary == "every value is right, given your `earlier`: mend that one first."
+    assert (
+        found.summary == "every value is correct, given the mistake in your `earlier`. Fix `earlier` first."
+    )
 
 
 def test_nothing_follows_from_ready_made_work_or_from_exceptions():
@@ -175,7 +179,7 @@ def test_two_mistakes_at_once(lab, expected, tmp_path):
         causal_mask=source(lab, MASK, "sees_one_ahead"),
     )
     assert verdicts[CAUSAL].given.earlier == ("scaled_dot_product_attention", "causal_mask")
-    assert "mend those first" in verdicts[CAUSAL].summary
+    assert "given the mistakes in your" in verdicts[CAUSAL].summary
     assert verdicts[CROSS].given.earlier == ("scaled_dot_product_attention",)
 
 
@@ -482,7 +486,7 @@ def test_the_notebook_says_the_same(lab, session, capsys):
     run = session
     run(source(lab, ATTEND, "no_scaling"))
     run(lab.solution_texts["cross_attention"])
-    with pytest.raises(CheckFailed, match="right, given your"):
+    with pytest.raises(CheckFailed, match="correct, given the mistake in your"):
         run(f"from course_utils import check\ncheck({CROSS!r})")
     shown = capsys.readouterr().out
     assert f"[--] cross_attention: {WORDS}" in shown
@@ -495,7 +499,7 @@ def test_the_notebook_looks_at_the_earlier_exercise_as_it_is_now(lab, session, c
     run(lab.solution_texts["cross_attention"].replace("scaled_dot_product_attention(", "as_it_was("))
     with pytest.raises(CheckFailed, match="checks passed"):  # the earlier one is right now
         run(f"from course_utils import check\ncheck({CROSS!r})")
-    assert "right, given" not in capsys.readouterr().out
+    assert "correct, given" not in capsys.readouterr().out
 
 
 def test_what_learners_get_is_what_the_build_computes(lab):
@@ -563,9 +567,7 @@ def test_a_class_from_submission_to_report(stage, tmp_path):
 
     generate_feedback(lab)
     page = (stage.feedback / "scaling" / lab.name / f"{lab.slug}.html").read_text("utf-8")
-    assert (
-        page.count("right, given your <code>scaled_dot_product_attention</code>: mend that one first.") >= 4
-    )
+    assert page.count(IN_HTML) >= 4
     report, table = write_report(lab)
     assert "3 answers of 2 learners: right given an earlier mistake." in report.read_text("utf-8")
     assert 'data-of="right given an earlier mistake">2<' in report.read_text("utf-8")
@@ -633,7 +635,7 @@ def test_a_class_whose_earlier_mistake_only_a_mutant_is(stage, tmp_path):
 
     generate_feedback(lab)
     page = (stage.feedback / "right-later" / lab.name / f"{lab.slug}.html").read_text("utf-8")
-    assert "right, given your <code>scaled_dot_product_attention</code>: mend that one first." in page
+    assert IN_HTML in page
     assert all(record.kept for record in graded(lab, KernelFree(tmp_path / "log")).values())
 
 
