@@ -19,6 +19,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected, Misconception, sketch
 from course_utils.checking.outcome import Outcome, Problem
 from course_utils.checking.symptoms import MOST, Symptom, complaint_of, may_be_one_mistake, symptoms_of
+from course_utils.checking.wording import in_one_form
 
 _TOLD_APART = 10
 """Of two misconceptions that both give the output, the closer one is meant if the other is so many times as far away."""
@@ -238,16 +239,17 @@ def _gist(problem: Problem | None) -> tuple | None:
         return None
     return (
         problem.kind,
-        re.sub(r"0x[0-9a-fA-F]+|\d+", "#", _SHAPE.sub("#", problem.message)),
+        re.sub(r"0x[0-9a-fA-F]+|\d+", "#", _SHAPE.sub("#", in_one_form(problem.message))),
         _shapes(problem),
     )
 
 
 def _shapes(problem: Problem) -> tuple[tuple[int, ...], ...]:
     """Shapes and sizes in a message about form: ``(4, 3)``, ``[4,3]``, ``4x3``, ``size 3``. Other messages have none."""
-    if not _OF_FORM.search(problem.message):
+    message = in_one_form(problem.message)
+    if not _OF_FORM.search(message):
         return ()
-    found = (tuple(map(int, re.findall(r"\d+", shape))) for shape in _SHAPE.findall(problem.message))
+    found = (tuple(map(int, re.findall(r"\d+", shape))) for shape in _SHAPE.findall(message))
     return tuple(shape for shape in found if shape)
 
 

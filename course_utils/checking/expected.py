@@ -17,6 +17,7 @@ import numpy as np
 
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs
 from course_utils.checking.outcome import Outcome, Problem
+from course_utils.checking.wording import in_one_form
 
 FILE_NAME = "expected.npz"
 
@@ -194,7 +195,18 @@ def _load(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
 def _read(path: Path, modified: int) -> tuple[dict, dict[str, np.ndarray]]:
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    return json.loads(arrays.pop("index").tobytes()), arrays
+    return read_index(arrays.pop("index")), arrays
+
+
+def read_index(words: np.ndarray) -> dict:
+    """What the array ``index`` of such a file says, by exercise. Messages are in one form, whichever Python raised the exceptions."""
+    return json.loads(words.tobytes(), object_hook=_in_one_form)
+
+
+def _in_one_form(entry: dict) -> dict:
+    if problem := entry.get("problem"):
+        entry["problem"] = [problem[0], in_one_form(problem[1])]
+    return entry
 
 
 def _put(arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ...]) -> list[dict]:
@@ -202,7 +214,7 @@ def _put(arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ..
     for case, outcome in enumerate(outcomes):
         for run, named in enumerate(outcome.runs):
             arrays |= {f"{prefix}/{case}/{run}/{name}": array for name, array in named.items()}
-        problem = outcome.problem and [outcome.problem.kind, outcome.problem.message]
+        problem = outcome.problem and [outcome.problem.kind, in_one_form(outcome.problem.message)]
         names = [list(named) for named in outcome.runs]
         entries.append({"runs": names, "problem": problem, "changed": list(outcome.changed_inputs)})
     return entries

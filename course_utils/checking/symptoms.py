@@ -19,6 +19,7 @@ from course_utils.checking.checks import difference
 from course_utils.checking.exercise import Exercise, Inputs
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
+from course_utils.checking.wording import in_one_form
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
             "assertion",
             "An `assert` fails, and that raises an AssertionError. If the docstring names another error, `raise` that one.",
         )
-    message = f"({problem.kind}) {problem.message}"
+    message = f"({problem.kind}) {in_one_form(problem.message)}"
     found = next(((name, text) for name, pattern, text in _HELP if re.search(pattern, message)), None)
     if found and found[0] == "shapes" and not problem.where:  # no line of the learner's raised it
         return "shapes", _FORM_ELSEWHERE
@@ -172,7 +173,7 @@ def _help_with(problem: Problem) -> tuple[str, str] | None:
 def complaint_of(problem: Problem) -> str:
     """What a problem is about: the name of its symptom, or else the kind of the exception."""
     found = _help_with(problem)
-    return found[0] if found else problem.message.partition(":")[0]
+    return found[0] if found else in_one_form(problem.message).partition(":")[0]
 
 
 # ---------------------------------------------------------------------------------- values

@@ -31,7 +31,7 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.checks import checks_of, score_of
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
-from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, save_expected
+from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, read_index, save_expected
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import INFO_NAME, core_part
 from course_utils.quiz import FILE_NAME as QUIZ
@@ -432,7 +432,7 @@ def _opened(path: Path) -> tuple[_Arrays, dict[str, _Arrays]]:
     """What a file of expected outcomes holds, its lessons apart: where it stands and what it says -> its arrays."""
     with np.load(path, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    index, lessons = json.loads(arrays.pop("index").tobytes()), {}
+    index, lessons = read_index(arrays.pop("index")), {}
     for key, entry in index.items():
         for number, lesson in enumerate(entry.pop("lessons", [])):
             prefix = f"{key}/lesson {number}/"
