@@ -542,10 +542,11 @@ def doctor(
     if course:
         found = Course.find()
         _show_backups(found)
-        wrong = _trouble_with_gradebook(found)
+        if wrong := _trouble_with_gradebook(found):
+            typer.echo(wrong)
         _show_openings(found)
         if wrong:
-            raise wrong
+            raise typer.Exit(1)
         return
     found = examine(Course.find(), file, lab)
     _show_examination(file, found)

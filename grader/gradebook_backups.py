@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from grader.course import Course, make_private
+from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
 from grader.gradebook_file import unusable
-from grader.gradebook_state import Contents, contents_of, leave_state, reading, remember
+from grader.gradebook_state import Contents, contents_of, is_unchanged, leave_state, reading, remember
 
 NEWEST = 10
 """So many of the newest are kept; of older ones, one for each time that their age doubles, in minutes."""
@@ -107,6 +107,44 @@ def back_up(course: Course) -> None:
         return  # nothing is lost by it, and grading must not depend on it; `grader doctor --course` says when the last one was made
 
 
+def see_that_no_other_s_changes_are_undone(course: Course) -> None:
+    """SQLite undoes what a journal beside a database says, even if it is another database's or an older one. Of a gradebook that nobody has
+    written to since it was copied there is nothing to undo, so the copy is put back if SQLite has changed it.
+
+    Raises:
+        CourseError: that has happened.
+    """
+    beside = (
+        course.gradebook.with_name(f"{course.gradebook.name}-{ending}") for ending in ("journal", "wal")
+    )
+    found = next((file for file in beside if file.exists() and file.stat().st_size), None)
+    if found is None or not is_unchanged(course):
+        return
+    noted = course.gradebook.stat().st_mtime_ns
+    copy = next((each for each in backups(course) if each.file.stat().st_mtime_ns == noted), None)
+    if copy is None:
+        return
+    number, _ = _number_and_pages(course.gradebook)
+    with suppress(sqlite3.Error), reading(course.gradebook) as db:
+        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    now, pages = _number_and_pages(course.gradebook)
+    if (
+        now > number or pages == _number_and_pages(copy.file)[1]
+    ):  # somebody has just written to it, or it is as it was
+        return
+    restore(course, copy.name)
+    raise CourseError(
+        f"{found}, which is another gradebook's or was left from an earlier time, has changed {course.gradebook}. The gradebook has been put back as it was. "
+        "Run the same command again."
+    )
+
+
+def _number_and_pages(file: Path) -> tuple[int, bytes]:
+    """How often a database has been changed, and what is in it."""
+    data = file.read_bytes()
+    return int.from_bytes(data[24:28], "big"), data[100:]
+
+
 def surplus(made: Sequence[Backup], now: datetime) -> Iterator[Backup]:
     """The backups that need not be kept.
 
@@ -185,6 +223,8 @@ def _copy(course: Course, source: Path, target: Path) -> None:
     target.touch(mode=0o600)
     try:
         with reading(source) as db, closing(sqlite3.connect(target)) as copy:
+            copy.execute("PRAGMA synchronous = OFF")  # of a copy that a power failure spoils there are others
+            copy.execute("PRAGMA journal_mode = OFF")
             db.backup(copy)
             (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.Error as error:

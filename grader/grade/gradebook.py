@@ -56,7 +56,7 @@ from grader.grade import log, requests
 from grader.grade.points import Points
 from grader.grade.requests import REQUESTS, Asked, Request
 from grader.grade.resume import Marker
-from grader.gradebook_backups import back_up
+from grader.gradebook_backups import back_up, see_that_no_other_s_changes_are_undone
 from grader.lab import Lab
 from grader.roster import Person, Roster, in_section
 
@@ -177,6 +177,7 @@ class Gradebook:
                 f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
                 f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
             )
+        see_that_no_other_s_changes_are_undone(course)
         usable = True
         try:
             with gradebook_file.opened(course) as book:
