@@ -24,7 +24,7 @@ from grader.lab import (
     nbgrader_of,
     runs_in_grading,
 )
-from grader.receive.beside import files_beside, names, sort_out
+from grader.receive.beside import Beside, files_beside, names, sort_out
 from grader.receive.files import printable
 from grader.receive.read import PlainCell, read_submission
 from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
@@ -132,8 +132,13 @@ def _files(lab: Lab, file: Path, cells: Sequence[PlainCell]) -> tuple[Mapping[st
     Whatever else lies in the folder need not have anything to do with the notebook.
     """
     folder = file.parent.resolve()
-    named = [each for each in files_beside(folder, file.name) if names(cells, each[0][0])]
-    beside = sort_out(lab, named).used_by(cells)
+    code, beside = list(cells), Beside()
+    while True:  # files may import others
+        named = [each for each in files_beside(folder, file.name) if names(code, each[0][0])]
+        beside = sort_out(lab, named)
+        if len(cells) + len(beside.modules) == len(code):
+            break
+        code = [*cells, *(PlainCell("code", text) for text in beside.modules.values())]
     faults = [f"{name}: {fault}" for name, text in beside.modules.items() if (fault := syntax_fault(text))]
     return beside.modules, [*faults, *beside.sentences()]
 

@@ -112,6 +112,41 @@ def test_a_ready_made_thing_in_place_of_an_exercise_is_named(labs, examined):
     assert "torch.nn.functional.scaled_dot_product_attention" in part.fault and not found.fine
 
 
+def test_files_that_the_notebook_imports_are_named_and_what_is_wrong_with_them(lab, examined, tmp_path):
+    for name, text in {
+        "helpers": "import tools",
+        "tools": "x = = 1",
+        "numpy": "x = 1",
+        "unrelated": "x = 1",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "letter.pdf").write_bytes(b"")
+    notebook = solved(lab)
+    notebook.cells.insert(0, new_code_cell("import numpy, helpers"))
+    found = examined(notebook)
+    assert found.files == ("helpers.py", "tools.py") and not found.fine
+    assert found.notes == (
+        "tools.py: line 1: invalid syntax",
+        "Handed in beside the notebook, and not used: numpy.py (it has the name of an installed package).",
+    )
+    assert [cell.first_line for cell in found.own] == ["import numpy, helpers"]
+
+
+def test_an_answer_that_is_not_in_its_own_cell_is_told(labs, examined):
+    notebook = solved(labs["12_your_own_dataset"])
+    at, cell = next(
+        (at, cell)
+        for at, cell in enumerate(notebook.cells)
+        if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution")
+    )
+    release = {each.id: each.source for each in labs["12_your_own_dataset"].release().cells}
+    cell.source = release[cell.id]
+    notebook.cells.insert(at + 1, new_markdown_cell("My report."))
+    found = examined(notebook)
+    (part,) = (part for part in found.parts if part.written)
+    assert part.state == ANSWERED and "taken for the answer" in found.notes[0]
+
+
 def test_cells_of_one_s_own_are_listed_if_they_run(lab, examined):
     notebook = solved(lab)
     notebook.cells.insert(0, new_code_cell("\n\nfirst = 1\nsecond = 2"))
