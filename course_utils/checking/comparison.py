@@ -6,6 +6,7 @@ expected outcomes come from (``expected.npz`` at the public seed, or the referen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -111,6 +112,8 @@ def compare(
     first = outcomes[0].problem
     if first and first.kind in PROBLEMS:
         text = PROBLEMS[first.kind]
+        if first.kind == "stub" and (called := re.split(r"\W", first.where)[0]) in exercise.uses:
+            text = f"`{called}`, which it calls, is not written yet."
         return Verdict(exercise.name, checks, problem=text, where=first.where, printed=printed)
     matters = (check for check in checks if check.counts or exercise.goals)
     failing = next((check for check in matters if not check.passed), None)

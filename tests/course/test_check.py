@@ -246,6 +246,13 @@ def test_an_earlier_exercise_comes_first_only_if_it_is_called_and_wrong_now(
     assert ("In grading" in report) == ("In grading" in said)
 
 
+def test_a_part_that_an_earlier_exercise_lacks_is_told_as_its_own(lab, capsys):
+    source = f"def double(x):\n    raise NotImplementedError\n{CALLS}"
+    report, error = run(f"{source}In = [{source!r}]", "kinds.quadruple", capsys)
+    assert error == "CheckFailed: quadruple: `double`, which it calls, is not written yet."
+    assert FIRST + STILL in report
+
+
 def test_an_earlier_exercise_that_passed_as_it_is_now_is_not_tried_again(lab, capsys):
     source = f"calls = []\ndef double(x):\n    calls.append(1)\n    return 2 * x\n{CALLS}"
     code = f"{source}In = [{source!r}]\ncheck('kinds.double')\nbefore = len(calls)\ntry:\n    check('kinds.quadruple')\n"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
+import string
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +25,7 @@ from grader.grade import autograde as grading
 from grader.grade.results import without_places
 from grader.grade.resume import Again
 from grader.grade.work import Grading
-from grader.grade.working import with_working
+from grader.grade.working import _reference_of, with_working
 from grader.lab import Lab, checked_exercise
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import ONE_AT_A_TIME, Executed
@@ -166,6 +168,18 @@ def test_a_second_run_has_no_reference_before_it_is_needed(positions, tmp_path):
             texts = {name for name, text in lab.solution_texts.items() if repr(text) in cell.source}
             assert texts <= {"get_angles", *checked}
     assert references == 2 and checked[0] == "positional_encoding" and "get_angles" not in checked
+
+
+def test_what_else_a_reference_s_cell_defines_is_there_only_if_the_learner_s_does_not(labs):
+    """`f1` of lab 10 calls `normalise`, which the cell of `exact_match` defines."""
+    lab = labs["10_question_answering_pytorch"]
+    code = _reference_of(lab, f"{lab.slug}.exact_match")
+    for own in ({}, {"normalise": "their own"}):
+        names = {"re": re, "string": string, "__name__": "__main__", **own}
+        before = set(names)
+        exec(code, names)
+        assert set(names) - before - {"__builtins__"} == {"exact_match", "normalise"} - set(own)
+        assert names["exact_match"]("The sea.", ["sea"]) and (not own or names["normalise"] == "their own")
 
 
 def test_what_a_second_run_says_beside_the_values_is_told_to_nobody(lab, tmp_path):
