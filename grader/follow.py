@@ -217,7 +217,7 @@ class Substitutions:
                     changed.add(cell.exercise)
                     continue
                 if cell.exercise in entries:
-                    text, defined = entries[cell.exercise].source, _defined_in(entries[cell.exercise].source)
+                    text, defined = entries[cell.exercise].source, defined_in(entries[cell.exercise].source)
                 elif cell.exercise == name:
                     reached = changed & names_in(cell.text)
                     text, defined = own.source if own else cell.text, {name}
@@ -318,7 +318,8 @@ def _names(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def _defined_in(text: str) -> set[str]:
+def defined_in(text: str) -> set[str]:
+    """The functions and classes that the course's own code defines."""
     return {node.name for node in ast.parse(text).body if isinstance(node, _DEFINITIONS)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 from course_utils import exercises
 from course_utils.checking.exercise import Exercise, exercises_of
 from course_utils.checking.expected import Expected, Misconception
+from course_utils.checking.names import Cell
 from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
@@ -121,6 +122,38 @@ def code_before_check(notebook: NotebookNode, key: str) -> list[str]:
         if runs_in_grading(cell):
             sources.append(cell.source)
     return sources
+
+
+def around_check(
+    notebook: NotebookNode, key: str, places: Mapping[str, str]
+) -> tuple[list[Cell], list[Cell]]:
+    """The code cells above an exercise's check and below it.
+
+    Args:
+        places: from :func:`places_of`.
+    """
+    above: list[Cell] = []
+    below: list[Cell] = []
+    found = above
+    for cell in notebook.cells:
+        if checked_exercise(cell) == key:
+            found = below
+        elif cell.cell_type == "code" and checked_exercise(cell) is None:
+            place = places.get(cell.id, f"cell `{cell.id}`")
+            found.append(Cell(place, cell.source, runs_in_grading(cell)))
+    return above, below
+
+
+def places_of(notebook: NotebookNode, texts: Sequence[str]) -> dict[str, str]:
+    """Cell id -> what people call the cell: by its number in what was handed in, text cells included.
+
+    Args:
+        notebook: the rebuilt one.
+        texts: of the cells that were handed in, in their order.
+    """
+    numbers = {text.strip(): number for number, text in enumerate(texts, start=1)}
+    code = (cell for cell in notebook.cells if cell.cell_type == "code")
+    return {cell.id: f"cell {numbers[text]}" for cell in code if (text := cell.source.strip()) in numbers}
 
 
 def learners_lines(marked: str) -> set[int]:

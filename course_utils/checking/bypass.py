@@ -171,6 +171,11 @@ def _mentions(bypasses: Sequence[str], cells: Sequence[str]) -> Iterator[Use]:
 # ---------------------------------------------------------------------------------- cells
 
 
+def parsed(source: str) -> Sequence[ast.stmt]:
+    """A cell's statements; none if it is not Python."""
+    return _parsed(source)[0]
+
+
 def _parsed(source: str) -> tuple[Sequence[ast.stmt], list[str]]:
     """A cell's statements, with the line numbers of the cell, and its lines. Text that is not Python has no statements.
 
@@ -428,7 +433,7 @@ class _Notebook:
                 case ast.Match():
                     self._read([statement.subject], scope, node)
                     for case in statement.cases:
-                        for name in _bound([case.pattern]):
+                        for name in bound_names([case.pattern]):
                             scope.bind(name, _Node(links=[node]), True)
                         self._read([case.guard] if case.guard else [], scope, node)
                     blocks = [case.body for case in statement.cases]
@@ -514,7 +519,7 @@ class _Notebook:
         every = [*names, *parameters.kwonlyargs, parameters.vararg, parameters.kwarg]
         own = {parameter.arg for parameter in every if parameter}
         body = [] if isinstance(function, ast.Lambda) else function.body
-        scope = around.inner(own | _local(body))
+        scope = around.inner(own | local_names(body))
         for parameter, default in given:
             if default:
                 scope.env[parameter.arg] = _Node(self._resolve(default, around))
@@ -550,7 +555,7 @@ class _Notebook:
                 case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                     loops = expression.generators
                     inside = _Scope(
-                        scope.lines, {}, scope, frozenset(_bound([loop.target for loop in loops]))
+                        scope.lines, {}, scope, frozenset(bound_names([loop.target for loop in loops]))
                     )
                     work += [(part, inside) for part in parts if not isinstance(part, ast.comprehension)]
                     work += [(part, inside) for loop in loops for part in loop.ifs]
@@ -688,15 +693,16 @@ def _owner(target: ast.expr) -> list[str]:
 _CODE_OF_ITS_OWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def _local(body: Sequence[ast.stmt]) -> set[str]:
+def local_names(body: Sequence[ast.stmt]) -> set[str]:
     """The names that a function's body binds, and that are therefore local to it."""
     elsewhere = {
         name for part in _flat(body) if isinstance(part, ast.Global | ast.Nonlocal) for name in part.names
     }
-    return set(_bound(body)) - elsewhere
+    return set(bound_names(body)) - elsewhere
 
 
-def _bound(parts: Iterable[ast.AST]) -> Iterator[str]:
+def bound_names(parts: Iterable[ast.AST]) -> Iterator[str]:
+    """The names that statements (or targets) bind where they stand."""
     for part in _flat(parts):
         match part:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import json
 import os
 import re
 import sys
@@ -20,11 +21,20 @@ from typing import Any
 
 from course_utils import progress, start_page
 from course_utils.checking.bypass import Use, as_cell, uses_of
-from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
+from course_utils.checking.comparison import (
+    Verdict,
+    compare,
+    earlier_first,
+    explained,
+    follow_through,
+    is_about_names,
+    not_run,
+)
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs, exercises_of, find_exercise
 from course_utils.checking.expected import FILE_NAME, Expected, load_expected, load_hints
 from course_utils.checking.given import Given, exactly, given_earlier
 from course_utils.checking.hints import shown
+from course_utils.checking.names import Cell, defining_cell, names_without_value, reached_from, why_undefined
 from course_utils.checking.outcome import OUTCOME_MIME, Outcome, encode, try_exercise
 from course_utils.checking.report import Report
 from course_utils.display import publish as _display
@@ -70,6 +80,9 @@ def check(key: str) -> None:
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
     expected = load_expected(Path.cwd() / FILE_NAME, key, exercise)
     verdict = compare(exercise, outcomes, expected, bypass)
+    _tried[key] = namespace.get(exercise.name), verdict.correct
+    if is_about_names(verdict):
+        verdict = explained(verdict, _why_undefined(key, exercise.name, outcomes))
     if not verdict.correct and not verdict.problem:
         verdict = follow_through(verdict, _given(key, exercise, outcomes, expected, bypass, namespace))
     entry, tally = progress.load().get(key), ""
@@ -78,7 +91,7 @@ def check(key: str) -> None:
         start_page.refresh(Path.cwd().parent)
         if verdict.correct or not entry["solved"]:
             tally = progress.tally(entry)
-    advice = _earlier_first(key, exercise, verdict) if defined else _AFTER_A_RESTART
+    advice = _earlier_first(key, exercise, verdict, namespace) if defined else _AFTER_A_RESTART
     report = Report(verdict, key, advice=advice, tally=tally)
     _display({"text/plain": repr(report), "text/html": report._repr_html_()})
     if not verdict.correct:
@@ -129,14 +142,8 @@ def inputs_of(key: str, case: int = 0) -> Inputs | list[Inputs]:
 
 def _bypass(key: str, attempt: Any, name: str, namespace: Mapping[str, Any]) -> tuple[Use, ...]:
     """The ready-made things that an attempt uses, according to the cells that have run, or else to its own source."""
-    history = namespace.get("In")  # IPython's: every cell that ran, magics already turned into Python
-    if isinstance(history, list) and all(isinstance(cell, str) for cell in history):
-        sources = [*_files_imported(), *history]
-    else:
-        try:
-            sources = [inspect.getsource(attempt)]
-        except (OSError, TypeError):  # it has no source, or is a value
-            sources = []
+    history = _history(namespace)
+    sources = [*_files_imported(), *history] if history else _source_of(attempt)
     return uses_of(find_exercise(key), exercises_of(key.partition(".")[0]).values(), sources, name)
 
 
@@ -176,10 +183,87 @@ def _given(
     return None
 
 
-def _earlier_first(key: str, exercise: Exercise, verdict: Verdict) -> str:
-    """What to fix first, judging by what this learner has solved so far."""
+def _history(namespace: Mapping[str, Any]) -> list[str]:
+    """IPython's: every cell that ran, magics already turned into Python. Elsewhere there is none."""
+    history = namespace.get("In")
+    return history if isinstance(history, list) and all(isinstance(cell, str) for cell in history) else []
+
+
+def _source_of(attempt: Any) -> list[str]:
+    try:
+        return [inspect.getsource(attempt)]
+    except (OSError, TypeError):  # it has no source, or is a value
+        return []
+
+
+_tried: dict[str, tuple[Any, bool]] = {}
+"""Exercise key -> what was checked last in this session, and whether it was right."""
+
+
+def _earlier_first(key: str, exercise: Exercise, verdict: Verdict, namespace: Mapping[str, Any]) -> str:
+    """What to fix first: an earlier exercise that this one calls, and that is wrong as it is defined now."""
+    if verdict.correct or not exercise.uses:
+        return ""
     module = key.partition(".")[0]
-    done = progress.best_scores()
-    return earlier_first(
-        exercise, verdict, [name for name in exercise.uses if done.get(f"{module}.{name}") == 1]
-    )
+    useless = set()
+
+    def is_wrong(name: str) -> bool:
+        its_key = f"{module}.{name}"
+        its = find_exercise(its_key)
+        attempt, right = _tried.get(its_key, (None, False))
+        if name in namespace and attempt is namespace[name] and right:
+            return False
+        outcomes = (
+            try_exercise(its, its_key, namespace[name], PUBLIC_SEED, namespace)
+            if name in namespace
+            else not_run(its, "undefined")
+        )
+        if any(outcome.problem for outcome in outcomes):
+            useless.add(name)
+        return not compare(its, outcomes, load_expected(Path.cwd() / FILE_NAME, its_key, its)).correct
+
+    sources = _history(namespace) or _source_of(namespace.get(exercise.name))
+    said = earlier_first(exercise, verdict, reached_from(exercise.name, sources), is_wrong)
+    if useless:
+        (name,) = useless
+        said += f" In grading, what is right with a working `{name}` may still earn points."
+    return said
+
+
+_MOST_BYTES = 20 * 2**20
+"""A longer notebook is not read."""
+
+
+def _why_undefined(key: str, name: str, outcomes: Sequence[Outcome]) -> list[str]:
+    """What the notebook's file, as it was last saved, says about names without a value; nothing if it is not found."""
+    named = names_without_value(outcomes)
+    for file in (os.environ.get("JPY_SESSION_NAME", ""), f"{key.partition('.')[0]}.ipynb"):
+        above, below = _cells_around(key, Path(file))
+        if below is not None:
+            found = why_undefined(name, above, below, named)
+            cells = ((each, defining_cell(each, above)) for each in (sorted(named) or [name]))
+            return found or [
+                f"`{each}` is defined in {cell.place}, which has not been run: run it first."
+                for each, cell in cells
+                if cell
+            ]
+    return []
+
+
+def _cells_around(key: str, file: Path) -> tuple[list[Cell], list[Cell] | None]:
+    """The code cells above and below an exercise's check in a notebook's file; None where it has no such check."""
+    above: list[Cell] = []
+    below: list[Cell] | None = None
+    try:
+        if file.suffix != ".ipynb" or not file.is_file() or file.stat().st_size > _MOST_BYTES:
+            return above, below
+        cells = json.loads(file.read_text("utf-8"))["cells"]
+        texts = [("".join(cell["source"]), cell["cell_type"] == "code") for cell in cells]
+    except (OSError, ValueError, KeyError, TypeError):
+        return above, below
+    for number, (text, is_code) in enumerate(texts, start=1):
+        if is_code and re.search(rf"""^check\(["']{re.escape(key)}["']\)""", text, re.MULTILINE):
+            below = []
+        elif is_code:
+            (above if below is None else below).append(Cell(f"cell {number}", text))
+    return above, below

@@ -6,7 +6,8 @@ expected outcomes come from (``expected.npz`` at the public seed, or the referen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from course_utils.checking.bypass import Use
@@ -16,7 +17,7 @@ from course_utils.checking.exercise import Exercise, sentence
 from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.given import Given
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import Symptom
+from course_utils.checking.symptoms import UNKNOWN_NAME, Symptom
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,12 @@ PROBLEMS = {
     "missing": "not checked, because its check cell did not run to the end.",
 }
 
+_GRADED = {
+    PROBLEMS["undefined"]: "not defined: no cell above its check that ran to the end defines it.",
+    PROBLEMS["stub"]: "part of it is not written yet: the lines marked YOUR CODE HERE.",
+}
+"""The same where a notebook has been graded, and nobody can run a cell."""
+
 
 def compare(
     exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, bypass: Sequence[Use] = ()
@@ -105,6 +112,8 @@ def compare(
     first = outcomes[0].problem
     if first and first.kind in PROBLEMS:
         text = PROBLEMS[first.kind]
+        if first.kind == "stub" and (called := re.split(r"\W", first.where)[0]) in exercise.uses:
+            text = f"`{called}`, which it calls, is not written yet."
         return Verdict(exercise.name, checks, problem=text, where=first.where, printed=printed)
     matters = (check for check in checks if check.counts or exercise.goals)
     failing = next((check for check in matters if not check.passed), None)
@@ -132,12 +141,43 @@ def follow_through(verdict: Verdict, given: Given | None) -> Verdict:
     return replace(verdict, given=given, **nothing)
 
 
-def earlier_first(exercise: Exercise, verdict: Verdict, correct: Collection[str]) -> str:
-    """Points to an earlier exercise that this one calls, if its name is not among the ``correct`` ones."""
-    unfinished = [name for name in exercise.uses if name not in correct]
-    if verdict.correct or verdict.given or not unfinished:
+def as_graded(verdict: Verdict) -> Verdict:
+    """The verdict in words that fit a notebook that has been graded."""
+    return replace(verdict, problem=_GRADED.get(verdict.problem, verdict.problem))
+
+
+def is_about_names(verdict: Verdict) -> bool:
+    """Whether a name without a value is what is wrong, so that :mod:`course_utils.checking.names` may say more."""
+    undefined = {PROBLEMS["undefined"], _GRADED[PROBLEMS["undefined"]]}
+    return verdict.problem in undefined or any(each.name == UNKNOWN_NAME for each in verdict.symptoms)
+
+
+def explained(verdict: Verdict, why: Sequence[str]) -> Verdict:
+    """A verdict that :func:`is_about_names`, with the sentences of :func:`course_utils.checking.names.why_undefined`."""
+    if not why:
+        return verdict
+    if verdict.problem:
+        return replace(verdict, problem=f"not defined. {' '.join(why)}")
+    symptoms = (
+        replace(each, sentence=" ".join(why)) if each.name == UNKNOWN_NAME else each
+        for each in verdict.symptoms
+    )
+    return replace(verdict, symptoms=tuple(symptoms))
+
+
+def earlier_first(
+    exercise: Exercise, verdict: Verdict, reached: Collection[str], wrong: Callable[[str], bool]
+) -> str:
+    """Points to an earlier exercise that this one calls and that is wrong; empty if there is none.
+
+    Args:
+        reached: the names that this one reaches (:func:`course_utils.checking.names.reached_from`).
+        wrong: whether an exercise is wrong as it is now. Asked only about those that are called.
+    """
+    if verdict.correct or verdict.given:
         return ""
-    return f"This exercise calls your `{unfinished[0]}`, whose check does not pass yet: fix that first."
+    first = next((name for name in exercise.uses if name in reached and wrong(name)), "")
+    return first and f"`{exercise.name}` calls your `{first}`, which is not right yet: fix that first."
 
 
 def not_run(exercise: Exercise, kind: str) -> list[Outcome]:

@@ -70,6 +70,8 @@ def _changed(outcomes: Sequence[Outcome]) -> list[Symptom]:
 # ---------------------------------------------------------------------------------- problems
 
 
+UNKNOWN_NAME = "unknown name"
+
 _HELP = (
     ("none", r"\(type\).*returned None|is None; expected", "The result is None: is there a `return`, and does every way through the code reach it?"),
     ("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor|`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
@@ -95,7 +97,7 @@ _HELP = (
         r"[Oo]nly input tensors may be passed as positional",
         "A Keras layer takes only tensors by position. Pass options, such as `training`, by name.",
     ),
-    ("unknown name", r"NameError|UnboundLocalError", "A name is used that has no value there: it is misspelt, or it is set on another way through the code only."),
+    (UNKNOWN_NAME, r"NameError|UnboundLocalError", "This name is not defined at that point: it is misspelt, or only set in another branch."),
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
@@ -123,7 +125,7 @@ _FORM_ELSEWHERE = (
     "shapes meet: which of them is yours?"
 )
 
-_SAYS_ITSELF = {"unknown name", "order in memory"}
+_SAYS_ITSELF = {UNKNOWN_NAME, "order in memory"}
 
 
 def may_be_one_mistake(problem: Problem, other: Problem) -> bool:

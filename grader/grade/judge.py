@@ -10,17 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from nbformat import NotebookNode
 
 from course_utils.checking.bypass import uses_of
-from course_utils.checking.comparison import Verdict, compare, earlier_first, follow_through, not_run
+from course_utils.checking.comparison import (
+    Verdict,
+    as_graded,
+    compare,
+    earlier_first,
+    explained,
+    follow_through,
+    is_about_names,
+    not_run,
+)
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected, Lesson
+from course_utils.checking.names import names_without_value, reached_from, why_undefined
 from course_utils.checking.outcome import Outcome, decode
 from grader.follow import Substitutions
-from grader.lab import Lab, code_before_check
+from grader.lab import Lab, around_check, code_before_check
 
 
 def judge(
@@ -30,6 +41,7 @@ def judge(
     notebook: NotebookNode,
     substitutions: Substitutions | None = None,
     lessons: Callable[[str], Sequence[Lesson]] = lambda key: (),
+    places: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Verdict]:
     """A verdict for every exercise of the lab.
 
@@ -39,6 +51,7 @@ def judge(
         notebook: the rebuilt notebook that was run. Its text is only parsed.
         substitutions: at the same seed; without them, no exercise is right given a mistake in an earlier one.
         lessons: an exercise -> its lessons at the same seed. Asked only for what is wrong and has no name.
+        places: what the notebook's cells are called, from :func:`grader.lab.places_of`.
     """
     outcomes = {key: read_outcomes(exercise, payloads.get(key)) for key, exercise in lab.exercises.items()}
     verdicts = {}
@@ -48,6 +61,11 @@ def judge(
         if not (verdict.correct or verdict.recognised or all(each.problem for each in outcomes[key])):
             known = replace(expected[key], lessons=tuple(lessons(key)))
             verdict = compare(exercise, outcomes[key], known, uses) if known.lessons else verdict
+        verdict = as_graded(verdict)
+        if is_about_names(verdict):
+            named = names_without_value(outcomes[key])
+            why = why_undefined(exercise.name, *around_check(notebook, key, places), named)
+            verdict = explained(verdict, why)
         verdicts[key] = verdict
     if substitutions is None:
         return verdicts
@@ -65,7 +83,16 @@ def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:
         return not_run(exercise, "missing")
 
 
-def advice(lab: Lab, key: str, verdicts: Mapping[str, Verdict]) -> str:
-    """Points to an earlier exercise of the lab that has to be fixed first; empty if there is none."""
-    correct = [other.partition(".")[2] for other, verdict in verdicts.items() if verdict.correct]
-    return earlier_first(lab.exercises[key], verdicts[key], correct)
+def advice(lab: Lab, key: str, verdicts: Mapping[str, Verdict], notebook: NotebookNode) -> str:
+    """Points to an earlier exercise of the lab that has to be fixed first; empty if there is none.
+
+    Args:
+        notebook: as for :func:`judge`.
+    """
+    exercise = lab.exercises[key]
+    if verdicts[key].correct or not exercise.uses:
+        return ""
+    reached = reached_from(exercise.name, code_before_check(notebook, key))
+    return earlier_first(
+        exercise, verdicts[key], reached, lambda name: not verdicts[f"{lab.slug}.{name}"].correct
+    )

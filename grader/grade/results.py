@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode, from_dict
@@ -69,12 +70,13 @@ def with_results(
     notebook = copy_of(executed)
     released = {nbgrader_of(cell).get("grade_id"): cell.source for cell in release.cells}
     own = {cell.id: cell.source for cell in release.cells}
-    bounds = _Bounds()
+    bounds = _Bounds(lambda text: without_places(text, lab))
     for cell in notebook.cells:
         if cell.source != own.get(cell.id):
             cell.source = bounds.readable(cell.source)
         if key := checked_exercise(cell):
-            cell.outputs = [_report(lab, key, verdicts, points_of(cell), share)]
+            first = advice(lab, key, verdicts, executed)
+            cell.outputs = [_report(lab, key, verdicts[key], points_of(cell), share, first)]
         elif cell.cell_type == "code":
             cell.outputs = bounds.harmless(cell.outputs)
         elif is_added(cell) or (
@@ -86,13 +88,13 @@ def with_results(
     return notebook
 
 
-def _report(lab: Lab, key: str, verdicts: Mapping[str, Verdict], points: float, share: float) -> NotebookNode:
-    got = earned(verdicts[key], points, share)
-    report = Report(verdicts[key], key, points=(got, points), advice=advice(lab, key, verdicts))
-    data = {"text/html": report._repr_html_(), "text/plain": repr(float(got))}
+def _report(lab: Lab, key: str, verdict: Verdict, points: float, share: float, first: str) -> NotebookNode:
+    got = earned(verdict, points, share)
+    report = Report(verdict, key, points=(got, points), advice=first)
+    data = {"text/html": without_places(report._repr_html_(), lab), "text/plain": repr(float(got))}
     facts = {
-        "summary": verdicts[key].summary,
-        "misconceptions": [found.title for found in verdicts[key].recognised],
+        "summary": verdict.summary,
+        "misconceptions": [found.title for found in verdict.recognised],
     }
     return _output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
 
@@ -123,6 +125,20 @@ def _inert(text: str) -> str:
     return re.sub(r"\](?=[(\[:])", "]\u2060", text)
 
 
+_UP_TO_A_PACKAGE = re.compile(
+    r"(?<![\w./~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+ -]{1,100}){1,30}[/\\](?=(?:site-packages|python3\.\d+|course_utils)[/\\])"
+)
+
+
+def without_places(text: str, lab: Lab) -> str:
+    """A text without the folders of the machine that graded: a traceback names files, and nobody else has them there."""
+    text = _UP_TO_A_PACKAGE.sub("", text)
+    for folder in (lab.course.root, Path.home()):
+        if len(folder.parts) > 1:
+            text = re.sub(rf"{re.escape(str(folder))}(?=[/\\\s'\":,)]|$)[/\\]?", "", text)
+    return text
+
+
 # ---------------------------------------------------------------------------------- learners' outputs
 
 _PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
@@ -131,7 +147,8 @@ _PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 class _Bounds:
     """What is left of a notebook's allowance for outputs."""
 
-    def __init__(self) -> None:
+    def __init__(self, cleaned: Callable[[str], str] = str) -> None:
+        self.cleaned = cleaned
         self.text = MAX_OUTPUT_TEXT
         self.pictures = MAX_OUTPUT_PICTURES
         self.sources = MAX_SOURCES
@@ -176,12 +193,9 @@ class _Bounds:
             return ""
         limit = min(MAX_TEXT, self.text)
         self.text -= min(len(text), limit)
-        text = re.sub("[\ud800-\udfff]", "\ufffd", text)
-        return (
-            text
-            if len(text) <= limit
-            else f"{text[:limit]}\n... {len(text) - limit} more characters left out"
-        )
+        text, left_out = re.sub("[\ud800-\udfff]", "\ufffd", text[:limit]), len(text) - limit
+        text = self.cleaned(text)
+        return text if left_out <= 0 else f"{text}\n... {left_out} more characters left out"
 
     def _picture(self, mime: str, data: Any) -> str | None:
         if not isinstance(data, str) or len(data) > self.pictures:

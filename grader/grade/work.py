@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
 from grader.grade.working import SecondRun, second_run, with_working
-from grader.lab import Lab
+from grader.lab import Lab, places_of
 from grader.receive.beside import in_folder
 from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
@@ -94,6 +94,7 @@ class Prepared:
     Attributes:
         problem: why it could not be read, as sentences; empty if it could.
         missing: whether cells had to be restored.
+        places: what its cells are called, from :func:`grader.lab.places_of`.
     """
 
     folder: Path
@@ -102,6 +103,7 @@ class Prepared:
     problem: str = ""
     missing: bool = False
     notes: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,8 @@ class Grading:
         beside = in_folder(self.lab, path).used_by(read.cells)
         rebuilt = rebuild(self.release, read.cells, beside.modules)
         notes = (*found_notes, *read.notes, *rebuilt.notes, *beside.sentences())
-        return Prepared(folder, handed_in, rebuilt.notebook, missing=bool(rebuilt.missing), notes=notes)
+        places = places_of(rebuilt.notebook, [cell.text for cell in read.cells])
+        return Prepared(folder, handed_in, rebuilt.notebook, "", bool(rebuilt.missing), notes, places)
 
     def judged(self, prepared: Prepared, executed: Executed, expected: Mapping[str, Expected]) -> Judged:
         """Judges the results of running a submission, and finds out whether it has to be run a second time."""
@@ -243,6 +246,7 @@ class Grading:
             prepared.notebook,
             substitutions,
             lambda key: self.lessons(key, expected),
+            prepared.places,
         )
         again = None
         if self.share and not executed.lost and self._keeps_references_in:

@@ -20,7 +20,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.given import all_earlier, given_earlier
 from course_utils.checking.outcome import Outcome
-from grader.follow import names_in
+from grader.follow import defined_in, names_in
 from grader.grade.judge import read_outcomes
 from grader.lab import Lab, checked_exercise, copy_of, is_solution, nbgrader_of, runs_in_grading
 from grader.run.states import ONE_AT_A_TIME, STOPPED, Executed
@@ -28,16 +28,19 @@ from grader.run.states import ONE_AT_A_TIME, STOPPED, Executed
 _FAILS = "This does not hold, even with a working {names}."
 
 _PUT = """\
-def __working__(texts, names):
+def __working__(texts, others, here):
     import linecache
+    names = dict(here)
     for file, text in texts:
         linecache.cache[file] = len(text), None, text.splitlines(True), file
         exec(compile(text, file, "exec", dont_inherit=True), names)
+    here.update((other, names[other]) for other in others if other not in here)
     return names[{name!r}]
-{name} = __working__({texts!r}, dict(globals()))
+{name} = __working__({texts!r}, {others!r}, globals())
 del __working__
 """
-"""A cell that lets a name stand for its reference. What the reference needs is executed in a copy of the notebook's names."""
+"""A cell that lets a name stand for its reference. What the reference needs is executed in a copy of the notebook's names. What else
+its cell defines (a helper, say, that a later exercise calls, too) is there only if the learner's own cell does not define it."""
 
 
 @dataclass(frozen=True)
@@ -174,4 +177,5 @@ def _reference_of(lab: Lab, key: str) -> str:
         for each, text in lab.solution_texts.items()
         if each in needed
     ]
-    return _PUT.format(name=name, texts=texts)
+    others = sorted(defined_in(lab.solution_texts[name]) - set(lab.solution_texts))
+    return _PUT.format(name=name, texts=texts, others=others)

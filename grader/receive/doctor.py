@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +13,18 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 from course_utils.checking.bypass import uses_of
+from course_utils.checking.names import odd_character, why_undefined
 from grader.course import Course
 from grader.errors import GraderError
 from grader.lab import (
     Lab,
+    around_check,
     checked_exercise,
     code_before_check,
     file_in,
     is_solution,
     nbgrader_of,
+    places_of,
     runs_in_grading,
 )
 from grader.receive.beside import Beside, files_beside, names, sort_out
@@ -44,8 +47,8 @@ class Part:
 
     Attributes:
         state: ``AS_HANDED_OUT``, ``ANSWERED``, ``BY_NAME`` or ``RESTORED``.
-        fault: where its code is not valid Python, or which ready-made thing it uses that has to be built; empty if
-            neither was found.
+        fault: where its code is not valid Python, which name it needs that has no value, or which ready-made thing it uses that
+            has to be built; empty if none of these was found.
     """
 
     name: str
@@ -116,7 +119,10 @@ def examine(course: Course, file: Path, lab_name: str | None = None) -> Examinat
     release = lab.release()
     files, problems = _files(lab, file, read.cells)
     rebuilt = rebuild(release, read.cells, files)
-    faults = _bypasses(lab, rebuilt.notebook) | _faults(release, rebuilt.notebook)
+    places = places_of(rebuilt.notebook, [cell.text for cell in read.cells])
+    modules = {name.removesuffix(".py") for name in files}
+    without = _without_values(lab, release, rebuilt.notebook, places, modules)
+    faults = _bypasses(lab, rebuilt.notebook) | without | _faults(release, rebuilt.notebook)
     return Examination(
         lab.name,
         notes=(*notes, *rebuilt.notes, *problems),
@@ -200,6 +206,26 @@ def _bypasses(lab: Lab, notebook: NotebookNode) -> dict[str, str]:
     return found
 
 
+def _without_values(
+    lab: Lab,
+    release: NotebookNode,
+    notebook: NotebookNode,
+    places: Mapping[str, str],
+    beside: Collection[str],
+) -> dict[str, str]:
+    """Cell id -> the names that an exercise needs and that have no value when it is checked."""
+    released = {cell.id: cell.source for cell in release.cells}
+    answers = {nbgrader_of(cell).get("grade_id"): cell for cell in notebook.cells if is_solution(cell)}
+    found = {}
+    for key, exercise in lab.exercises.items():
+        cell = answers.get(exercise.name)
+        if cell is None or cell.source == released.get(cell.id):
+            continue
+        if why := why_undefined(exercise.name, *around_check(notebook, key, places), beside=beside):
+            found[cell.id] = " ".join(why)
+    return found
+
+
 def _own(release: NotebookNode, notebook: NotebookNode, faults: dict[str, str]) -> Iterator[OwnCell]:
     released = {cell.id for cell in release.cells}
     after = ""
@@ -254,7 +280,7 @@ def _python_fault(code: str) -> str:
             warnings.simplefilter("ignore")
             ast.parse(code)
     except SyntaxError as error:
-        return f"line {error.lineno or 1}: {printable(error.msg)}"
+        return f"line {error.lineno or 1}: {odd_character(error.msg) or printable(error.msg)}"
     except (RecursionError, MemoryError):
         return "it is nested too deeply"
     return ""

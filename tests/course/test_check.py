@@ -61,6 +61,7 @@ def call_keras_layer(learner, inputs):
 
 KINDS = types.ModuleType("course_utils.exercises.kinds")
 KINDS.double = Exercise("double", ("doubled",), (Case("2 by 3", _x), Case("again", _x)), seconds=0.3)
+KINDS.quadruple = Exercise("quadruple", ("out",), (Case("2 by 3", _x),), uses=("double",))
 KINDS.both = Exercise("both", ("low", "high"), (Case("2 by 3", _x),))
 KINDS.as_dict = Exercise("as_dict", ("low", "high"), (Case("2 by 3", _x),), call=call_for_dict)
 KINDS.table = Exercise("table", ("table",), (Case("its value", lambda rng: {}),), call=take_value)
@@ -103,6 +104,7 @@ def reference_layer():
 
 REFERENCES = {
     "double": lambda x: 2 * x,
+    "quadruple": lambda x: 4 * x,
     "both": lambda x: (x.min(axis=1), x.max(axis=1)),
     "as_dict": lambda x: {"low": x.min(axis=1), "high": x.max(axis=1)},
     "table": np.array([[1.0, 2.0]]),
@@ -211,6 +213,81 @@ def test_a_keras_layer_is_checked_with_weights_set_by_the_check(lab, capsys):
     assert run(right, "kinds.Layer", capsys)[1] == ""
     report, _ = run(right.replace("return self", "return 2 * self"), "kinds.Layer", capsys)
     assert "8 of 8 values differ" in report
+
+
+# ---------------------------------------------------------------------------------- what comes first
+
+CALLS = "def quadruple(x): return 3 * double(x)\n"
+FIRST = "`quadruple` calls your `double`, which is not right yet: fix that first."
+STILL = " In grading, what is right with a working `double` may still earn points."
+
+
+@pytest.mark.parametrize(
+    "double, quadruple, said",
+    [
+        ("def double(x): return 2 * x\n", CALLS, ""),  # right, although it was never checked here
+        ("def double(x): return 5 * x\n", CALLS, FIRST),
+        ("def double(x): raise ValueError\n", CALLS, FIRST + STILL),
+        ("", CALLS, FIRST + STILL),
+        ("def double(x): return 5 * x\n", "def quadruple(x): return 3 * x  # not double\n", ""),
+        (
+            "def double(x): return 5 * x\n",
+            "def half(x): return double(x)\ndef quadruple(x): return 3 * half(x)\n",
+            FIRST,
+        ),
+    ],
+)
+def test_an_earlier_exercise_comes_first_only_if_it_is_called_and_wrong_now(
+    lab, capsys, double, quadruple, said
+):
+    source = double + quadruple
+    report, _ = run(f"{source}In = [{source!r}]", "kinds.quadruple", capsys)
+    assert said in report and ("calls your" in report) == bool(said)
+    assert ("In grading" in report) == ("In grading" in said)
+
+
+def test_a_part_that_an_earlier_exercise_lacks_is_told_as_its_own(lab, capsys):
+    source = f"def double(x):\n    raise NotImplementedError\n{CALLS}"
+    report, error = run(f"{source}In = [{source!r}]", "kinds.quadruple", capsys)
+    assert error == "CheckFailed: quadruple: `double`, which it calls, is not written yet."
+    assert FIRST + STILL in report
+
+
+def test_an_earlier_exercise_that_passed_as_it_is_now_is_not_tried_again(lab, capsys):
+    source = f"calls = []\ndef double(x):\n    calls.append(1)\n    return 2 * x\n{CALLS}"
+    code = f"{source}In = [{source!r}]\ncheck('kinds.double')\nbefore = len(calls)\ntry:\n    check('kinds.quadruple')\n"
+    report, _ = run(f"{code}except Exception:\n    assert len(calls) == before + 1", "kinds.double", capsys)
+    assert "calls your" not in report
+
+
+@pytest.mark.parametrize(
+    "saved, code, said",
+    [
+        (
+            ["def double(x): return helper(x)", "check('kinds.double')", "def helper(x): pass"], "def double(x): return helper(x)",
+            "`helper` is defined in cell 4 and used in cell 2: move it up, because cells are graded from top to bottom.",
+        ),
+        (
+            ["def helper(x): pass", "def double(x): return helper(x)", "check('kinds.double')"], "def double(x): return helper(x)",
+            "`helper` is defined in cell 2, which has not been run: run it first.",
+        ),
+        (
+            ["def double(x): return helper(x)", "check('kinds.double')"], "def double(x): return helper(x)",
+            "`helper` is used in cell 2, and no cell defines it: it is misspelt, or its cell is gone.",
+        ),
+        (["%%timeit\ndef double(x): return 2 * x", "check('kinds.double')"], "pass", "under `%%timeit`"),
+        (["check('kinds.other')"], "def double(x): return helper(x)", "This name is not defined at that point"),
+        (None, "def double(x): return helper(x)", "This name is not defined at that point"),
+        (["print(2)", 7], "def double(x): return helper(x)", "This name is not defined at that point"),
+    ],
+)  # fmt: skip
+def test_the_check_says_what_the_saved_notebook_tells_about_a_name(lab, capsys, saved, code, said):
+    if saved is not None:
+        cells = [{"cell_type": "code", "source": source} for source in saved]
+        text = json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Title"]}, *cells]})
+        Path("kinds.ipynb").write_text(text)
+    report, error = run(code, "kinds.double", capsys)
+    assert said in report + error
 
 
 # ---------------------------------------------------------------------------------- kinds of faults
@@ -348,7 +425,7 @@ def test_progress_that_cannot_be_written_costs_nothing(lab, capsys, monkeypatch)
 
 
 def test_an_unknown_exercise_is_answered_with_those_there_are(lab):
-    with pytest.raises(LookupError, match="it has: double, both"):
+    with pytest.raises(LookupError, match="it has: double, quadruple, both"):
         check("kinds.treble")
     with pytest.raises(LookupError, match="The exercises of the lab 'nowhere' are not here"):
         check("nowhere.treble")

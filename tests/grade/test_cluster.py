@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
+from classroom import ATTENTION, START, KernelFree, hand_in_class, new_course, with_gradebook
 from distributed import Client
 from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
@@ -226,3 +226,16 @@ def test_only_data_files_travel(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(name)
     assert data_files(tmp_path) == {"data.csv": b"data.csv", "more/data.csv": b"more/data.csv"}
+
+
+def test_a_second_run_with_a_working_earlier_exercise_is_sent_to_a_worker_too(dask, tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), ATTENTION)
+    raising = "def scaled_dot_product_attention(*args, **kwargs):\n    raise ValueError"
+    hand_in(lab.course, lab, "raising", solved(lab, {"scaled_dot_product_attention": raising}))
+    hand_in(lab.course, lab, "perfect", solved(lab))
+    dask.start_workers(1)
+    runner = KernelFree(tmp_path / "log")
+    found = graded(lab, runner, dask.address)
+    assert len(runner.runs()) == 3
+    assert len(found["raising"].given) == 2 and found["perfect"].score == lab.points
+    assert graded(lab, runner) == found

@@ -166,7 +166,7 @@ def test_later_work_is_right_given_the_mistake(lab, expected, tmp_path, seed, na
         assert not verdict.correct and verdict.summary == f"{key.partition('.')[2]}: {WORDS}"
         assert verdict.recognised == () and verdict.next_step == ""
         assert earned(verdict, 5) == 5 and earned(verdict, 5, 0.5) == max(2.5, round(5 * verdict.score, 2))
-        assert advice(lab, key, verdicts) == ""
+        assert advice(lab, key, verdicts, solved(lab)) == ""
     assert all(verdict.correct for key, verdict in verdicts.items() if key not in (ATTEND, CROSS, CAUSAL))
 
 

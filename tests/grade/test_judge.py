@@ -111,9 +111,9 @@ def test_advice_points_to_the_earlier_exercise_that_is_wrong(lab, expected, note
     payloads = {key: published(expected[key].reference) for key in lab.exercises}
     key = next(key for key, exercise in lab.exercises.items() if exercise.uses)
     first = lab.exercises[key].uses[0]
-    assert advice(lab, key, judge(lab, expected, payloads, notebook)) == ""
+    assert advice(lab, key, judge(lab, expected, payloads, notebook), notebook) == ""
     del payloads[key], payloads[f"{lab.slug}.{first}"]
-    assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads, notebook))
+    assert f"`{first}`" in advice(lab, key, judge(lab, expected, payloads, notebook), notebook)
 
 
 def test_a_small_mistake_without_a_name_is_told_its_kind_and_costs_the_same(lab, expected, notebook):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
+import string
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
 from classroom import ATTENTION, KernelFree, book_of, new_course, with_gradebook
+from nbformat.v4 import new_code_cell
 
 from course_utils.checking.exercise import exercises_of
 from course_utils.checking.outcome import encode, try_exercise
@@ -17,9 +22,10 @@ from grader.course import Course
 from grader.demo import hand_in, solved
 from grader.follow import FollowThrough
 from grader.grade import autograde as grading
+from grader.grade.results import without_places
 from grader.grade.resume import Again
 from grader.grade.work import Grading
-from grader.grade.working import with_working
+from grader.grade.working import _reference_of, with_working
 from grader.lab import Lab, checked_exercise
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import ONE_AT_A_TIME, Executed
@@ -164,6 +170,18 @@ def test_a_second_run_has_no_reference_before_it_is_needed(positions, tmp_path):
     assert references == 2 and checked[0] == "positional_encoding" and "get_angles" not in checked
 
 
+def test_what_else_a_reference_s_cell_defines_is_there_only_if_the_learner_s_does_not(labs):
+    """`f1` of lab 10 calls `normalise`, which the cell of `exact_match` defines."""
+    lab = labs["10_question_answering_pytorch"]
+    code = _reference_of(lab, f"{lab.slug}.exact_match")
+    for own in ({}, {"normalise": "their own"}):
+        names = {"re": re, "string": string, "__name__": "__main__", **own}
+        before = set(names)
+        exec(code, names)
+        assert set(names) - before - {"__builtins__"} == {"exact_match", "normalise"} - set(own)
+        assert names["exact_match"]("The sea.", ["sea"]) and (not own or names["normalise"] == "their own")
+
+
 def test_what_a_second_run_says_beside_the_values_is_told_to_nobody(lab, tmp_path):
     work = Grading(lab.course, lab.name, SEED, KernelFree(tmp_path / "log"))
     raising = f"def {ATTEND}(*args, **kwargs):\n    raise ValueError"
@@ -294,3 +312,44 @@ def test_a_class_from_submission_to_report(lab, tmp_path):
     assert rows["mask-too"]["right given an earlier mistake"] == (
         f"{CAUSAL} (with a working {ATTEND}, causal_mask); {CROSS} (with a working {ATTEND})"
     )
+
+
+def test_feedback_says_why_a_name_has_no_value_and_sends_nobody_to_a_kernel(lab):
+    own = lab.solution_texts[ATTEND].replace("softmax(", "my_softmax(")
+    notebook = solved(lab, {ATTEND: own, "padding_mask": "# later", "causal_mask": "%%timeit\nx = 1"})
+    notebook.cells.append(new_code_cell("def my_softmax(x):\n    return x"))
+    used = next(n for n, cell in enumerate(notebook.cells, 1) if "my_softmax(" in cell.source)
+    work = Grading(lab.course, lab.name, SEED, SandboxRunner.for_lab(lab))
+    try:
+        text, untouched = (
+            work(expected(lab), hand_in(lab.course, lab, "anna", each)).notebook.decode()
+            for each in (notebook, lab.release())
+        )
+    finally:
+        work.close()
+    sentence = f"is defined in cell {len(notebook.cells)} and used in cell {used}: move it up, because cells are graded from top"
+    assert f"<code>my_softmax</code> {sentence}" in text
+    assert (
+        "padding_mask: not defined. No cell defines `padding_mask`: it is misspelt, or its cell is gone."
+        in text
+    )
+    assert "Run the cell" not in text and "run both cells" not in text and "set on another way" not in text
+    assert "part of it is not written yet: the lines marked YOUR CODE HERE." in untouched
+    assert "Run the cell" not in untouched and "run both cells" not in untouched
+
+
+def test_feedback_names_no_folder_of_the_machine_that_graded(lab):
+    package = Path(np.__file__).parent
+    told = f"File {package}/core.py, in {lab.course.root}/notebooks/x.csv, {Path.home()}/notes"
+    assert without_places(told, lab) == "File site-packages/numpy/core.py, in notebooks/x.csv, notes"
+    raising = f"def {ATTEND}(*args, **kwargs):\n    raise ValueError({told!r})"
+    notebook = solved(lab, {ATTEND: raising})
+    notebook.cells.insert(0, new_code_cell(f"print({told!r})"))
+    found = Grading(lab.course, lab.name, SEED, SandboxRunner.for_lab(lab))
+    try:
+        graded = found(expected(lab), hand_in(lab.course, lab, "anna", notebook)).notebook.decode()
+    finally:
+        found.close()
+    shown = [output for cell in json.loads(graded)["cells"] for output in cell.get("outputs", [])]
+    assert str(package) not in json.dumps(shown) and str(lab.course.root) not in json.dumps(shown)
+    assert json.dumps(shown).count("site-packages/numpy/core.py, in notebooks/x.csv") >= 2

@@ -69,6 +69,36 @@ def test_a_solved_notebook_of_any_lab_is_fine_and_known(labs, examined):
         ]
 
 
+ATTEND = "scaled_dot_product_attention"
+LATER = "`my_softmax` is defined in cell {} and used in cell {}: move it up, because cells are graded from top to bottom."
+
+
+def test_a_name_without_a_value_is_no_notebook_that_is_fine(lab, examined):
+    notebook = solved(lab, {ATTEND: lab.solution_texts[ATTEND].replace("softmax(", "my_softmax(")})
+    place = next(n for n, cell in enumerate(notebook.cells, 1) if "my_softmax(" in cell.source)
+    faults = {part.name: part.fault for part in examined(notebook).parts if part.fault}
+    assert (
+        faults[ATTEND]
+        == f"`my_softmax` is used in cell {place}, and no cell defines it: it is misspelt, or its cell is gone."
+    )
+    notebook.cells.append(new_code_cell("def my_softmax(x):\n    return x"))
+    found = examined(notebook)
+    faults = {part.name: part.fault for part in found.parts if part.fault}
+    assert not found.fine and faults[ATTEND] == LATER.format(len(notebook.cells), place)
+    notebook.cells.insert(0, notebook.cells.pop())
+    assert examined(notebook).fine
+
+
+def test_odd_characters_are_told_in_words(lab, examined):
+    for text, said in (
+        ("x\u00a0= 1", "there is an invisible character (no-break space)"),
+        ("x = “a”", "the quotation mark “ is not one that Python knows"),
+    ):
+        found = examined(solved(lab, {ATTEND: f"{text}\n{lab.solution_texts[ATTEND]}"}))
+        fault = next(part.fault for part in found.parts if part.name == ATTEND)
+        assert fault.startswith("line 1: ") and said in fault
+
+
 def test_a_notebook_as_handed_out_is_fine(lab, examined):
     found = examined(lab.release())
     assert found.fine and states(found) == {AS_HANDED_OUT}
@@ -95,9 +125,11 @@ def test_syntax_errors_are_shown_with_their_lines(lab, examined):
     name = next(iter(lab.exercises.values())).name
     broken = lab.solution_texts[name] + "\n\nx = = 1"
     found = examined(with_texts(solved(lab), {name: broken}))
-    (part,) = [part for part in found.parts if part.fault]
-    assert part.name == name and not found.fine
-    assert part.fault == f"line {broken.count(chr(10)) + 1}: invalid syntax"
+    line = f"line {broken.count(chr(10)) + 1}: invalid syntax"
+    faults = {part.name: part.fault for part in found.parts if part.fault}
+    assert faults.pop(name) == line and not found.fine
+    assert set(faults) == {each.name for each in lab.exercises.values() if name in each.uses}
+    assert all(fault.endswith(f", which is not valid Python ({line}).") for fault in faults.values())
 
 
 def test_a_ready_made_thing_in_place_of_an_exercise_is_named(labs, examined):
