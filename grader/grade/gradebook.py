@@ -636,19 +636,32 @@ class Gradebook:
             self.enter_lateness(lab)
         return self.request(number)
 
-    def table(self) -> list[list[str]]:
+    def table(self, collected: Mapping[str, Collection[str]]) -> list[list[str]]:
         """Everybody's scores in all labs: the columns of nbgrader's own CSV exporter, and a row per lab and student.
 
         That exporter itself is not used, because it puts texts between commas as they are, even names with commas in them
         and formulas.
+
+        Args:
+            collected: lab -> students of whom there is work, who have rows even if the gradebook does not know them yet.
         """
         header = "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty"
         rows: list[list[Any]] = [[*header.split(), "score", "max_score"]]
         handed_in = self._handed_in()
-        labs, students = self._book.assignments, self._book.students
-        people = [(each.id, (each.id, each.last_name, each.first_name, each.email)) for each in students]
-        for id, *about, most in [(lab.id, lab.name, lab.duedate, lab.max_score) for lab in labs]:
-            for student, who in people:
+        people = {
+            each.id: (each.id, each.last_name, each.first_name, each.email) for each in self._book.students
+        }
+        unknown = sorted({student for who in collected.values() for student in who} - people.keys())
+        people |= {student: (student, None, None, None) for student in unknown}
+        labs = [(lab.id, lab.name, lab.duedate, lab.max_score) for lab in self._book.assignments]
+        known = {name for _, name, *_ in labs}
+        labs += [
+            (None, name, None, Lab.load(self.course, name).points)
+            for name, who in collected.items()
+            if who and name not in known
+        ]
+        for id, *about, most in labs:
+            for student, who in people.items():
                 when, raw, off = handed_in.get((id, student), (None, 0.0, 0.0))
                 rows.append([*about, when, *who, raw, off, max(0.0, raw - off), most])
         return [["" if cell is None else str(cell) for cell in row] for row in rows]

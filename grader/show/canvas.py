@@ -19,7 +19,7 @@ from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive.students import number_in_id
 from grader.show.export import see_that_nobody_shares
-from grader.show.standing import anew_in_words, handed_in_anew
+from grader.show.standing import anew_in_words, collected, graded, handed_in_anew, in_words, standings
 
 TOKEN = "CANVAS_TOKEN"
 """The environment variable with the access token: on a command line others could read it."""
@@ -192,7 +192,9 @@ def differences(
             does, or Canvas cannot be asked.
     """
     with Gradebook.open(lab.course) as gradebook:
-        results, people = gradebook.results(lab, among), gradebook.people()
+        entered, people = gradebook.results(lab, among), gradebook.people()
+    results = graded(entered)
+    there = [student for student in collected(lab) if among is None or student in among]
     if not results:
         raise GraderError(
             f"Nothing{'' if among is None else ' of this section'} of {lab.name} has been graded yet. Run `grader autograde {lab.name}` first."
@@ -228,7 +230,8 @@ def differences(
             )
     notes = [f"Left out: {', '.join(students)}. {why}." for why, students in left.items()]
     anew = handed_in_anew(lab, results)
-    return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *notes]
+    ungraded = in_words(lab.name, standings(entered, there, ()))
+    return found, [*([anew_in_words(lab.name, len(anew))] if anew else []), *ungraded, *notes]
 
 
 def _points(entry: Mapping[str, Any]) -> float | None:

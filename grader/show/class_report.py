@@ -28,7 +28,7 @@ from grader.receive.refused import Refused, refused
 from grader.receive.students import student_id
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
-from grader.show.standing import anew_in_words, handed_in_anew
+from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings
 
 FEW = 8
 """With fewer submissions than this, a correlation says nothing."""
@@ -148,25 +148,27 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
     """
     among = students_of(lab.course, section)
     with Gradebook.open(lab.course) as gradebook:
-        results, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
+        entered, deadline = gradebook.results(lab, among), gradebook.deadline(lab)
         requests = gradebook.requests(lab.name, among)
         enrolled = gradebook.roster() or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
         people = gradebook.people()
     names = {student: person.name for student, person in people.items() if person.name}
-    collected = [folder.parent.name for folder in sorted(lab.course.submitted.glob(f"*/{lab.name}"))]
-    collected = [student for student in collected if among is None or student in among]
+    there = [student for student in collected(lab) if among is None or student in among]
+    results = graded(entered)
+    stand = standings(entered, there, students)
     if not results:
-        there = f"{len(collected)} collected, none graded" if collected else "nothing was collected"
+        waiting = sum(each is Standing.COLLECTED for each in stand.values())
+        told = f"{waiting} collected, none graded" if waiting else "nothing was collected"
         raise GraderError(
-            f"Nothing{f' of section {section!r}' if section else ''} in {lab.name} has been graded ({there}). Run `grader autograde {lab.name}` first."
+            f"Nothing{f' of section {section!r}' if section else ''} in {lab.name} has been graded ({told}). Run `grader autograde {lab.name}` first."
         )
     found = analyse(
         lab,
         results,
         students,
         deadline,
-        collected=collected,
+        collected=[student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN],
         names=names,
         requests=requests,
         anew=handed_in_anew(lab, results),
@@ -241,8 +243,7 @@ def analyse(
         refused: files that are in no student's folder, and why.
     """
     open_requests = tuple(each for each in requests if not each.decided)
-    graded, cells = {result.student for result in results}, _names(lab)
-    ungraded = tuple(sorted(set(collected) - graded))
+    cells, stand = _names(lab), standings(results, collected, students)
     return Analysis(
         lab.points,
         lab.points_of_cells,
@@ -253,8 +254,8 @@ def analyse(
         ),
         tuple(_misconceptions(lab, results)),
         tuple(_who_needs_help(lab, cells, results)),
-        ungraded,
-        tuple(student for student in students if student not in graded and student not in ungraded),
+        tuple(student for student, each in stand.items() if each is Standing.COLLECTED),
+        tuple(student for student, each in stand.items() if each is Standing.NOT_HANDED_IN),
         deadline,
         names or {},
         open_requests,
@@ -543,7 +544,10 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
                 " ".join(found.notes(result)),
             ]
         )
-    for students, state in ((found.ungraded, "collected, not graded yet"), (found.missing, "not handed in")):
+    for students, state in (
+        (found.ungraded, Standing.COLLECTED),
+        (found.missing, Standing.NOT_HANDED_IN),
+    ):
         for student in students:
             who = [student, found.names.get(student, ""), found.sections.get(student, "")]
             rows.append([*who, state, *[""] * len(rows[0][4:])])

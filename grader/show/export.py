@@ -16,7 +16,6 @@ import shutil
 import zipfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from grader.course import Course
@@ -25,7 +24,15 @@ from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
 from grader.receive.students import moodle_numbers, name_in_id, number_in_id
 from grader.roster import Person
-from grader.show.standing import anew_in_words, handed_in_anew
+from grader.show.standing import (
+    Standing,
+    anew_in_words,
+    collected,
+    graded,
+    handed_in_anew,
+    in_words,
+    standings,
+)
 
 
 def export(
@@ -55,35 +62,62 @@ def export(
         )
     try:
         with Gradebook.open(course) as gradebook:
-            if form == "csv":
-                heading, *rows = gradebook.table()
-                whose = heading.index("student_id")
-                write_csv(file, [heading, *(row for row in rows if among is None or row[whose] in among)])
-                return _outdated(
-                    {
-                        lab: gradebook.results(lab, among)
-                        for lab in map(partial(Lab.load, course), course.labs())
-                    }
-                )
             every = chosen or [Lab.load(course, name) for name in course.labs()]
-            results = {lab.name: gradebook.results(lab, among) for lab in every}
-            results = {name: found for name, found in results.items() if found or chosen}
+            entered = {lab.name: gradebook.results(lab, among) for lab in every}
+            there = {lab.name: _among(collected(lab), among) for lab in every}
             people = {
                 student: person
                 for student, person in gradebook.people().items()
                 if among is None or student in among
             }
+            if form == "csv":
+                table = gradebook.table(there)
+        stand = {name: standings(found, there[name], people) for name, found in entered.items()}
+        results = {name: graded(found) for name, found in entered.items()}
+        notes = [note for name, of_lab in stand.items() for note in in_words(name, of_lab)]
+        outdated = _outdated({lab: results[lab.name] for lab in every})
+        if form == "csv":
+            write_csv(file, _with_states(table, stand, among))
+            return [*outdated, *notes]
+        results = {name: found for name, found in results.items() if found or chosen}
         if not any(results.values()):
             whose = "" if among is None else " of this section"
             raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
-        outdated = _outdated({lab: results[lab.name] for lab in every if lab.name in results})
         if form == "canvas":
-            return outdated + _canvas(course, results, people, file)
-        return outdated + _moodle(chosen[0], results[chosen[0].name], people, file)
+            people |= {
+                student: Person(student) for who in there.values() for student in who if student not in people
+            }
+            return [*outdated, *notes, *_canvas(course, results, people, file)]
+        name = chosen[0].name
+        return [*outdated, *notes, *_moodle(chosen[0], results[name], stand[name], people, file)]
     except OSError as error:
         raise GraderError(
             f"{file} cannot be written: {error.strerror}. Choose another file with --out."
         ) from None
+
+
+def _among(students: Collection[str], among: Collection[str] | None) -> frozenset[str]:
+    return frozenset(students) if among is None else frozenset(students).intersection(among)
+
+
+def _with_states(
+    table: list[list[str]], stand: Mapping[str, Mapping[str, Standing]], among: Collection[str] | None
+) -> list[list[str]]:
+    """nbgrader's table with how each stands in a last column, and no score where nothing has been graded."""
+    heading, *rows = table
+    lab, whose = heading.index("assignment"), heading.index("student_id")
+    scores = [heading.index(name) for name in ("raw_score", "late_submission_penalty", "score")]
+    found = [[*heading, "state"]]
+    for row in rows:
+        if among is not None and row[whose] not in among:
+            continue
+        state = stand.get(row[lab], {}).get(
+            row[whose], ""
+        )  # of a lab that the course does not have any more, nothing is known
+        if state is Standing.COLLECTED:
+            row = ["" if place in scores else cell for place, cell in enumerate(row)]
+        found.append([*row, str(state)])
+    return found
 
 
 def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
@@ -115,18 +149,36 @@ def _canvas(
     ] * bool(without)
 
 
-def _moodle(lab: Lab, results: Sequence[Result], people: Mapping[str, Person], file: Path) -> list[str]:
-    header = ["Identifier", "Full name", "Grade", "Maximum grade", "Last modified (grade)"]
-    numbers = moodle_numbers(lab, (result.student for result in results))
+def _moodle(
+    lab: Lab,
+    results: Sequence[Result],
+    stand: Mapping[str, Standing],
+    people: Mapping[str, Person],
+    file: Path,
+) -> list[str]:
+    """Moodle's importer leaves alone whoever has no grade here, and does not read the column *Status*, as in its own worksheets."""
+    header = ["Identifier", "Full name", "Status", "Grade", "Maximum grade", "Last modified (grade)"]
+    here = [student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN]
+    scores = {result.student: f"{result.score:.2f}" for result in results}
+    numbers = moodle_numbers(lab, here)
     see_that_nobody_shares("Moodle", numbers)
     rows, without = [], []
-    for result in results:
-        if number := numbers[result.student]:
-            person = people.get(result.student)
-            name = (person and person.name) or name_in_id(result.student)
-            rows.append([f"Participant {number}", name, f"{result.score:.2f}", f"{lab.points:.2f}", "-"])
+    for student in here:
+        if number := numbers[student]:
+            person = people.get(student)
+            name = (person and person.name) or name_in_id(student)
+            rows.append(
+                [
+                    f"Participant {number}",
+                    name,
+                    stand[student],
+                    scores.get(student, ""),
+                    f"{lab.points:.2f}",
+                    "-",
+                ]
+            )
         else:
-            without.append(result.student)
+            without.append(student)
     if not rows:
         raise GraderError(
             "No student's Moodle number is known, because their work did not come in a zip from Moodle. Use --format csv, and Moodle's Grades > Import, which finds people by username or e-mail address."

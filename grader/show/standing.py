@@ -1,16 +1,83 @@
-"""What has been collected and graded of each: as a table of everybody on the roster, and whose work is newer than its grade."""
+"""How each stands in a lab, which every table, page and export takes from here; everybody on the roster as a table; and whose work is newer than
+its grade.
+"""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
 
 from grader.course import Course, CourseError
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import fingerprint_of_submission
+from grader.grade.work import UNREADABLE
 from grader.lab import Lab
 from grader.receive.refused import refused
 from grader.roster import NotSure, Roster, in_section
+
+
+class Standing(StrEnum):
+    """How somebody stands in a lab. What is unreadable has been graded, with 0 points unless a person gives some."""
+
+    NOT_HANDED_IN = "not handed in"
+    COLLECTED = "collected, not graded yet"
+    GRADED = "graded"
+    UNREADABLE = UNREADABLE
+
+
+def standing_of(result: Result | None, collected: bool) -> Standing:
+    """How somebody stands in a lab.
+
+    Args:
+        result: what the gradebook says; None if it says nothing.
+        collected: whether there is work, see :func:`collected`.
+    """
+    if result is None:
+        return Standing.COLLECTED if collected else Standing.NOT_HANDED_IN
+    if result.marker is None and not any(points is not None for points in result.points.values()):
+        return Standing.COLLECTED  # nbgrader enters a submission before it grades it
+    return Standing.UNREADABLE if result.marker and result.marker.state == UNREADABLE else Standing.GRADED
+
+
+def collected(lab: Lab) -> frozenset[str]:
+    """The students of whom there is work for a lab, graded or not."""
+    return frozenset(
+        folder.parent.name for folder in lab.course.submitted.glob(f"*/{lab.name}") if folder.is_dir()
+    )
+
+
+def graded(results: Iterable[Result]) -> list[Result]:
+    """The results that have been graded; what is unreadable counts, too."""
+    return [result for result in results if standing_of(result, True) is not Standing.COLLECTED]
+
+
+def standings(
+    results: Iterable[Result], collected: Collection[str], students: Iterable[str]
+) -> dict[str, Standing]:
+    """Student -> how each stands in a lab: of these students, and of whoever else there is a result or work of."""
+    found = {result.student: result for result in results}
+    everybody = sorted({*students, *found, *collected})
+    return {student: standing_of(found.get(student), student in collected) for student in everybody}
+
+
+def in_words(lab: str, standings: Mapping[str, Standing]) -> list[str]:
+    """Sentences about the work in a lab that has no grade yet, or could not be read."""
+    waiting = sum(each is Standing.COLLECTED for each in standings.values())
+    unread = [student for student, each in standings.items() if each is Standing.UNREADABLE]
+    told = []
+    if waiting:
+        told.append(
+            f"{lab}: {waiting} collected, not graded yet, so without a score: run `grader autograde {lab}`."
+        )
+    if unread:
+        told.append(f"{lab}: {len(unread)} unreadable: {_first(unread)}. `grader report {lab}` says why.")
+    return told
+
+
+def _first(students: Sequence[str]) -> str:
+    more = f" and {len(students) - 10} more" if len(students) > 10 else ""
+    return ", ".join(students[:10]) + more
 
 
 def handed_in_anew(lab: Lab, results: Iterable[Result]) -> list[str]:
@@ -42,21 +109,18 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
         CourseError: nobody is on the roster, or the gradebook cannot be read.
         GraderError: there is no such section.
     """
-    folders = {
-        folder.name: sorted(each.name for each in folder.iterdir() if each.is_dir())
-        for folder in sorted(course.submitted.glob("*"))
-        if folder.is_dir()
-    }
     with Gradebook.open(course) as gradebook:
         people = gradebook.roster()
         results = {name: gradebook.results(Lab.load(course, name)) for name in course.labs()}
+    there = {name: collected(Lab.load(course, name)) for name in course.labs()}
     if not people:
         raise CourseError(
             "Nobody is on the roster. Export the class list from your LMS, and run `grader roster import FILE`."
         )
-    graded = {name: {result.student: result.score for result in found} for name, found in results.items()}
+    scores = {name: {result.student: result.score for result in found} for name, found in results.items()}
+    stand = {name: standings(found, there[name], people) for name, found in results.items()}
     among = people if section is None else in_section(people.values(), section)
-    labs = [name for name in course.labs() if graded[name] or any(name in had for had in folders.values())]
+    labs = [name for name in course.labs() if scores[name] or there[name]]
     anew = {
         name: handed_in_anew(
             Lab.load(course, name), (each for each in results[name] if each.student in among)
@@ -67,15 +131,15 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     for student in sorted(among):
         person = people[student]
         states = (
-            _state(graded[name].get(student), name in folders.get(student, ()), student in anew[name])
+            _state(stand[name][student], scores[name].get(student, 0.0), student in anew[name])
             for name in labs
         )
         rows.append([student, person.name, person.email, person.section, person.canvas, *states])
     roster = Roster(people.values())
+    strange = sorted({student for who in there.values() for student in who if student not in people})
     strangers = [
-        f"{student}, with work for {', '.join(had)}.{_perhaps(roster, student)}"
-        for student, had in folders.items()
-        if student not in people and had
+        f"{student}, with work for {', '.join(name for name in course.labs() if student in there[name])}.{_perhaps(roster, student)}"
+        for student in strange
     ]
     notes = [f"{name}: {anew_in_words(name, len(who))}" for name, who in anew.items() if who]
     aside = {name: len(refused(Lab.load(course, name))) for name in course.labs()}
@@ -87,11 +151,15 @@ def standing(course: Course, section: str | None = None) -> tuple[list[list[str]
     return rows, strangers, notes
 
 
-def _state(score: float | None, collected: bool, anew: bool) -> str:
-    """A score, with a note if it is that of earlier work; else whether there is work."""
-    if score is None:
-        return "collected" if collected else ""
-    return f"{score:g} (handed in anew)" if anew else f"{score:g}"
+def _state(standing: Standing, score: float, anew: bool) -> str:
+    """A score, with a note if it is that of earlier work or of what could not be read; else whether there is work."""
+    if standing in (Standing.NOT_HANDED_IN, Standing.COLLECTED):
+        return "collected" if standing is Standing.COLLECTED else ""
+    notes = [
+        *(["unreadable"] if standing is Standing.UNREADABLE else []),
+        *(["handed in anew"] if anew else []),
+    ]
+    return f"{score:g} ({', '.join(notes)})" if notes else f"{score:g}"
 
 
 def _perhaps(roster: Roster, student: str) -> str:

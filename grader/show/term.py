@@ -10,6 +10,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
@@ -31,7 +32,7 @@ from grader.show.class_report import (
     title_of,
     write_page,
 )
-from grader.show.standing import anew_in_words, handed_in_anew
+from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
 
 _MANY_MISSING = 2
 _FALL = 0.25
@@ -42,8 +43,8 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``mean`` is the mean share of its points; ``waiting`` counts work that is not graded yet, and ``anew`` what is
-    newer than its grade.
+    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read,
+    ``waiting`` work that is not graded yet, and ``anew`` what is newer than its grade.
     """
 
     name: str
@@ -51,8 +52,9 @@ class LabFacts:
     graded: int
     waiting: int
     missing: int
-    mean: float
+    mean: float | None
     anew: int = 0
+    unreadable: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class StudentFacts:
 
     Attributes:
         shares: for each lab, the share of the points; None where nothing is graded.
-        waiting: for each lab, whether there is work that is not graded yet.
+        states: for each lab, how this student stands in it.
         again: titles of misconceptions that were recognised in two labs or more.
         expected: whether this student is in the course; of others, what they have handed in is shown.
         reasons: why to talk to this student; empty if nothing stands out.
@@ -69,9 +71,14 @@ class StudentFacts:
 
     student: str
     shares: tuple[float | None, ...]
-    waiting: tuple[bool, ...]
+    states: tuple[Standing, ...]
     again: tuple[str, ...]
     expected: bool = True
+
+    @property
+    def waiting(self) -> tuple[bool, ...]:
+        """For each lab, whether there is work that is not graded yet."""
+        return tuple(each is Standing.COLLECTED for each in self.states)
 
     @property
     def earned(self) -> list[float]:
@@ -164,19 +171,28 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
     among = students_of(course, section)
     with Gradebook.open(course) as gradebook:
         labs = [Lab.load(course, name) for name in course.labs()]
-        results = [(lab, gradebook.results(lab, among)) for lab in labs]
+        entered = {lab.name: gradebook.results(lab, among) for lab in labs}
+        deadlines = {lab.name: gradebook.deadline(lab) for lab in labs}
         people, listed = gradebook.people(), gradebook.roster()
         requests = gradebook.requests(among=among)
-    results = [(lab, found) for lab, found in results if found]
+    there = {
+        lab.name: {each.student for each in entered[lab.name]}
+        | {student for student in collected(lab) if among is None or student in among}
+        for lab in labs
+    }
+    now = datetime.now(UTC).replace(tzinfo=None)
+    results = [
+        (lab, found)
+        for lab in labs
+        if (found := graded(entered[lab.name]))
+        or (there[lab.name] and (deadlines[lab.name] or now) <= now)  # before its deadline, more is to come
+    ]
     if not results:
         whose = f" of section {section!r}" if section else ""
         raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
-    collected = {
-        lab.name: {folder.parent.name for folder in course.submitted.glob(f"*/{lab.name}")}
-        for lab, _ in results
-    }
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
-    found = analyse(results, collected, listed or people, people, among, requests, anew)
+    of_these = {lab.name: there[lab.name] for lab, _ in results}
+    found = analyse(results, of_these, listed or people, people, among, requests, anew)
     page = page or default_page(course, "term", section)
     more = {"misconceptions": rows_of_misconceptions(found)}
     return page, *write_page(page, as_html(found, section), as_rows(found), more)
@@ -194,17 +210,18 @@ def analyse(
     """The facts about a term.
 
     Args:
-        results: each lab, in order, with its results; at least one of each.
+        results: each lab, in order, with its results.
         collected: lab -> students of whom there is work, graded or not.
         expected: who is in the course.
         among: only these students; None: everybody.
         requests: to look again, open and decided.
         anew: lab -> how many have handed in anew since they were graded.
     """
+    of_lab = {lab.name: {one.student: one for one in found} for lab, found in results}
     shares = {
         lab.name: {one.student: share_of(one, lab.points_of_cells) for one in found} for lab, found in results
     }
-    everybody = {*expected, *(student for of_lab in shares.values() for student in of_lab)}
+    everybody = {*expected, *(student for those in shares.values() for student in those)}
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
     held = _held(results)
@@ -212,7 +229,10 @@ def analyse(
         StudentFacts(
             student,
             tuple(shares[lab.name].get(student) for lab, _ in results),
-            tuple(student in collected[lab.name] and student not in shares[lab.name] for lab, _ in results),
+            tuple(
+                standing_of(of_lab[lab.name].get(student), student in collected[lab.name])
+                for lab, _ in results
+            ),
             tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
             student in expected,
         )
@@ -222,14 +242,14 @@ def analyse(
         LabFacts(
             lab.name,
             title_of(lab),
-            len(found),
+            sum(each.states[place] is Standing.GRADED for each in students),
             sum(each.waiting[place] for each in students),
             sum(
-                each.student in expected and each.shares[place] is None and not each.waiting[place]
-                for each in students
+                each.student in expected and each.states[place] is Standing.NOT_HANDED_IN for each in students
             ),
-            statistics.fmean(share_of(one, lab.points_of_cells) for one in found),
+            statistics.fmean(shares[lab.name].values()) if found else None,
             (anew or {}).get(lab.name, 0),
+            sum(each.states[place] is Standing.UNREADABLE for each in students),
         )
         for place, (lab, found) in enumerate(results)
     ]
@@ -314,11 +334,12 @@ def as_html(found: Term, section: str | None = None) -> str:
 def summary(found: Term) -> list[str]:
     """What to know if you read nothing else."""
     old = [f"{lab.title}: {anew_in_words(lab.name, lab.anew)}" for lab in found.labs if lab.anew]
-    hard = min(found.labs, key=lambda lab: lab.mean)
-    lines = [
-        *old,
-        f"{hard.title}: {percent(hard.mean)} on average{', the hardest so far' if len(found.labs) > 1 else ''}.",
-    ]
+    lines = old
+    with_mean = [lab for lab in found.labs if lab.mean is not None]
+    if with_mean:
+        hard = min(with_mean, key=lambda lab: lab.mean)
+        hardest = ", the hardest so far" if len(with_mean) > 1 else ""
+        lines.append(f"{hard.title}: {percent(hard.mean)} on average{hardest}.")
     if count := len(found.needs_help):
         lines.append(
             f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
@@ -332,7 +353,16 @@ def summary(found: Term) -> list[str]:
         if most.again > held.again:
             lines.append(f"Held again by most: {most.title}{_again(most)}")
     if waiting := sum(lab.waiting for lab in found.labs):
-        lines.append(f"{waiting} submissions are collected, not graded yet: they are not in these figures.")
+        labs = [f"`grader autograde {lab.name}` ({lab.waiting})" for lab in found.labs if lab.waiting]
+        are = "submissions are" if waiting > 1 else "submission is"
+        they = "they are" if waiting > 1 else "it is"
+        lines.append(
+            f"{waiting} {are} collected, not graded yet: {they} not in these figures. To grade: {', '.join(labs)}."
+        )
+    if unread := sum(lab.unreadable for lab in found.labs):
+        lines.append(
+            f"{unread} {'submissions are' if unread > 1 else 'submission is'} unreadable, and count{'' if unread > 1 else 's'} with 0 points unless somebody gave some."
+        )
     return lines
 
 
@@ -342,17 +372,35 @@ def _again(one: Lasting) -> str:
 
 def in_words(student: StudentFacts) -> str:
     """A student's scores in words, for those who cannot see the line."""
+    words = {
+        Standing.NOT_HANDED_IN: "nothing",
+        Standing.COLLECTED: "not graded yet",
+        Standing.UNREADABLE: "unreadable",
+    }
     return ", ".join(
-        percent(share) if share is not None else "not graded yet" if waits else "nothing"
-        for share, waits in zip(student.shares, student.waiting, strict=True)
+        words.get(state) or percent(share or 0.0)
+        for share, state in zip(student.shares, student.states, strict=True)
     )
 
 
 def as_rows(found: Term) -> list[list[str]]:
     """The same as a table with one row per student."""
     columns = [f"{lab.name} (%)" for lab in found.labs]
+    states = [f"{lab.name} (state)" for lab in found.labs]
     rows = [
-        ["student", "name", "section", *columns, "handed in", "of", "mean (%)", "change", "held again", "why"]
+        [
+            "student",
+            "name",
+            "section",
+            *columns,
+            "handed in",
+            "of",
+            "mean (%)",
+            "change",
+            "held again",
+            "why",
+            *states,
+        ]
     ]
     for each in found.students:
         person = found.people.get(each.student, Person(each.student))
@@ -361,7 +409,7 @@ def as_rows(found: Term) -> list[list[str]]:
         who = [each.student, person.name, person.section]
         mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
         counts = [str(each.handed_in), str(len(each.shares)), mean, change]
-        rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons)])
+        rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons), *each.states])
     return rows
 
 

@@ -36,6 +36,7 @@ from grader.receive.students import MOODLE_NUMBER, number_in_id
 from grader.roster import Person
 from grader.show.class_report import write_report
 from grader.show.export import export, inert, write_feedback_zip
+from grader.show.standing import standing
 
 
 @pytest.fixture
@@ -107,7 +108,102 @@ def test_csv_has_what_nbgrader_s_own_exporter_writes_and_names_with_commas_stay_
     named = next(row for row in ours if row[3] == "anna")
     assert named[4:6] == ["Doe, Jane", """'=HYPERLINK("x")"""]
     named[4:6] = ["", ""]
+    assert [row.pop() for row in ours] == [
+        "state",
+        "graded",
+        "graded",
+        "graded",
+    ]  # what nbgrader's does not say
     assert sorted(ours) == sorted([cell.replace("=cmd", "'=cmd") for cell in row] for row in theirs)
+
+
+@pytest.fixture
+def four(lab, tmp_path) -> Lab:
+    """The lab, and one person each who has handed in nothing, whose work is not graded, and whose work cannot be read."""
+    broken = lab.course.submitted / "broken_31" / lab.name
+    broken.mkdir(parents=True)
+    (broken / lab.notebook_name).write_text("{")
+    list(grading.autograde(lab, grading.submissions(lab, "broken_31"), KernelFree(tmp_path / "runs"), 5))
+    hand_in(lab.course, lab, "waits_32", solved(lab))
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people([Person("nothing_33")])
+    return lab
+
+
+NOTES = (
+    f"{START}: 1 collected, not graded yet, so without a score: run `grader autograde {START}`.",
+    f"{START}: 1 unreadable: broken_31. `grader report {START}` says why.",
+)
+
+
+def test_in_the_csv_file_each_stands_as_they_stand_and_what_is_not_graded_has_no_score(four, tmp_path):
+    notes = export(four.course, [], "csv", tmp_path / "all.csv")
+    assert tuple(notes) == NOTES
+    rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "all.csv").open())}
+    assert {student: (row["state"], row["raw_score"], row["score"]) for student, row in rows.items()} == {
+        "lovelace_4711": ("graded", "5.0", "5.0"),
+        "anna": ("graded", "5.0", "5.0"),
+        "'=cmd()": ("graded", "0.0", "0.0"),
+        "broken_31": ("unreadable", "0.0", "0.0"),
+        "nothing_33": ("not handed in", "0.0", "0.0"),
+        "waits_32": ("collected, not graded yet", "", ""),
+    }
+
+
+def test_work_of_a_lab_that_was_never_graded_is_in_the_csv_file(tmp_path):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    hand_in(lab.course, lab, "ada", solved(lab))
+    export(lab.course, [], "csv", tmp_path / "all.csv")
+    (row,) = csv.DictReader((tmp_path / "all.csv").open())
+    assert (row["assignment"], row["student_id"], row["score"], row["state"]) == (
+        START,
+        "ada",
+        "",
+        "collected, not graded yet",
+    )
+
+
+def test_an_lms_gets_an_empty_cell_for_what_is_not_graded(four, tmp_path):
+    notes = export(four.course, [], "canvas", tmp_path / "canvas.csv")
+    assert set(NOTES) <= set(notes)
+    scores = {row[1]: row[-1] for row in rows_of(tmp_path / "canvas.csv") if row[1].isdigit()}
+    assert scores == {"4711": "5.00", "31": "0.00", "32": "", "33": ""}
+    notes = export(four.course, [START], "moodle", tmp_path / "moodle.csv")
+    assert set(NOTES) <= set(notes)
+    rows = {row["Identifier"]: row for row in csv.DictReader((tmp_path / "moodle.csv").open())}
+    assert {name: (row["Status"], row["Grade"]) for name, row in rows.items()} == {
+        "Participant 4711": ("graded", "5.00"),
+        "Participant 31": ("unreadable", "0.00"),
+        "Participant 32": ("collected, not graded yet", ""),
+    }
+
+
+def test_what_nbgrader_has_entered_and_not_graded_is_not_graded(four, tmp_path):
+    with Gradebook.open(four.course) as gradebook:
+        gradebook._book.add_submission(START, "nothing_33")
+    export(four.course, [], "csv", tmp_path / "all.csv")
+    rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "all.csv").open())}
+    assert (rows["nothing_33"]["state"], rows["nothing_33"]["score"]) == ("collected, not graded yet", "")
+
+
+def test_the_report_and_the_roster_tell_the_four_apart(four):
+    _, table = write_report(four)
+    states = {row["student"]: row["state"] for row in csv.DictReader(table.open())}
+    assert [states[name] for name in ("anna", "broken_31", "waits_32", "nothing_33")] == [
+        "graded",
+        "unreadable",
+        "collected, not graded yet",
+        "not handed in",
+    ]
+    with Gradebook.open(four.course) as gradebook:
+        gradebook.enter_people([Person(name) for name in ("anna", "broken_31", "waits_32")])
+    rows, _, _ = standing(four.course)
+    assert {row[0]: row[-1] for row in rows[1:]} == {
+        "anna": "5",
+        "broken_31": "0 (unreadable)",
+        "nothing_33": "",
+        "waits_32": "collected",
+    }
 
 
 @pytest.mark.parametrize(("form", "lms"), [("canvas", "Canvas"), ("moodle", "Moodle")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from classroom import START, KernelFree, hand_in_class, new_course, with_gradebook
@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.cli import app
+from grader.demo import hand_in
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import Marker
 from grader.lab import Lab
 from grader.roster import Person
 from grader.show.class_report import FIRST
+from grader.show.standing import Standing
 from grader.show.term import (
     StudentFacts,
     Term,
@@ -191,7 +193,11 @@ def test_of_a_large_class_the_first_rows_are_open_and_the_rest_is_folded(labs):
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=13), st.data())
 def test_counts_and_means_hold_for_any_term(shares, data):
     waiting = tuple(share is None and data.draw(st.booleans()) for share in shares)
-    facts = StudentFacts("a", tuple(shares), waiting, ())
+    states = (
+        Standing.COLLECTED if waits else Standing.NOT_HANDED_IN if share is None else Standing.GRADED
+        for share, waits in zip(shares, waiting, strict=True)
+    )
+    facts = StudentFacts("a", tuple(shares), tuple(states), ())
     assert (
         (facts.mean is None) == all(waiting)
         and 0 <= (facts.mean or 0) <= 1
@@ -237,3 +243,40 @@ def test_a_short_term_has_a_page_too(labs, size):
     found = analyse([(lab, [result(lab, f"s{n}", 1.0) for n in range(size)])], {lab.name: set()}, [], {})
     assert "in 1 lab." in as_html(found) and "hardest" not in " ".join(summary(found))
     assert {len(row) for row in as_rows(found)} == {len(as_rows(found)[0])}
+
+
+def test_what_is_not_graded_past_its_deadline_and_what_is_unreadable_are_on_the_page(tmp_path, monkeypatch):
+    course = with_gradebook(new_course(tmp_path))
+    monkeypatch.chdir(course.root)
+    first, second, third = (Lab.load(course, name) for name in FOUR[:3])
+    hand_in_class(first, 2)
+    (course.submitted / "s01" / first.name / first.notebook_name).write_text("{")
+    list(grading.autograde(first, grading.submissions(first), KernelFree(tmp_path / "runs"), 5))
+    for lab in (second, third):
+        hand_in(course, lab, "s00", lab.release())
+    with Gradebook.open(course) as gradebook:
+        for lab, due in ((second, datetime(2020, 1, 1)), (third, datetime(2999, 1, 1))):
+            gradebook.set_deadline(lab, due)
+    told = CliRunner().invoke(app, ["term"])
+    assert told.exit_code == 0, told.output
+    page = (course.grading / "reports" / "term.html").read_text()
+    assert f"<code>grader autograde {second.name}</code> (1)" in page and third.name not in page
+    assert "1 submission is unreadable" in page
+    with (course.grading / "reports" / "term.csv").open() as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    states = {who: [row[f"{lab.name} (state)"] for lab in (first, second)] for who, row in rows.items()}
+    assert states == {
+        "s00": ["graded", "collected, not graded yet"],
+        "s01": ["unreadable", "not handed in"],
+    }
+
+
+def test_a_term_in_which_nothing_is_graded_has_a_page_if_something_should_be(labs):
+    lab = labs[FOUR[0]]
+    found = analyse([(lab, [])], {lab.name: {"ada"}}, ["ada", "ben"], {})
+    assert (found.labs[0].mean, found.labs[0].waiting, found.labs[0].missing) == (None, 1, 1)
+    assert (
+        f"1 submission is collected, not graded yet: it is not in these figures. To grade: `grader autograde {lab.name}` (1)."
+        in summary(found)
+    )
+    assert "not graded yet" in as_html(found)
