@@ -7,10 +7,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
@@ -47,6 +48,10 @@ from grader.grade.merge import carry_out, plan, work_of
 from grader.grade.requests import exercises_in
 from grader.grade.resume import Again
 from grader.grade.work import Record
+from grader.gradebook_backups import backups
+from grader.gradebook_backups import restore as restore_gradebook
+from grader.gradebook_file import opened
+from grader.gradebook_state import is_there
 from grader.handout.bundle import publish as publish_course
 from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
@@ -59,7 +64,7 @@ from grader.receive.files import printable, time_of
 from grader.receive.openings import openings
 from grader.receive.regrade import MAX_WORDS, legible
 from grader.receive.regrade import add as add_requests
-from grader.roster import Joined, Person, changes, joined, read_roster
+from grader.roster import Joined, NotSure, Person, Roster, changes, joined, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
@@ -255,6 +260,7 @@ def extend(
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     with Gradebook.open(loaded.course) as gradebook:
+        student = _on_roster(Roster(gradebook.roster().values()), student, withdrawn=not days)
         gradebook.register(loaded)
         gradebook.extend(loaded, student, timedelta(days=days))
         gradebook.enter_lateness(loaded)
@@ -268,6 +274,32 @@ def extend(
     typer.echo(f"{student} has {extension} for {lab}: {until}.")
     if not known:
         typer.echo(f"Note: the gradebook does not know {student!r} yet. Is the id right?")
+
+
+def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
+    """The id of whoever is meant on the roster; the text as it is where there is no roster.
+
+    Args:
+        withdrawn: something is only taken back, which nobody has to be on the roster for.
+
+    Raises:
+        GraderError: nobody on the roster is meant, or several people could be.
+    """
+    try:
+        person = roster.by_id(student) or roster.by_name(student)
+    except NotSure as found:
+        ids = ", ".join(each.student for each in found.args[0])
+        raise GraderError(
+            f"Several people on the roster could be {student!r}. Give one of their ids: {ids}."
+        ) from None
+    if person:
+        return person.student
+    if roster.people and not withdrawn:
+        raise GraderError(
+            f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
+            f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
+        )
+    return student
 
 
 _COLLECTED = ("Student", "File", "What happened", "Notes")
@@ -500,20 +532,80 @@ def doctor(
         bool,
         typer.Option(
             "--course",
-            help="Instead of a notebook: show which parts of the course other users of this machine can access.",
+            help="Instead of a notebook: show the gradebook's backups, and which parts of the course other users of this machine can access.",
         ),
     ] = False,
 ) -> None:
-    """Say what is wrong with a notebook, and how grading will treat it. Nothing is run or changed."""
+    """Say what is wrong with a notebook, and how grading will treat it; or with the course. Nothing is run or changed."""
     if course == (file is not None):
         raise GraderError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
     if course:
-        _show_openings(Course.find())
+        found = Course.find()
+        _show_backups(found)
+        if wrong := _trouble_with_gradebook(found):
+            typer.echo(wrong)
+        _show_openings(found)
+        if wrong:
+            raise typer.Exit(1)
         return
     found = examine(Course.find(), file, lab)
     _show_examination(file, found)
     if not found.fine:
         raise typer.Exit(1)
+
+
+_BACKUPS = ("Name", "Made (UTC)", "Submissions", "By hand", "Requests", "On the roster", "Last change (UTC)")
+
+
+def _show_backups(course: Course) -> None:
+    rows = []
+    for each in backups(course):
+        had = each.contents()
+        figures = (had.submissions, had.by_hand, had.requests, had.on_roster) if had else ()
+        told = (
+            [*(f"{figure:,}" for figure in figures), had.changed[:16]]
+            if had
+            else ["no gradebook", "", "", "", ""]
+        )
+        rows.append((each.name, f"{each.made:%Y-%m-%d %H:%M}", *told))
+    _show_table(f"{len(rows)} backup{'' if len(rows) == 1 else 's'} of the gradebook", _BACKUPS, rows)
+
+
+def _trouble_with_gradebook(course: Course) -> GraderError | None:
+    """Why the gradebook cannot be used, if it cannot."""
+    try:
+        with opened(course) if is_there(course) else nullcontext():
+            return None
+    except GraderError as error:
+        return error
+
+
+@app.command()
+def restore(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="A backup's name, or the path of a gradebook's file; default: list the backups.",
+        ),
+    ] = None,
+) -> None:
+    """List the gradebook's backups, or put one in its place. What was there is put aside, and can be restored in its turn."""
+    course = Course.find()
+    if name is None:
+        _show_backups(course)
+        if wrong := _trouble_with_gradebook(course):
+            raise wrong
+        typer.echo("To put one in the gradebook's place: grader restore NAME.")
+        return
+    with grading.alone(course):
+        contents, aside = restore_gradebook(course, name)
+    typer.echo(f"{course.gradebook} now has {contents}.")
+    if aside:
+        typer.echo(f"What was there is kept: {aside}")
+    typer.echo(
+        "If `make instructor` is running, start it again. Then run `grader autograde` for each lab: it grades what is missing, and nothing else."
+    )
 
 
 def _show_openings(course: Course) -> None:

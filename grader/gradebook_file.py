@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from nbgrader.api import InvalidEntry
 from sqlalchemy.exc import DBAPIError
 
 from grader.course import Course, CourseError, make_private
+from grader.gradebook_state import is_there, see_that_it_is_the_same
 
 MERGE = "merge.json"
 """The file in ``grading/`` that says what a merge of two ids is about to do; it is there only until that is done."""
@@ -26,17 +28,21 @@ BUSY_SECONDS = 30
 
 @contextmanager
 def opened(course: Course) -> Iterator[NbgraderGradebook]:
-    """A course's nbgrader gradebook; a new one if there is none.
+    """A course's nbgrader gradebook; a new one if there has never been one.
 
     Raises:
-        CourseError: the file cannot be read or written. This can also be raised later, while it is open.
+        CourseError: the file cannot be read or written, which can also be raised later, while it is open; or it is not the one that was
+            last used.
     """
     try:
+        see_that_it_is_the_same(course)
         _make(course)
         with _in_our_words(), _nbgrader_s(course, course.gradebook) as book:
             yield book
     except DBAPIError as error:
         raise unusable(course, str(error.orig)) from error
+    except sqlite3.Error as error:
+        raise unusable(course, str(error)) from error
     except InvalidEntry as error:  # nbgrader's word for the same
         raise unusable(course, str(getattr(error.__context__, "orig", error))) from error
 
@@ -66,7 +72,7 @@ def _make(course: Course) -> None:
     scratch = course.grading / ".new-gradebook"
     try:
         make_private(course.grading)
-        if course.gradebook.exists():
+        if is_there(course):
             return
         shutil.rmtree(scratch, ignore_errors=True)  # left by a process that was killed at this point
         scratch.mkdir()
@@ -106,11 +112,18 @@ def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
     return NbgraderGradebook(url(file), course.course_id())
 
 
-def unusable(course: Course, reason: str) -> CourseError:
+def unusable(course: Course, reason: str, file: Path | None = None) -> CourseError:
+    """What to say and do about a gradebook that cannot be read or written.
+
+    Args:
+        reason: SQLite's words.
+        file: it, if it is not the one in its place.
+    """
     if "malformed" in reason or "not a database" in reason:
         return CourseError(
-            f"The gradebook {course.gradebook} cannot be used: it is damaged ({reason}). Put a backup of it in its place, then run "
-            "`grader autograde` for each lab: that grades what the backup does not have. Points and comments given by hand since the backup are lost."
+            f"The gradebook {file or course.gradebook} cannot be used: it is damaged ({reason}). `grader restore` lists its backups, and `grader restore "
+            "NAME` puts one in its place. Then run `grader autograde` for each lab: that grades what the backup does not have. Points and comments "
+            "given by hand since the backup are lost."
         )
     causes = {
         "locked": "Another program holds it: close that program (formgrader, another grader, a database viewer)",
@@ -120,6 +133,6 @@ def unusable(course: Course, reason: str) -> CourseError:
     advice = next((advice for word, advice in causes.items() if word in reason), None)
     advice = advice or "Make sure that the disk has room, and the file and its folder can be read and written"
     return CourseError(
-        f"The gradebook {course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
+        f"The gradebook {file or course.gradebook} cannot be used: {reason}. {advice}, then run the same command "
         "again. What was entered before is safe."
     )

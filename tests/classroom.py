@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,6 +25,7 @@ from course_utils.checking.outcome import encode, try_exercise
 from grader.course import Course
 from grader.demo import hand_in, solved
 from grader.grade.gradebook import Gradebook
+from grader.gradebook_state import marker_of
 from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
 from grader.run.states import GRADED, Executed
 
@@ -42,6 +45,24 @@ def with_gradebook(course: Course) -> Course:
     course.grading.mkdir(exist_ok=True)
     course.gradebook.write_bytes(_empty_gradebook())
     return course
+
+
+@contextmanager
+def gradebook_undone(course: Course) -> Iterator[None]:
+    """Afterwards the gradebook is as it was, and so is what the course knows of it."""
+    files = (course.gradebook, marker_of(course))
+    before = {file: file.read_bytes() for file in files if file.exists()}
+    yield
+    for file in files:
+        file.unlink(missing_ok=True)
+        if file in before:
+            file.write_bytes(before[file])
+
+
+def without_gradebook(course: Course) -> None:
+    """Removes the gradebook as somebody does who wants a new one."""
+    for file in (course.gradebook, marker_of(course)):
+        file.unlink(missing_ok=True)
 
 
 def book_of(course: Course) -> NbgraderGradebook:

@@ -12,6 +12,8 @@ mkdir -p "$out"
 scratch=$(mktemp -d)
 archive=$out/grading-$(date -u +%Y%m%dT%H%M%SZ).tar.gz
 trap 'rm -rf "$scratch" "$archive.part"' EXIT
+# What the gradebook was is copied before it, so that it is never older than that.
+if [ -e "$course/grading/gradebook.json" ]; then cp "$course/grading/gradebook.json" "$scratch"; fi
 # A copy of a database in use may be torn; SQLite's own backup is whole.
 if [ -e "$course/grading/gradebook.db" ]; then
   "$course/.venv/bin/python" -P - "$course/grading/gradebook.db" "$scratch/gradebook.db" <<'PYTHON'
@@ -29,8 +31,12 @@ if verdict != "ok":
     sys.exit(f"The gradebook cannot be backed up: {verdict}. Keep your last good backup.")
 PYTHON
 fi
-files=(-C "$course" --anchored --exclude=grading/gradebook.db{,-journal,-wal,-shm} grading)
-if [ -e "$scratch/gradebook.db" ]; then files+=(-C "$scratch" --transform 's|^gradebook.db|grading/gradebook.db|' gradebook.db); fi
+# not the gradebook's own recent backups, of which there may be 500 MB
+files=(-C "$course" --anchored --exclude=grading/gradebook.{db{,-journal,-wal,-shm},json} --exclude='grading/backups/[0-9]*' grading)
+files+=(-C "$scratch" --transform 's|^gradebook|grading/gradebook|')
+for name in gradebook.db gradebook.json; do
+  if [ -e "$scratch/$name" ]; then files+=("$name"); fi
+done
 # 1: somebody is working, and a file changed or went away while it was read
 tar -czf "$archive.part" --warning=no-file-changed --warning=no-file-removed "${files[@]}" || [ $? = 1 ]
 mv "$archive.part" "$archive"

@@ -6,6 +6,8 @@ killed leaves only complete submissions behind. The marker is in a table of our 
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -47,13 +49,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from grader import gradebook_file
+from grader import gradebook_file, gradebook_state
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.grade import log, requests
 from grader.grade.points import Points
 from grader.grade.requests import REQUESTS, Asked, Request
 from grader.grade.resume import Marker
+from grader.gradebook_backups import back_up, see_that_no_other_s_changes_are_undone
 from grader.lab import Lab
 from grader.roster import Person, Roster, in_section
 
@@ -139,6 +142,10 @@ class Result:
         return max(0.0, self.earned - self.penalty)
 
 
+_NOTE_SECONDS = 60
+"""So often a command that enters many submissions notes what the gradebook is: it may be killed."""
+
+
 class Submission(NamedTuple):
     """Whose submission it is, and of which lab."""
 
@@ -152,6 +159,7 @@ class Gradebook:
     def __init__(self, course: Course, book: NbgraderGradebook) -> None:
         self.course = course
         self._book = book
+        self._noted = time.monotonic()
 
     @classmethod
     @contextmanager
@@ -161,21 +169,31 @@ class Gradebook:
             merging: two ids are being merged, and it is this that opens it.
 
         Raises:
-            CourseError: the file cannot be read or written, which can also be raised later, while it is open; or a merge of two
-                ids has not been finished.
+            CourseError: the file cannot be read or written, which can also be raised later, while it is open; it is not the one that
+                was last used; or a merge of two ids has not been finished.
         """
         if not merging and (merge := gradebook_file.unfinished_merge(course)):
             raise CourseError(
                 f"The merge of {merge['old']!r} into {merge['new']!r} is not finished. If it is not at work at the moment, "
                 f"finish it: grader roster merge {quote(merge['old'])} {quote(merge['new'])}"
             )
-        with gradebook_file.opened(course) as book:
-            _MARKERS.metadata.create_all(book.engine)
-            REQUESTS.metadata.create_all(book.engine)
-            _bring_up_to_date(book.engine)
-            log.install(book.engine)
-            log.sign_sessions()
-            yield cls(course, book)
+        see_that_no_other_s_changes_are_undone(course)
+        usable = True
+        try:
+            with gradebook_file.opened(course) as book:
+                back_up(course)  # also what formgrader has entered, before anything else is
+                _MARKERS.metadata.create_all(book.engine)
+                REQUESTS.metadata.create_all(book.engine)
+                _bring_up_to_date(book.engine)
+                log.install(book.engine)
+                log.sign_sessions()
+                yield cls(course, book)
+        except CourseError:
+            usable = False
+            raise
+        finally:
+            if usable:
+                _leave_state(course)
 
     @property
     def engine(self) -> Engine:
@@ -247,6 +265,9 @@ class Gradebook:
             _enter_answers(db, page.id, points.written)
             _remember(db, lab, student, page.submission, marker)
         self._book.db.expire_all()
+        if time.monotonic() - self._noted > _NOTE_SECONDS:
+            self._noted = time.monotonic()
+            _leave_state(self.course)
 
     @contextmanager
     def with_answers(self, lab: Lab, student: str, written: Mapping[str, str]) -> Iterator[None]:
@@ -699,13 +720,36 @@ class Gradebook:
             }
 
 
+def _leave_state(course: Course) -> None:
+    """Notes what the gradebook is now, and keeps a copy, if anybody has changed it since the last time.
+
+    Raises:
+        CourseError: the gradebook is damaged.
+    """
+    if gradebook_state.is_unchanged(course):
+        return
+    was = gradebook_state.remembered(course)
+    try:
+        with gradebook_state.reading(course.gradebook) as db:
+            if was and not gradebook_state.has_state(db, was.last):
+                return  # another file was put in its place meanwhile: the next command says so
+            with db:
+                gradebook_state.leave_state(db)
+            gradebook_state.remember(course, gradebook_state.contents_of(db))
+        back_up(course)
+    except (sqlite3.OperationalError, OSError):
+        return  # held, read-only, or on a full disk: the last note is still true
+    except sqlite3.Error as error:
+        raise gradebook_file.unusable(course, str(error)) from error
+
+
 def roster_of(course: Course) -> Roster:
     """Who is in the course; empty if no class list was imported.
 
     Raises:
         CourseError: the gradebook cannot be read.
     """
-    if not course.gradebook.is_file():
+    if not gradebook_state.is_there(course):
         return Roster()
     with Gradebook.open(course) as gradebook:
         return Roster(gradebook.roster().values())

@@ -18,6 +18,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.grade.requests import Asked, TooMany, exercises_in
+from grader.gradebook_state import is_there
 from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes, printable
 from grader.receive.sources import Offer, in_folder, in_zip
@@ -84,7 +85,7 @@ class Desk:
         Raises:
             CourseError: the gradebook cannot be used. (That there is none yet is no error: then nobody can ask for anything.)
         """
-        if not course.gradebook.is_file():
+        if not is_there(course):
             yield cls(course, None)
             return
         with Gradebook.open(course) as gradebook:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from classroom import START, book_of
+from classroom import START, book_of, gradebook_undone
 from playwright.sync_api import sync_playwright
 from project import ROOT
 from written import answer_of, graded, written_lab
@@ -49,11 +49,10 @@ def kept_lab(tmp_path_factory) -> Lab:
 @pytest.fixture
 def lab(kept_lab) -> Iterator[Lab]:
     """The class, with three readers who read everything twice; what a test enters is undone."""
-    before = kept_lab.course.gradebook.read_bytes()
-    with Gradebook.open(kept_lab.course) as gradebook:
-        Readings(gradebook, kept_lab).deal(Settings(("ana", "ben", "cem"), second=1.0))
-    yield kept_lab
-    kept_lab.course.gradebook.write_bytes(before)
+    with gradebook_undone(kept_lab.course):
+        with Gradebook.open(kept_lab.course) as gradebook:
+            Readings(gradebook, kept_lab).deal(Settings(("ana", "ben", "cem"), second=1.0))
+        yield kept_lab
 
 
 @contextmanager

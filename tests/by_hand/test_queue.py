@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import nbformat
 import pytest
-from classroom import START, KernelFree, book_of
+from classroom import START, KernelFree, book_of, gradebook_undone
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from rich.console import ConsoleDimensions
@@ -41,11 +41,10 @@ def kept_lab(tmp_path_factory):
 @pytest.fixture
 def lab(kept_lab, monkeypatch):
     """The class, and nothing given out or graded by hand; what a test does to the gradebook is undone."""
-    before = kept_lab.course.gradebook.read_bytes()
     monkeypatch.chdir(kept_lab.course.root)
     monkeypatch.setattr(console, "size", ConsoleDimensions(300, 50))  # so that no cell of a table is cut
-    yield kept_lab
-    kept_lab.course.gradebook.write_bytes(before)
+    with gradebook_undone(kept_lab.course):
+        yield kept_lab
 
 
 @contextmanager

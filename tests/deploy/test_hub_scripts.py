@@ -92,6 +92,10 @@ def graded(tmp_path) -> Path:
     (root / "grading/submitted/anna").mkdir(parents=True)
     (root / "grading/seeds.json").write_text('{"00_start_here": 4711}')
     (root / "grading/submitted/anna/lab.ipynb").write_bytes(os.urandom(20_000_000))
+    (root / "grading/gradebook.json").write_text("what it was")
+    (root / "grading/backups").mkdir()
+    for name in ("2026-11-26_14-30-00-000000.db", "replaced-2026-11-26_14-30-00-000000.db"):
+        (root / "grading/backups" / name).write_text("a copy")
     (root / ".venv/bin").mkdir(parents=True)
     (root / ".venv/bin/python").symlink_to(sys.executable)
     with contextlib.closing(sqlite3.connect(root / "grading/gradebook.db")) as book, book:
@@ -114,7 +118,11 @@ def restored(archive: Path, root: Path) -> dict[tuple[int, int], int]:
     root.mkdir()
     with tarfile.open(archive) as files:
         files.extractall(root, filter="data")
-    assert sorted(path.name for path in (root / "grading").glob("gradebook*")) == ["gradebook.db"]
+    assert sorted(path.name for path in (root / "grading").glob("gradebook*")) == [
+        "gradebook.db",
+        "gradebook.json",
+    ]
+    assert [path.name[:8] for path in (root / "grading/backups").iterdir()] == ["replaced"]
     with contextlib.closing(sqlite3.connect(root / "grading/gradebook.db")) as book:
         assert book.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         return dict(book.execute("SELECT first, second FROM points").fetchall())

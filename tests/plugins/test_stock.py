@@ -8,7 +8,7 @@ import threading
 
 import nbformat
 import pytest
-from classroom import START, book_of, nbgrader, new_course
+from classroom import START, book_of, nbgrader, new_course, without_gradebook
 from nbgrader.apps import NbGraderAPI
 
 from grader.course import Course
@@ -67,7 +67,7 @@ def test_the_command_gives_the_same_grades_as_ours_and_runs_nothing_unprotected(
     assert not (tmp_path / "was-here").exists()
     assert page.cells[0].id == RESULT_CELL
 
-    course.gradebook.unlink()
+    without_gradebook(course)
     shutil.rmtree(course.autograded)
     records = grading.autograde(
         lab, grading.submissions(lab), grading.choose_runner(lab), grading.class_seed(lab)

@@ -25,7 +25,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from classroom import ATTENTION, START, new_course
+from classroom import ATTENTION, START, new_course, without_gradebook
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
@@ -604,9 +604,8 @@ def test_there_are_many_attacks_and_each_says_what_it_is():
 @pytest.fixture(scope="module")
 def pages(stage) -> dict[str, Path]:
     """Feedback on all attacks that are meant for whoever reads it, made by nbgrader: attack -> page."""
-    book = stage.course.gradebook
-    kept = book.read_bytes()
-    book.unlink()
+    kept = stage.course.gradebook.read_bytes()
+    without_gradebook(stage.course)
     chosen = [attack for attack in ALL if attack.get("FEEDBACK", False)]
     try:
         return made_pages(stage, chosen)
@@ -649,7 +648,7 @@ def test_feedback_pages_hold_no_secret_and_no_script(stage, pages):
 )
 def test_no_submission_keeps_the_feedback_of_a_class_from_being_made(stage, attack):
     kept = stage.course.gradebook.read_bytes()
-    stage.course.gradebook.unlink()
+    without_gradebook(stage.course)
     began = time.process_time()
     try:
         made_pages(stage, [attack])
