@@ -22,6 +22,7 @@ from grader.grade.gradebook import Gradebook, Result
 from grader.grade.requests import Request
 from grader.grade.resume import Marker
 from grader.lab import Lab
+from grader.roster import Person
 from grader.show.class_report import (
     FIRST,
     analyse,
@@ -386,6 +387,33 @@ def test_an_extension_moves_one_student_s_deadline(graded, monkeypatch):
     assert "lateness change 1 of the scores (" in " ".join(told.output.split()), told.output
     CliRunner().invoke(app, ["extend", START, "s00", "--days", "0"])
     assert lateness_of(graded)["s00"][1] == 2.0
+
+
+def test_only_who_is_on_the_roster_gets_more_time(tmp_path, monkeypatch):
+    lab = Lab.load(with_gradebook(new_course(tmp_path)), START)
+    monkeypatch.chdir(lab.course.root)
+
+    def extend(student: str, days: str = "2"):
+        return CliRunner().invoke(app, ["extend", START, student, "--days", days])
+
+    assert extend("nobody").exit_code == 0  # there is no roster yet
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.enter_people(
+            [
+                Person("yberrocal@uni.example", "Ysé", "Berrocal", "yberrocal@uni.example"),
+                Person("k1", "Ann", "Kim"),
+                Person("k2", "Ann", "Kim"),
+            ]
+        )
+    told = extend("yberrocal")
+    assert told.exit_code == 0 and "yberrocal@uni.example has 2 more days" in told.output, told.output
+    wrong = extend("somebody")
+    assert wrong.exit_code == 1 and "'somebody' is not on the roster, so nothing has changed" in wrong.output
+    several = extend("Ann Kim")
+    assert several.exit_code == 1 and "Give one of their ids: k1, k2" in several.output
+    with Gradebook.open(lab.course) as gradebook:
+        assert {each.student for each in gradebook.changes(START)} == {"nobody", "yberrocal@uni.example"}
+    assert extend("nobody", "0").exit_code == 0  # what was given by mistake can be taken back
 
 
 def test_an_extension_may_come_before_the_submission(tmp_path):
