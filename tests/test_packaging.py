@@ -83,7 +83,7 @@ IMPORTED_BY = {
     "notebooks": {""},
     "solutions": {"", "grade"},  # also holds what only a build needs: other correct ways, collected data
     "grader": {"", "grade", "site", "cluster"},
-    "benchmarks": {"", "grade", "test"},
+    "benchmarks": set(DECLARED),
     "tests": set(DECLARED),
 }
 """Folder -> the extras in which what it imports may be declared. (`deploy/` has environments of its own.)"""
