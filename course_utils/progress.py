@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +17,9 @@ from course_utils.display import CARD, LINE, publish, table
 from course_utils.labs import LabInfo
 
 PROGRESS_VARIABLE = "TRANSFORMER_LABS_PROGRESS"
+
+_MOST_BYTES = 2**22
+"""A larger file is not one that the course has written: all exercises together need some 20 KB."""
 
 
 watchers: dict[str, Callable[[], object]] = {}
@@ -30,24 +34,58 @@ def progress_file() -> Path:
 def load() -> dict[str, dict]:
     """Exercise key -> ``{"best": 0..1, "attempts": n, "first": time, "last": time, "solved": time or None}``.
 
-    Empty if the file is missing or damaged.
+    Empty if the file is missing or damaged; what is sound in a damaged one is there.
     """
+    return _read()[0]
+
+
+def _read() -> tuple[dict[str, dict], bool]:
+    """The sound entries, and whether anything else is in the place of the file. Never raises, whatever is there."""
     try:
-        entries = json.loads(progress_file().read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
+        file = progress_file()
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return {}, True  # a pipe would never end
+        entries = json.loads(file.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        return {}, False
+    except (OSError, ValueError, RecursionError, RuntimeError):  # RuntimeError: nobody knows a home folder
+        return {}, True
     if not isinstance(entries, dict):
-        return {}
-    return {key: entry for key, entry in entries.items() if _is_entry(entry)}
+        return {}, True
+    sound = {key: entry for key, entry in entries.items() if _is_entry(entry)}
+    return sound, len(sound) < len(entries)
 
 
 def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, dict) or "solved" not in entry:
+        return False
+    best, attempts = entry.get("best"), entry.get("attempts")
     return (
-        isinstance(entry, dict)
-        and isinstance(entry.get("best"), (int, float))
-        and isinstance(entry.get("attempts"), int)
-        and "solved" in entry
+        type(best) in (int, float)
+        and 0 <= best <= 1
+        and type(attempts) is int
+        and 0 <= attempts < 10**9
+        and all(isinstance(entry.get(name), str | None) for name in ("first", "last", "solved"))
     )
+
+
+def _put_aside() -> str:
+    """Renames what is in the place of the file, whatever it is, and returns its new name.
+
+    Raises:
+        OSError: it cannot be renamed, or it is a device, which is nobody's progress.
+    """
+    file = progress_file()
+    kind = file.lstat().st_mode
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise OSError(f"{file} is a device")
+    number, aside = 1, file.with_name(f"{file.stem}.damaged{file.suffix}")
+    while os.path.lexists(aside):
+        number += 1
+        aside = file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")
+    file.rename(aside)
+    return aside.name
 
 
 def best_scores() -> dict[str, float]:
@@ -58,9 +96,9 @@ def best_scores() -> dict[str, float]:
 def record(key: str, score: float) -> dict:
     """Records an attempt and returns the exercise's entry. Once an exercise is solved, its attempts are no longer counted.
 
-    A check never fails because its progress cannot be written.
+    A check never fails because its progress cannot be read or written. What is damaged is put aside, and that is said in one line.
     """
-    entries = load()
+    entries, damaged = _read()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = entries.setdefault(key, {"best": 0.0, "attempts": 0, "first": now, "solved": None})
     if entry["solved"] is None:
@@ -69,13 +107,18 @@ def record(key: str, score: float) -> dict:
     entry["last"] = now
     if score == 1 and entry["solved"] is None:
         entry["solved"] = now
-    target = progress_file()
     try:
+        target = progress_file()
+        if damaged:
+            aside = _put_aside()
+            print(
+                f"What was in {target} could not be read, or not all of it: it is kept beside it as {aside}."
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = target.with_suffix(".new")
         scratch.write_text(json.dumps(entries, indent=1), "utf-8")
         scratch.replace(target)  # a reader never sees half a file
-    except OSError:
+    except (OSError, ValueError, RuntimeError):
         pass
     for changed in watchers.values():
         with contextlib.suppress(Exception):

@@ -53,7 +53,7 @@ def write(notebooks: Path) -> Path:
 
 def refresh(notebooks: Path) -> None:
     """Brings the page up to date if there is one. A check never fails because this cannot be done."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(Exception):
         if (notebooks / FILE_NAME).is_file():
             write(notebooks)
 

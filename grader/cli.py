@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
+from math import isnan
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -41,7 +42,7 @@ from grader.by_hand.overview import (
 from grader.by_hand.readings import Readings, Settings
 from grader.course import Course
 from grader.demo import run_demo
-from grader.errors import GraderError
+from grader.errors import NO_ROOM, GraderError, no_room
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, students_of
 from grader.grade.merge import carry_out, plan, work_of
@@ -90,8 +91,13 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except GraderError as error:
-            typer.echo(f"grader: {error}", err=True)
-            raise typer.Exit(1) from None
+            said = error
+        except OSError as error:  # wherever it happened: each command writes something
+            if error.errno not in NO_ROOM:
+                raise
+            said = no_room(error)
+        typer.echo(f"grader: {said}", err=True)
+        raise typer.Exit(1)
 
 
 app = typer.Typer(
@@ -257,6 +263,8 @@ def extend(
 ) -> None:
     """Give a student more time. Extensions do not add up: the last one counts."""
     loaded = Lab.load(Course.find(), lab)
+    if isnan(days):
+        raise GraderError("--days is a number of days, as in --days 2.5.")
     if not student.strip():
         raise GraderError("Say who gets more time: STUDENT is empty. `grader roster` lists the ids.")
     with Gradebook.open(loaded.course) as gradebook:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from pathlib import Path
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+"""What the system says when nothing more can be written: the disk is full, or the user's share of it is used up."""
 
 
 class GraderError(Exception):
     """A message for the person who called the tool: what went wrong, where, and what to do next."""
+
+
+def no_room(error: OSError) -> GraderError:
+    """The error for a disk on which nothing more can be written."""
+    where = f"{error.filename} cannot be written" if error.filename else "Something cannot be written"
+    return GraderError(f"{where}: {error.strerror}. Free some disk space, then run the same command again.")
 
 
 def place_of(error: BaseException, file: Path) -> str:

@@ -77,7 +77,7 @@ def _make(course: Course) -> None:
         shutil.rmtree(scratch, ignore_errors=True)  # left by a process that was killed at this point
         scratch.mkdir()
         try:
-            with _own_programs_first(), _nbgrader_s(course, scratch / course.gradebook.name):
+            with _nbgrader_s(course, scratch / course.gradebook.name):
                 pass
             (scratch / course.gradebook.name).replace(course.gradebook)
         finally:
@@ -86,15 +86,11 @@ def _make(course: Course) -> None:
         raise unusable(course, str(error)) from error
 
 
-@contextmanager
-def _own_programs_first() -> Iterator[None]:
-    """To make a new gradebook, nbgrader runs ``alembic``, which lies beside this Python and may not be on the PATH."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
+def own_programs_first() -> None:
+    """To make tables, nbgrader runs ``alembic``, which lies beside this Python and need not be on the PATH."""
+    own, before = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
+    if own not in before.split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([own, before])
 
 
 @contextmanager
@@ -109,6 +105,7 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _nbgrader_s(course: Course, file: Path) -> NbgraderGradebook:
+    own_programs_first()
     return NbgraderGradebook(url(file), course.course_id())
 
 

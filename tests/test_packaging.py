@@ -10,6 +10,7 @@ import sys
 import tomllib
 from importlib import metadata
 
+import nbformat
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -17,19 +18,27 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from project import ROOT
 
+from grader.imports import imported
+
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line[:1] != "#"]
 
 CUDA = ("nvidia", "cuda", "triton")  # what PyTorch's usual build brings along is no part of the lock
 
-DIRECT = [
-    Requirement(text)
-    for text in [
-        *PYPROJECT["project"]["dependencies"],
-        *(text for extra in PYPROJECT["project"]["optional-dependencies"].values() for text in extra),
-    ]
-]
+ELSEWHERE = {"wasm"}
+"""Extras that are installed into a place of their own, if at all."""
+
+DECLARED = {
+    extra: [*map(Requirement, texts)]
+    for extra, texts in {
+        "": PYPROJECT["project"]["dependencies"],
+        **PYPROJECT["project"]["optional-dependencies"],
+    }.items()
+}
+"""Extra -> what it asks for; what learners need is under the empty name."""
+
+DIRECT = [each for extra, found in DECLARED.items() if extra not in ELSEWHERE for each in found]
 
 
 def pins(lines: list[str]) -> dict[str, str]:
@@ -67,6 +76,54 @@ def test_the_conda_environment_pins_the_direct_dependencies_as_requirements_do()
     assert pins([line for line in conda_pip_lines() if "==" in line]) == {
         name: locked[name] for name in names
     }
+
+
+IMPORTED_BY = {
+    "course_utils": {""},
+    "notebooks": {""},
+    "solutions": {"", "grade"},  # also holds what only a build needs: other correct ways, collected data
+    "grader": {"", "grade", "site", "cluster"},
+    "benchmarks": set(DECLARED),
+    "tests": set(DECLARED),
+}
+"""Folder -> the extras in which what it imports may be declared. (`deploy/` has environments of its own.)"""
+
+
+def imported_by(folder: str) -> dict[str, set[str]]:
+    """Distribution -> the files of a folder that import a module of it, wherever in the text."""
+    own = {path.stem for place in (folder, "deploy", "scripts") for path in (ROOT / place).rglob("*.py")}
+    own |= {*IMPORTED_BY, "slow_package"}  # which a test writes
+    of_module, found = metadata.packages_distributions(), {}
+    for path in (ROOT / folder).rglob("*"):
+        if path.suffix not in (".py", ".ipynb") or any(
+            part.startswith(".") for part in path.parts[len(ROOT.parts) :]
+        ):
+            continue
+        if path.suffix == ".py":
+            sources = [path.read_text("utf-8")]
+        else:
+            sources = [
+                cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
+            ]
+        for module in {name.partition(".")[0] for text in sources for name in imported(text)}:
+            if module not in sys.stdlib_module_names and module not in own:
+                distribution = of_module.get(module, [module])[0]
+                found.setdefault(canonicalize_name(distribution), set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+@pytest.mark.parametrize("folder", IMPORTED_BY)
+def test_whatever_is_imported_is_declared_where_it_is_needed(folder: str) -> None:
+    """What another package happens to bring along today need not be there tomorrow."""
+    declared = {canonicalize_name(each.name) for extra in IMPORTED_BY[folder] for each in DECLARED[extra]}
+    found = imported_by(folder)
+    assert len(found) > 2
+    assert {name: sorted(files)[:3] for name, files in found.items() if name not in declared} == {}
+
+
+def test_what_comes_from_elsewhere_is_no_part_of_the_lock() -> None:
+    names = {canonicalize_name(each.name) for extra in ELSEWHERE for each in DECLARED[extra]}
+    assert names and not names & set(pins(LOCK))
 
 
 def test_the_conda_environment_is_constrained_by_requirements_and_holds_the_course() -> None:

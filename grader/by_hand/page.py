@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -48,6 +49,8 @@ from grader.show.feedback_page import Markdown
 _HUB = "JUPYTERHUB_SERVICE_PREFIX"
 """In the environment of a server that JupyterHub has started, so that users are who they say they are."""
 _MAX_COMMENT = 20_000
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""A number that one of the forms may send. Longer ones are nobody's, and Python or the gradebook may refuse them."""
 
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
@@ -239,9 +242,7 @@ class _Marking(_Page):
         if self.request.method == "POST":
             return {
                 "points": self.get_body_argument(f"points-{answer.cell}", ""),
-                "items": {
-                    int(each) for each in self.get_body_arguments(f"item-{answer.cell}") if each.isdecimal()
-                },
+                "items": self._ticked(answer),
                 "comment": self.get_body_argument(f"comment-{answer.cell}", "", strip=False),
                 "keep": bool(self.get_body_argument(f"keep-{answer.cell}", "")),
                 "seen": self.get_body_argument(f"seen-{answer.cell}", ""),
@@ -257,6 +258,12 @@ class _Marking(_Page):
             "seen": "" if role == SECOND or answer.points is None else repr(answer.points),
         }
 
+    def _ticked(self, answer: Answer) -> set[int]:
+        """The numbers of the rubric's items that are ticked."""
+        return {
+            int(each) for each in self.get_body_arguments(f"item-{answer.cell}") if _NUMBER.fullmatch(each)
+        }
+
     def marks(
         self, work: Work, reader: str, questions: Mapping[str, Question], cells: Mapping[str, NotebookNode]
     ) -> tuple[dict[str, Mark], list[str]]:
@@ -264,10 +271,7 @@ class _Marking(_Page):
         marks, faults = {}, []
         for answer in work.answers:
             question = questions[answer.cell]
-            ticked = {
-                int(each) for each in self.get_body_arguments(f"item-{answer.cell}") if each.isdecimal()
-            }
-            items = tuple(sorted(each for each in ticked if each < len(question.items)))
+            items = tuple(sorted(each for each in self._ticked(answer) if each < len(question.items)))
             written = self.get_body_argument(f"points-{answer.cell}", "").replace(",", ".")
             comment = self.get_body_argument(f"comment-{answer.cell}", "").replace("\r\n", "\n")
             try:
@@ -324,7 +328,7 @@ class _Reading(_Marking):
         with self.readings(lab) as readings:
             work, role = self._work(readings, reader, page)
             number = self.get_body_argument("forget", "")
-            if number.isdecimal():
+            if _NUMBER.fullmatch(number):
                 readings.forget(int(number))
                 faults = []
             else:

@@ -157,7 +157,7 @@ def start(
     elif os.getuid() == 0:  # in a namespace with only one number, an ordinary user's outside
         command += ["--uid", "1000", "--gid", "1000"]
     # -P: no module can be slipped in from the current folder
-    command += ["--", sys.executable, "-P", str(INSIDE), str(control)]
+    command += ["--", str(_straight(sys.executable)), "-P", str(_straight(INSIDE)), str(control)]
     process = subprocess.Popen(
         command, pass_fds=given, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints
     )
@@ -180,8 +180,8 @@ def said(complaints: IO[bytes]) -> str:
 
 
 def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[str]:
-    shown = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parents[1]]
-    shown += [Path(course_utils.__file__).parent, INSIDE]
+    shown = [sys.prefix, sys.base_prefix, Path(sys.executable).resolve().parents[1]]
+    shown = [_straight(path) for path in (*shown, Path(course_utils.__file__).parent, INSIDE)]
     shown = [path for path in dict.fromkeys(shown) if not path.is_relative_to("/usr")]
     arguments = ["--ro-bind", "/usr", "/usr", "--dir", "/etc", "--dir", "/run", "--dir", "/home"]
     arguments += ["--tmpfs", "/tmp", "--tmpfs", "/home/learner"]  # first: what is shown may be in there
@@ -211,6 +211,17 @@ def _files(folder: Path | None, hidden: Sequence[Path], sockets: Path) -> list[s
         if file.suffix != ".ipynb" and file.name != FILE_NAME and not file.name.startswith("."):
             arguments += ["--ro-bind", str(file.resolve()), f"/lab/{file.name}"]
     return arguments
+
+
+def _straight(path: str | Path) -> Path:
+    """The same path without any ``..``, through which bubblewrap cannot make folders. Links after the last one stay links: an
+    environment's Python is one, and it finds its packages by where the link is.
+    """
+    parts = Path(path).parts
+    if ".." not in parts:
+        return Path(path)
+    after = len(parts) - parts[::-1].index("..")
+    return Path(*parts[:after]).resolve().joinpath(*parts[after:])
 
 
 def environment() -> dict[str, str]:

@@ -28,7 +28,7 @@ from nbgrader.utils import is_grade, is_solution, is_task
 from grader.by_hand.readings import Readings
 from grader.by_hand.rubric import Line
 from grader.course import Course, make_private
-from grader.errors import GraderError
+from grader.errors import NO_ROOM, GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.grade.pool import Lost, Pool, prepare
 from grader.grade.resume import version
@@ -104,6 +104,8 @@ def generate_feedback(
 
         def noted() -> Iterator[str]:
             for result, answer in _made(pages, todo, jobs):
+                if isinstance(answer, OSError):
+                    raise answer  # the next pages would not be written either
                 if isinstance(answer, _Note):
                     file.write(json.dumps([result.student, answer.inputs, answer.page]) + "\n")
                     file.flush()
@@ -128,7 +130,7 @@ def _failure(lab: Lab, failed: Mapping[str, str]) -> GraderError:
     )
 
 
-def _made(pages: _Pages, todo: list[Result], jobs: int) -> Iterator[tuple[Result, _Note | str]]:
+def _made(pages: _Pages, todo: list[Result], jobs: int) -> Iterator[tuple[Result, _Note | OSError | str]]:
     """Pairs of what the gradebook says about a submission, and the note of its page or why there is none."""
     processes = min(jobs, len(todo) // _FEW)
     if processes < 2:
@@ -166,9 +168,9 @@ class _Pages:
     def close(self) -> None:
         pass
 
-    def __call__(self, _: Any, result: Result) -> _Note | str:
-        """Makes a page. Returns its note, or the traceback if it cannot be made; then there is no page, not even the one of
-        before, which may show other points.
+    def __call__(self, _: Any, result: Result) -> _Note | OSError | str:
+        """Makes a page. Returns its note; or the error if there is no room for it, else the traceback if it cannot be made; then
+        there is no page, not even the one of before, which may show other points.
         """
         try:
             source, target = self._source(result.student), self._target(result.student)
@@ -191,9 +193,10 @@ class _Pages:
             scratch.write_text(text, "utf-8")
             scratch.replace(target / self._page.name)
             return _Note(self._inputs(result, data), self._digest(target))
-        except Exception:
+        except Exception as error:
             self.remove(result.student)
-            return traceback.format_exc()
+            full = isinstance(error, OSError) and error.errno in NO_ROOM
+            return error if full else traceback.format_exc()
 
     def still_hold(self, result: Result, note: _Note | None) -> bool:
         """Whether a page is there, as it was made, and would be made in the same way again."""

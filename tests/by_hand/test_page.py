@@ -328,6 +328,20 @@ def test_comments_of_others_can_be_used_and_removed(lab, server, somebody):
 
 
 @pytest.mark.parametrize(
+    "number", [str(2**63), "99999999999999999999", "9" * 5000, "\u00b2", "-1", "1e400", "nan"]
+)
+@pytest.mark.parametrize("field", ["item-why", "points-why", "forget", "seen-why"])
+def test_no_number_that_a_form_sends_makes_the_page_fail(lab, server, somebody, field, number):
+    page = page_of(lab, "ana")
+    for address in (f"{server}/ana/{page}", f"{server}/differences/{page}"):
+        if "differences" in address:
+            second = works_of(lab)[page].tasks[SECOND].reader
+            save(somebody, f"{server}/ana/{page}", **{"points-why": "1"})
+            save(somebody, f"{server}/{second}/{page}", **{"points-why": "2"})
+        assert save(somebody, address, **{"points-why": "", field: number}).status_code in (200, 400, 409)
+
+
+@pytest.mark.parametrize(
     ("place", "words"),
     [
         ("../02_self_attention", "has no answers that people grade"),

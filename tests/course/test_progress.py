@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from course_utils import progress
 from course_utils.labs import LabInfo, all_labs
 from course_utils.progress import LabProgress, as_html, as_text, tally
+from course_utils.start_page import go_on
 
 
 def progress_of(name: str, title: str, exercises: dict[str, dict]) -> LabProgress:
@@ -81,6 +86,101 @@ def test_the_time_to_solve_is_from_the_first_attempt_to_the_one_that_solved_it(m
 def test_a_damaged_file_is_an_empty_one(own_progress, text):
     own_progress.write_text(text)
     assert progress.load() == {} and here()[0].solved == 0
+
+
+ENTRY = {"best": 0.5, "attempts": 2, "first": None, "last": None, "solved": None}
+"""As the course writes it, but for the times."""
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*ENTRY, "x"]), inner, max_size=5),
+    max_leaves=8,
+)  # fmt: skip
+nearly_entries = st.fixed_dictionaries({}, optional=dict.fromkeys(ENTRY, json_values))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.dictionaries(st.sampled_from(["start_here.softmax", "x"]), nearly_entries | json_values).map(
+            lambda value: json.dumps(value).encode()
+        ),
+        json_values.map(lambda value: json.dumps(value).encode()),
+    )
+)
+def test_whatever_is_in_the_file_an_attempt_is_recorded_and_what_was_not_sound_is_kept(own_progress, data):
+    for old in own_progress.parent.iterdir():
+        old.unlink()
+    own_progress.write_bytes(data)
+    sound = progress.load()
+    entry = progress.record("start_here.softmax", 1.0)
+    assert progress.tally(entry) and progress.load() == {**sound, "start_here.softmax": entry}
+    go_on(here())
+    assert as_text(here()) and as_html(here())
+    aside = [file.read_bytes() for file in own_progress.parent.glob("*.damaged*")]
+    try:
+        damaged = json.loads(data) != sound
+    except (ValueError, RecursionError):
+        damaged = True
+    assert aside == ([data] if damaged else [])
+
+
+@pytest.mark.parametrize("solved", ["null", "3", "[]"])
+def test_no_entry_of_a_damaged_file_makes_a_check_fail(own_progress, capsys, solved):
+    own_progress.write_text(
+        f'{{"start_here.softmax": {{"best": 0, "attempts": 1, "last": 3, "solved": {solved}}}}}'
+    )
+    assert progress.record("start_here.softmax", 0.5)["attempts"] == 1
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and "progress.damaged.json" in said
+    progress.record("start_here.softmax", 0.5)
+    assert capsys.readouterr().out == ""
+
+
+def _folder(path):
+    path.mkdir()
+    (path / "file").write_text("mine")
+
+
+def _pipe(path):
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _folder,
+        _pipe,
+        lambda path: path.write_bytes(b"[" * 10**6),
+        lambda path: path.write_bytes(b'{"x": ' + b"9" * 10**6 + b"}"),
+        lambda path: path.write_bytes(b" " * 2**23),
+        lambda path: path.write_text("\ud800", "utf-8", "surrogatepass"),
+        lambda path: path.symlink_to(path),
+    ],
+    ids=["folder", "pipe", "deep", "long number", "large", "half a character", "link to itself"],
+)  # fmt: skip
+def test_whatever_is_in_the_place_of_the_file_is_put_aside(own_progress, capsys, make):
+    make(own_progress)
+    before = own_progress.lstat().st_ino
+    assert progress.load() == {}
+    entry = progress.record("start_here.softmax", 1.0)
+    assert "could not be read" in capsys.readouterr().out
+    assert progress.load() == {"start_here.softmax": entry}
+    assert [file.lstat().st_ino for file in own_progress.parent.glob("*.damaged*")] == [before]
+
+
+def test_each_damaged_file_is_kept(own_progress):
+    for text in ("{", "[", '"'):
+        own_progress.write_text(text)
+        progress.record("start_here.softmax", 1.0)
+    assert sorted(file.read_text() for file in own_progress.parent.glob("*.damaged*")) == ['"', "[", "{"]
+
+
+def test_what_cannot_be_put_aside_is_left_alone(own_progress, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_LABS_PROGRESS", "/dev/null")
+    assert progress.record("start_here.softmax", 1.0)["best"] == 1
+    assert Path("/dev/null").is_char_device()
 
 
 def test_a_file_of_an_older_course_does_no_harm(own_progress):

@@ -24,6 +24,8 @@ from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
 from test_pool import gone, until
 
+from grader import gradebook_file
+from grader.course import make_private
 from grader.demo import hand_in, made_up_class
 from grader.errors import GraderError
 from grader.grade import autograde as grading
@@ -94,6 +96,34 @@ def goes_on(lab: Lab, runner: KernelFree, done: int) -> None:
     assert sum(record.kept for record in after.values()) == done
     assert scores(lab) == {student: pytest.approx(record.score) for student, record in after.items()}
     assert len(after) == SIZE
+
+
+# ---------------------------------------------------------------------------------- programs that are elsewhere
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["no file", "a database without tables"])
+def test_a_gradebook_is_made_without_the_environment_s_programs_on_the_path(tmp_path, monkeypatch, empty):
+    course = new_course(tmp_path)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert not shutil.which("alembic"), "this machine has one of its own"
+    if empty:
+        course.grading.mkdir(parents=True)
+        with sqlite3.connect(course.gradebook) as book:
+            book.execute("PRAGMA user_version = 1")
+    with gradebook_file.opened(course) as book:
+        assert book.students == []
+
+
+def test_nbgrader_s_own_commands_find_the_environment_s_programs_too(tmp_path):
+    course = new_course(tmp_path)
+    make_private(course.grading)
+    command = [Path(sys.executable).with_name("nbgrader"), "db", "student", "add", "ada"]
+    done = subprocess.run(
+        command, cwd=course.root, env={**os.environ, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    with sqlite3.connect(course.gradebook) as book:
+        assert book.execute("SELECT id FROM student").fetchall() == [("ada",)]
 
 
 # ---------------------------------------------------------------------------------- disks and locks

@@ -86,6 +86,12 @@ def run(*arguments: str, fails: bool = False) -> str:
     return told.output
 
 
+@pytest.mark.parametrize("number", ["0", "7", "99999999999999999999", str(2**63), "9" * 4000])
+def test_a_number_that_no_request_has_is_answered_in_a_sentence(lab, number):
+    for arguments in (("show", number), ("decide", number, "--keep", "--reason", "As it was.")):
+        assert f"There is no request {number}" in run(*arguments, fails=True)
+
+
 def flat(output: str) -> str:
     """What a table says, without its lines."""
     return " ".join(re.sub("[│┃]", " ", output).split())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import shutil
 import zipfile
+from pathlib import Path
 
 import pytest
 from classroom import ATTENTION, KernelFree, book_of, hand_in_class, new_course, with_gradebook
@@ -101,6 +104,25 @@ def test_a_page_says_whose_it_is_and_is_made_again_when_the_roster_says_it_other
 def test_a_change_of_the_code_makes_all_pages_again(lab, monkeypatch):
     generate_feedback(lab)
     monkeypatch.setattr(feedback_module, "version", lambda modules: "another")
+    assert len(made(lab)) == SIZE
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_named_and_not_a_log(lab, monkeypatch, number):
+    original = Path.write_text
+
+    def full(path: Path, *arguments) -> int:
+        if path.name.endswith(".html.new"):
+            raise OSError(number, os.strerror(number), str(path))
+        return original(path, *arguments)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(
+        GraderError, match=rf"{os.strerror(number)}\. Make sure that the disk has room"
+    ) as caught:
+        generate_feedback(lab)
+    assert "log" not in str(caught.value)
+    monkeypatch.undo()
     assert len(made(lab)) == SIZE
 
 
