@@ -22,6 +22,7 @@ from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes, printable
 from grader.receive.sources import Offer, in_folder, in_zip
 from grader.receive.students import folded
+from grader.roster import NotSure, Roster
 
 MAX_FILE = 64 * 2**10
 """The most bytes of a request's file."""
@@ -48,7 +49,7 @@ def blank(lab: str, exercise: str, submission: str) -> str:
 
 def is_request(offer: Offer) -> bool:
     """Whether a file is named like a request. LMSs put names and numbers in front."""
-    return _NAMED.search(offer.parts[-1]) is not None
+    return _NAMED.search(offer.name) is not None
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Desk:
     def __init__(self, course: Course, gradebook: Gradebook | None) -> None:
         self.course, self.gradebook = course, gradebook
         self._submissions = gradebook.submissions() if gradebook else {}
+        self._roster = Roster(gradebook.roster().values() if gradebook else ())
         self._exercises: dict[str, dict[str, str]] = {}
 
     @classmethod
@@ -110,7 +112,7 @@ class Desk:
             raise Unreadable(
                 "The gradebook knows no submission with its code. Take the file from the newest feedback page."
             )
-        if student and folded(student) != folded(found.student):
+        if student and folded(self._now(student)) != folded(found.student):
             raise Unreadable(
                 f"It is about {found.student}'s work, but {printable(student)} handed it in: ask both. (If they are one person, see `grader roster`.)"
             )
@@ -162,6 +164,14 @@ class Desk:
     def exercise(self, asked: Asked) -> str:
         """What learners know the exercise by that a request is about."""
         return self._exercises_in(asked.lab)[asked.cell]
+
+    def _now(self, student: str) -> str:
+        """The id on the roster of whoever handed in something."""
+        try:
+            person = self._roster.find(student, student)
+        except NotSure:
+            return student
+        return person.student if person else student
 
     def _exercises_in(self, lab: str) -> dict[str, str]:
         if lab not in self._exercises:

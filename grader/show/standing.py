@@ -96,9 +96,8 @@ def _state(score: float | None, collected: bool, anew: bool) -> str:
 
 def _perhaps(roster: Roster, student: str) -> str:
     try:
-        person = roster.by_name(student) or roster.by_canvas(
-            student.rpartition("_")[2], student.rpartition("_")[0]
-        )
+        name, _, number = student.rpartition("_")
+        person = roster.find(student, student) or roster.find(name=name, canvas=number)
     except NotSure:
         return " Several people on the roster are called so."
     return (
