@@ -112,6 +112,11 @@ def file_of(offer: Offer, student: str, name: str, upload: int = 0, **known: Any
     )
 
 
+def is_work(offer: Offer) -> bool:
+    """Whether a file is what grading may need: a notebook, or a zip."""
+    return bool(offer.inside or NOTEBOOK.fullmatch(offer.parts[-1]) or is_zip(offer.parts[-1]))
+
+
 # ---------------------------------------------------------------------------------- what a platform has packed
 
 
@@ -121,7 +126,7 @@ class _Packed:
     def __init__(
         self, lab: Lab, layout: Layout, offers: Sequence[Offer], roster: Roster, zone: ZoneInfo | None
     ) -> None:
-        self.layout, self.zone = layout, zone
+        self.layout, self.zone, self.notebook_name = layout, zone, lab.notebook_name
         inside = [offer for offer in offers if not leads_out(offer.parts[0])]
         said = [found for offer in inside if (found := layout.read(offer.path))]
         self.titles = Titles(layout, said, lambda login: _knows(roster, login))
@@ -132,7 +137,14 @@ class _Packed:
 
     def __call__(self, offer: Offer) -> list[File]:
         readings = self.layout.readings(offer.path)
-        if self.layout.is_beside(offer.path) or not readings:
+        if self.layout.is_beside(offer.path):
+            raise Aside(f"{self.layout.name} has added it")
+        if not readings:
+            if is_work(offer):
+                raise Unreadable(
+                    f"It is not named as {self.layout.name} names files, so it does not say whose it is. Collect it from a folder of its own, as "
+                    f"<student>_{self.notebook_name}."
+                )
             raise Aside(f"{self.layout.name} gives no file of a student's such a name")
         said = self._the_one(offer, readings)
         if said.submission:

@@ -14,7 +14,7 @@ from grader.errors import GraderError
 from grader.lab import Lab
 from grader.receive.files import Unreadable, printable
 from grader.receive.layouts import Layout, Titles, layouts
-from grader.receive.names import NOTEBOOK, Aside, File, name_reader, plain
+from grader.receive.names import NOTEBOOK, Aside, File, is_work, name_reader, plain
 from grader.receive.sources import Offer, is_zip, leads_out
 from grader.roster import NotSure, Roster
 
@@ -147,7 +147,11 @@ class _Source:
         if not (layout.common or layout.weak):
             return Recognised(layout, view.offers, self._around(view, layout))
         here, ours = self._hits(layout, view), self._hits(None, self._base())
-        if here > ours or (not ours and _named_like(self.lab, layout, view.offers)):
+        if (
+            here > ours
+            or (here == ours and here and not layout.weak)
+            or (not ours and _named_like(self.lab, layout, view.offers))
+        ):
             return Recognised(layout, view.offers, self._around(view, layout))
         if ours or (layout.weak and not _has_title(self.lab, layout, view.offers)):
             return None  # these are names that people give, too
@@ -222,7 +226,7 @@ class _Source:
         """Whether the folders at the top are a class's or its sections', and not students'; and a doubt about that."""
         inside: dict[str, set[str]] = {}
         for offer in view.offers:
-            if _is_work(offer):
+            if is_work(offer):
                 top = offer.parts[0] if len(offer.parts) > 1 else ""
                 inside.setdefault(top, set()).add(offer.parts[1] if len(offer.parts) > 1 else "")
         tops = [top for top in inside if top]
@@ -320,14 +324,10 @@ def _without_top(offers: Iterable[Offer]) -> tuple[Offer, ...]:
     )
 
 
-def _is_work(offer: Offer) -> bool:
-    return bool(offer.inside or NOTEBOOK.fullmatch(offer.parts[-1]) or is_zip(offer.parts[-1]))
-
-
 def _telling(offers: Sequence[Offer]) -> list[Offer]:
     """The files whose names tell who packed a source: one for each entry at the top with something handed in; if there are none, all."""
     inside = [offer for offer in offers if not leads_out(offer.parts[0])]
-    return [offer for offer in inside if _is_work(offer)] or inside
+    return [offer for offer in inside if is_work(offer)] or inside
 
 
 def _named_like(lab: Lab, layout: Layout, offers: Sequence[Offer]) -> bool:

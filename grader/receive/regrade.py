@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook, roster_of
 from grader.grade.requests import Asked, TooMany, exercises_in
 from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes, printable
@@ -76,7 +76,6 @@ class Desk:
     def __init__(self, course: Course, gradebook: Gradebook | None) -> None:
         self.course, self.gradebook = course, gradebook
         self._submissions = gradebook.submissions() if gradebook else {}
-        self._roster = Roster(gradebook.roster().values() if gradebook else ())
         self._exercises: dict[str, dict[str, str]] = {}
 
     @classmethod
@@ -112,7 +111,7 @@ class Desk:
             raise Unreadable(
                 "The gradebook knows no submission with its code. Take the file from the newest feedback page."
             )
-        if student and folded(self._now(student)) != folded(found.student):
+        if student and folded(found.student) not in (folded(student), folded(self._now(student))):
             raise Unreadable(
                 f"It is about {found.student}'s work, but {printable(student)} handed it in: ask both. (If they are one person, see `grader roster`.)"
             )
@@ -164,6 +163,10 @@ class Desk:
     def exercise(self, asked: Asked) -> str:
         """What learners know the exercise by that a request is about."""
         return self._exercises_in(asked.lab)[asked.cell]
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return roster_of(self.course)
 
     def _now(self, student: str) -> str:
         """The id on the roster of whoever handed in something."""

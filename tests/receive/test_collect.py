@@ -408,7 +408,11 @@ def test_a_path_that_leads_out_is_refused_and_the_others_are_taken(lab, name):
         (info(f"e_1_2_{FILE}", 0o777 | stat.S_IFLNK), b"/etc/passwd", "symbolic link"),
         (info(f"e_1_2_{FILE}", 0o666 | stat.S_IFCHR), b"", "not a file"),
         (info(f"e_1_2_{FILE}", 0o666 | stat.S_IFIFO), b"", "not a file"),
-        (info(f"e_1_2_{FILE}"), b"<!DOCTYPE html><html>", "self_attention.ipynb is a web page, not a notebook"),
+        (
+            info(f"e_1_2_{FILE}"),
+            b"<!DOCTYPE html><html>",
+            "self_attention.ipynb is a web page, not a notebook",
+        ),
         (info("e_1_2_work.zip"), b"PK\x03\x04", "work.zip cannot be opened. It is damaged"),
         (info("e_1_2_work.7z"), b"7z", "Archives other than zips are not opened"),
         (info("e_1_2_work.py"), b"x = 1", "no notebook among what was handed in"),
