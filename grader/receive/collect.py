@@ -151,7 +151,7 @@ def _has_folder(lab: Lab, student: str) -> bool:
 @contextmanager
 def _opened(lab: Lab, source: Path | None, shared_account: bool, desk: Desk) -> Iterator[list[Offer]]:
     if source is None:
-        yield in_exchange(lab, shared_account, partial(desk.accepts, lab))
+        yield looked_into(in_exchange(lab, shared_account, partial(desk.accepts, lab)))
     elif source.is_dir():
         yield looked_into(in_folder(source.resolve()))
     elif source.is_file():

@@ -13,6 +13,8 @@ from datetime import datetime
 from functools import cache, cached_property
 from pathlib import Path
 
+_MAX_NAME = 255
+"""No file system that a platform runs on has longer names; and some patterns take long for them."""
 _DATA = Path(__file__).with_name("layouts.toml")
 
 
@@ -75,6 +77,8 @@ class Layout:
 
     def readings(self, path: str) -> list[Said]:
         """All ways of reading a path: several only where a name may contain what follows names."""
+        if any(len(part) > _MAX_NAME for part in path.split("/")):
+            return []
         if self.anywhere:
             (pattern,) = self.path
             found = [
