@@ -348,7 +348,11 @@ class _Sheet:
 
 def _heading(text: str) -> str:
     """A heading as far as it counts."""
-    return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text)).strip(" :*.\ufeff").casefold()
+    return (
+        re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
+        .strip(" :*.\ufeff")
+        .casefold()
+    )
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -95,6 +95,10 @@ def _text(file: Path, data: bytes) -> tuple[str, str]:
         ), "It is not in UTF-8, so it was read as Windows-1252: are all names right?"
     if "\0" in text:
         raise GraderError(f"{file} is no text, and no .xlsx. {_SAVE}")
+    if twice := re.search("[^\n]{0,20}Ã[¡-¿][^\n]{0,20}", text):
+        raise GraderError(
+            f"{file} was once saved in the wrong encoding: it has “{printable(twice[0].strip())}”. Export the list again, and import it without opening it."
+        )
     return text, ""
 
 

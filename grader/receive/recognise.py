@@ -24,8 +24,13 @@ _LEVELS = 4
 """So many folders around everything are looked through."""
 _MANY = 3
 """Fewer people than this are too few to say that their names look odd."""
+_CLASS = re.compile(
+    r"labs?\b|lab[\W_]*\d|hw|homework|assign|exercise|week|submi|abgabe|übung|tarea|devoir|class|section|group|gruppe|kurs|course|sheet|blatt",
+    re.IGNORECASE,
+)
+"""How names of assignments and classes begin."""
 _ODD = re.compile(
-    r"\d{4}[-._]\d{2}[-._]\d{2}|\b\d{1,2}[.:]?\d{2} ?[ap]m\b|attempt|versuch|intento|submission[ _-]?\d|assign|\d{5,}[-_ ]+\d{4,}",
+    r"^\d+-\d+ - |\d{4}[-._]\d{2}[-._]\d{2}|\b\d{1,2}[.:]?\d{2} ?[ap]m\b|attempt|versuch|intento|submission[ _-]?\d|assign|\d{5,}[-_ ]+\d{4,}",
     re.IGNORECASE,
 )
 """What names of people do not contain, and those that a learning platform makes often do."""
@@ -85,7 +90,8 @@ def key(name: str) -> str:
 class _Source:
     def __init__(self, lab: Lab, offers: Sequence[Offer], stem: str, roster: Roster) -> None:
         self.lab, self.roster = lab, roster
-        self.natural = {stem.casefold(), lab.name.casefold()}
+        self.stem = stem.casefold()
+        self.natural = {self.stem, lab.name.casefold()}
         self.views = list(_views(offers))
 
     def taken_for(self, wanted: str) -> Recognised:
@@ -130,7 +136,26 @@ class _Source:
                     f"{odd[0].shown!r}: these would be left aside"
                 )
                 return Recognised(best, view.offers, (doubt, *self._around(view, best)))
-        return None
+        return self._several()
+
+    def _several(self) -> Recognised | None:
+        """What lies at the top, if each of it is what a platform has packed: one archive or folder for each section."""
+        top = self._base()
+        inside = _View(top.around, _without_top(top.offers))
+        names = sorted({offer.parts[0] for offer in _telling(top.offers)})
+        if len(names) < 2 or inside.offers == top.offers:
+            return None
+        shares = {
+            each: self._share(each, inside) for each in layouts().values() if not (each.weak or each.common)
+        }
+        best = max(shares, key=shares.__getitem__)
+        if shares[best] < 1 or any(self._found(_bare(name, self.lab)) is not None for name in names):
+            return None
+        doubt = (
+            f"Each of {len(names)} folders or archives, e.g. {printable(names[0])!r}, holds names as {best.name} gives them. If these are students, "
+            f"add --as {STUDENTS}"
+        )
+        return Recognised(best, inside.offers, (doubt,))
 
     def _fitting(self, view: _View, fitting: Sequence[Layout]) -> Recognised | None:
         """The layout among those that fit all names; None if it is rather one of ours."""
@@ -193,8 +218,6 @@ class _Source:
         strange = [name for name in (*view.around, *inside) if not self._is_natural(name)]
         if not strange:
             return ()
-        if self.roster.people and self._found(strange[0]) is None and self._hits(layout, view):
-            return ()
         if strange[0] in inside and self._found(strange[0]) is None:
             return ()  # the platform itself packs such a folder
         return (
@@ -240,11 +263,13 @@ class _Source:
         if self.roster.people:
             if any(self._found(top) is not None for top in tops):
                 return False, ""
-            if any(self._found(_bare(name, self.lab)) is not None for name in below):
+            here = sum(self._found(_bare(name, self.lab)) is not None for name in below)
+            if here > 1 and 2 * here > len(below):  # one name alone, a learner may have given
                 return True, ""
-        if all(len(inside[top]) > 1 for top in tops):
-            one = f"Everything lies in one folder, {printable(tops[0])!r}, with {len(below)} folders or notebooks in it"
-            many = f"There are {len(tops)} folders, e.g. {printable(tops[0])!r}, each with several folders or notebooks in it"
+        deep = all(len(offer.parts) > 2 for offer in view.offers if is_work(offer))
+        if all(len(inside[top]) > 1 for top in tops) or (deep and all(map(_CLASS.match, tops))):
+            one = f"Everything lies in one folder, {printable(tops[0])!r}, with {len(below)} folder{'s' * (len(below) > 1)} or notebook{'s' * (len(below) > 1)} in it"
+            many = f"There are {len(tops)} folders, e.g. {printable(tops[0])!r}, each with folders or notebooks in it"
             doubt = f"{one if len(tops) == 1 else many}. If these are students, add --as {CLASSES}; if {printable(tops[0])!r} is a student, add --as {STUDENTS}"
             return False, doubt
         return False, ""
@@ -257,22 +282,26 @@ class _Source:
         """A doubt, if the names are not those of people."""
         names = {_bare(offer.parts[0], self.lab) for offer in _telling(view.offers)}
         names -= {*self.lab.course.labs()}
-        if len(names) < _MANY or any(self._found(name) is not None for name in names):
+        if any(self._found(name) is not None for name in names):
             return ()
         strange = sorted(name for name in names if _ODD.search(name))
-        if 2 * len(strange) > len(names):
+        if len(strange) > 1 and 2 * len(strange) > len(names):
             return (
                 f"The names look as a learning platform gives them, but of none that is known here, e.g. {printable(strange[0])!r}",
             )
-        if self.roster.people:
+        if self.roster.people and len(names) >= _MANY:
             return (f"None of the {len(names)} people is on the roster, e.g. {printable(min(names))!r}",)
         return ()
 
     # ------------------------------------------------------------------ what is known
 
     def _is_natural(self, name: str) -> bool:
-        """Whether packing the source gives a folder this name."""
-        return name.casefold().removesuffix(".zip") in self.natural
+        """Whether packing or downloading the source gives a folder this name: the source's, or what that begins with, as in
+        ``Lab 02-20261010T120000Z-001.zip`` and ``Lab 02 (1).zip``.
+        """
+        bare = name.casefold().removesuffix(".zip")
+        longer = re.match(rf"{re.escape(bare)}[-_ (]+(?:\d|final|copy)", self.stem)
+        return bare in self.natural or longer is not None
 
     def _found(self, name: str) -> object | None:
         try:

@@ -258,6 +258,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         "encoding that is not known: line 2 would read “a;£ukasz”",
     ),
     "russian in cp1251": ("id;name\na;Иван\n".encode("cp1251"), "encoding that is not known"),
+    "what was saved in the wrong encoding": (
+        "id,name\na,JosÃ©\n",
+        "once saved in the wrong encoding: it has “a,JosÃ©”",
+    ),
     "of an old Mac": ("id;name\na;José\n".encode("mac_roman"), "encoding that is not known"),
     "nothing that says who": (
         "Vorname,Nachname\nA,B\n",

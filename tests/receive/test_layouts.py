@@ -132,6 +132,14 @@ ARCHIVES = {  # name -> what it is taken for, its files, and whose they are with
         {name.replace("AM/", "AM - ").replace("PM/", "PM - "): text for name, text in BRIGHTSPACE.items()},
         {"Jane Doe_39786": "jane", "Zoë van Dyk_39787": "zoe"},
     ),
+    "brightspace, names with hyphens": (
+        "Brightspace",
+        {
+            f"1-9 - Smith - Jones - Oct 10, 2026 1022 AM/{FILE}": "jane",
+            f"2-9 - Anne-Marie O'Neil - Oct 10, 2026 1105 PM/{FILE}": "zoe",
+        },
+        {"Smith - Jones_1": "jane", "Anne-Marie O'Neil_2": "zoe"},
+    ),
     "brightspace, of long ago": (
         "Brightspace",
         {
@@ -344,7 +352,13 @@ def test_each_archive_gives_the_right_people_and_their_last_attempt(lab, source_
     assert {row.outcome for row in rows} == {NEW}
 
 
-@pytest.mark.parametrize("name", set(ARCHIVES) - {"canvas, without names", "a folder of each section"})
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        ARCHIVES.keys()
+        - {"canvas, without names", "a folder of each section", "brightspace, names with hyphens"}
+    ),
+)
 def test_with_a_roster_the_same_archives_are_certain_and_give_the_people_on_it(lab, enrol, name):
     enrol(JANE, ZOE)
     collect(lab, zip_of(lab, packed(ARCHIVES[name][1])))  # would stop if there were a doubt
@@ -373,6 +387,15 @@ def test_the_command_first_says_what_it_takes_the_source_for(lab, enrol, monkeyp
 
 
 UNSURE = {
+    "a class's folder with one student": {
+        f"Lab02/anna/{FILE}": "anna",
+        "Lab02/ben/x.txt": "x",
+        f"Lab02/ben/{FILE}": "ben",
+    },
+    "a platform's zip for each section": {
+        "A.zip": {f"Jane Doe_1_assignsubmission_file_/{FILE}": "jane"},
+        "B.zip": {f"Zoë van Dyk_2_assignsubmission_file_/{FILE}": "zoe"},
+    },
     "a class's folder or a student's": ARCHIVES["a folder of the class"][1],
     "sections or students": ARCHIVES["a folder of each section"][1],
     "names that are no people's": {f"{n}_{n}_2026-10-10-1200{n}/{FILE}": str(n) for n in range(4)},
