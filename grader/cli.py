@@ -58,14 +58,16 @@ from grader.handout.bundle import write_bundle
 from grader.handout.gradescope import write_autograder
 from grader.handout.site import build_site
 from grader.lab import Lab
-from grader.receive.collect import OUTCOMES
+from grader.receive.collect import OUTCOMES, when_sure
 from grader.receive.collect import collect as collect_lab
 from grader.receive.doctor import Examination, examine
 from grader.receive.files import printable, time_of
+from grader.receive.lateness import decide, late_in_words, undecided
 from grader.receive.openings import openings
+from grader.receive.recognise import names_of_layouts
 from grader.receive.regrade import MAX_WORDS, legible
 from grader.receive.regrade import add as add_requests
-from grader.roster import Joined, NotSure, Person, Roster, changes, joined, read_roster
+from grader.roster import Joined, Person, Roster, changes, joined, read_roster
 from grader.show.canvas import TOKEN, Canvas, differences, send
 from grader.show.class_report import write_report
 from grader.show.export import export as export_scores
@@ -256,7 +258,7 @@ def _time(text: str) -> datetime:
 @app.command()
 def extend(
     lab: LabName,
-    student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, as in the gradebook.")],
+    student: Annotated[str, typer.Argument(metavar="STUDENT", help="Id, e-mail address or name.")],
     days: Annotated[
         float, typer.Option(min=0, max=3650, help="Days after the deadline; 0 withdraws an extension.")
     ],
@@ -293,21 +295,42 @@ def _on_roster(roster: Roster, student: str, withdrawn: bool) -> str:
     Raises:
         GraderError: nobody on the roster is meant, or several people could be.
     """
-    try:
-        person = roster.by_id(student) or roster.by_name(student)
-    except NotSure as found:
-        ids = ", ".join(each.student for each in found.args[0])
-        raise GraderError(
-            f"Several people on the roster could be {student!r}. Give one of their ids: {ids}."
-        ) from None
-    if person:
-        return person.student
-    if roster.people and not withdrawn:
+    meant = roster.meant(student)
+    if roster.people and not roster.by_id(meant) and not withdrawn:
         raise GraderError(
             f"{student!r} is not on the roster, so nothing has changed. `grader roster` lists the ids; if it is another id of somebody on it: grader roster "
             f"merge {quote(student)} ID; if somebody is missing: grader roster import FILE."
         )
-    return student
+    return meant
+
+
+@app.command()
+def late(
+    lab: LabName,
+    students: Annotated[
+        list[str] | None, typer.Argument(metavar="[STUDENT]...", help="Only these; all if none is given.")
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(min=0, max=3650, help="So many days after their deadline; 0: they are not late."),
+    ] = None,
+) -> None:
+    """Show whose work is marked as late without saying by how much, and decide it with --days."""
+    loaded = Lab.load(Course.find(), lab)
+    if days is None:
+        found = undecided(loaded)
+        if students:
+            raise GraderError("Say how late their work counts: --days N, where 0 means that it is not late.")
+        _show_table(f"{len(found)} marked as late", ("Student", "By"), list(found.items()))
+        if found:
+            typer.echo(f"To decide how late they count: grader late {lab} --days N")
+        return
+    with Gradebook.open(loaded.course) as gradebook:
+        who = Roster(gradebook.roster().values())
+        chosen = [who.meant(each) for each in students or []]
+        decided = decide(loaded, gradebook.deadline(loaded), gradebook.extensions(loaded), days, chosen)
+    typer.echo(f"{days:g} day{'' if days == 1 else 's'} late: {_first(decided)}.")
+    typer.echo(f"To bring their grades up to date: grader autograde {lab}")
 
 
 _COLLECTED = ("Student", "File", "What happened", "Notes")
@@ -319,7 +342,7 @@ def collect(
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SOURCE]", help="A folder, or a zip from Canvas or Moodle; default: the exchange."
+            metavar="[SOURCE]", help="A folder, or your learning platform's zip; default: the exchange."
         ),
     ] = None,
     shared_account: Annotated[
@@ -329,20 +352,83 @@ def collect(
             help="In the exchange, all submissions belong to one system user: do not check whose they are.",
         ),
     ] = False,
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="LAYOUT",
+            help=f"What SOURCE is, if that is not seen by itself: {', '.join(names_of_layouts())}.",
+        ),
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask whether SOURCE is what it is taken for.")
+    ] = False,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            help="Time zone of the times in the names, e.g. Europe/Berlin: they then count as times of submission.",
+        ),
+    ] = None,
     out: CsvFile = None,
 ) -> None:
-    """Collect submissions for grading, from nbgrader's exchange, a folder, or an LMS's zip."""
+    """Collect submissions for grading, from nbgrader's exchange, a folder, or a learning platform's zip."""
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
+    if (layout or zone) and not source:
+        raise GraderError("--as and --zone say something about SOURCE: leave them out, or give SOURCE.")
     loaded = Lab.load(Course.find(), lab)
-    rows = collect_lab(loaded, source, shared_account, _ask_whose if sys.stdin.isatty() else None)
+    rows = collect_lab(
+        loaded,
+        source,
+        shared_account,
+        _ask_whose if sys.stdin.isatty() else None,
+        _go_on if yes or layout else _ask_whether_right,
+        layout,
+        _zone(zone) if zone else None,
+    )
     table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
     console.print(_table(lab, _COLLECTED, table))
     counts = Counter(row.outcome for row in rows)
     told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
     typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
+    if count := len(undecided(loaded)):
+        typer.echo(late_in_words(lab, count))
     typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
     _write_table(out, _COLLECTED, table)
+
+
+def _go_on(said: str, doubts: Sequence[str]) -> None:
+    typer.echo(said)
+
+
+def _ask_whether_right(said: str, doubts: Sequence[str]) -> None:
+    """Says what a source is taken for, and asks in the terminal if that is not certain.
+
+    Raises:
+        GraderError: it is not, or nobody can be asked.
+    """
+    if not (doubts and sys.stdin.isatty()):
+        when_sure(said, doubts)
+        typer.echo(said)
+        return
+    for doubt in doubts:
+        typer.echo(f"{doubt}.")
+    typer.echo(f"Taken for: {said}")
+    if not typer.confirm("Is that right?"):
+        raise GraderError(
+            "Nothing was collected. Say what it is with --as LAYOUT (docs/collecting.md lists them)."
+        )
+
+
+def _zone(name: str) -> ZoneInfo:
+    """
+    Raises:
+        GraderError: there is no such time zone.
+    """
+    with suppress(ValueError, KeyError, OSError):
+        return ZoneInfo(name)
+    raise GraderError(f"{name!r} is no time zone. Write it as Europe/Berlin or America/New_York.")
 
 
 def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
@@ -401,7 +487,8 @@ def roster(
 @roster_app.command("import")
 def roster_import(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV from Canvas, Moodle or nbgrader, or made by hand.")
+        Path,
+        typer.Argument(metavar="FILE", help="CSV or .xlsx from your learning platform, or made by hand."),
     ],
     same_names: Annotated[
         bool | None,
@@ -416,6 +503,8 @@ def roster_import(
     typer.echo(f"Read: {printable(', '.join(listed.read), 300)}.")
     if listed.unused:
         typer.echo(f"Not used: {printable(', '.join(listed.unused), 300)}.")
+    for note in listed.notes:
+        typer.echo(note)
     with Gradebook.open(Course.find()) as gradebook:
         before = gradebook.roster()
         found = joined(before, listed.people, same_names)

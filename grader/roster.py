@@ -1,26 +1,25 @@
-"""Who is in the course: a class list as an LMS writes it, or one made by hand, in nbgrader's gradebook.
+"""Who is in the course: a class list as a learning platform writes it, or one made by hand, in nbgrader's gradebook.
 
-Read are CSV files of four kinds, told apart by their headings: Canvas's gradebook export, Moodle's list of participants,
-nbgrader's own (``nbgrader db student import``), and any other with a column ``id`` or ``student``. What nbgrader has no
-column for (the section) is in a table of our own, which nbgrader ignores.
+A list is understood by its headings, which ``headings.toml`` lists in many languages; only Canvas's gradebook export has a shape of its own.
+What nbgrader has no column for (the section) is in a table of our own, which nbgrader ignores.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import shlex
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from grader.errors import GraderError
 from grader.receive.files import printable
 from grader.receive.students import folded, student_id
+from grader.tables import cell_name, read_table, tidy
 
-_MAX_BYTES = 20 * 2**20
 _MAX_FAULTS = 10
 """So many faults of a file are named at once."""
 
@@ -61,11 +60,13 @@ class ClassList:
         people: in the file's order.
         read: headings of the columns that say something about them.
         unused: all other headings.
+        notes: sentences about what was assumed or left out.
     """
 
     people: tuple[Person, ...]
     read: tuple[str, ...]
     unused: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,18 +95,36 @@ class Change:
     absent: tuple[str, ...]
 
 
-_ID = ("id", "student id", "student", "username", "login", "user", "id number")
-_FIRST = ("first name", "firstname", "given name")
-_LAST = ("last name", "lastname", "surname", "family name")
-_NAME = ("name", "full name", "student name")
-_EMAIL = ("email", "email address", "e-mail", "mail")
-_SECTION = ("section", "sections", "group", "groups", "class")
 _KEYS = "“id”, “username”, “id number” or “email”"
-_CANVAS = ("canvas", "canvas id", "canvas number", "lms user id")
+_SIGNS_OF_CANVAS = ({"sis login id"}, {"sis user id"}, {"student", "id", "section"})
+_LOOKED_AT = 30
+"""So many rows may stand above the headings."""
 
 
-_USED_OF_CANVAS = ("student", "id", "sis user id", "sis login id", "section")
-_USED_OF_ANY = (*_ID, *_FIRST, *_LAST, *_NAME, *_EMAIL, *_SECTION, *_CANVAS)
+@cache
+def _data() -> dict[str, dict[str, list[str]]]:
+    return tomllib.loads(Path(__file__).with_name("headings.toml").read_text("utf-8"))
+
+
+@cache
+def _words(field: str) -> tuple[str, ...]:
+    """The headings that stand for something, in the order in which they count."""
+    return tuple(map(_heading, _data()["columns"][field]))
+
+
+@cache
+def _known_headings() -> frozenset[str]:
+    return frozenset(word for field in _data()["columns"] for word in _words(field))
+
+
+@cache
+def _roles(kind: str) -> frozenset[str]:
+    return frozenset(map(_heading, _data()["roles"][kind]))
+
+
+@cache
+def _nobody() -> frozenset[str]:
+    return frozenset(map(_heading, _data()["rows"]["nobody"]))
 
 
 def read_roster(file: Path) -> ClassList:
@@ -115,123 +134,225 @@ def read_roster(file: Path) -> ClassList:
         GraderError: it cannot be read, its headings are not understood, or rows contradict each other. The message names up to
             ten rows.
     """
-    rows = _rows(file)
+    table = read_table(file, _score)
+    rows = [(line, list(map(tidy, row))) for line, row in table.rows]
+    rows = [(line, row) for line, row in rows if any(row)]
     if not rows:
         raise GraderError(f"{file} is empty. It needs a line of headings, and a line for each student.")
-    _, headings = rows[0]
-    columns = {_heading(text): place for place, text in reversed(list(enumerate(headings)))}
-    reader = _from_canvas if "sis login id" in columns else _from_any
-    if reader is _from_any and "student" in columns and columns.keys() & {*_ID} != {"student"}:
-        columns = {"name": columns.pop("student"), **columns}  # the id is in another column
-    if reader is _from_any and not columns.keys() & {*_ID, *_EMAIL}:
+    start = max(range(len(rows[:_LOOKED_AT])), key=lambda place: (_score(rows[place][1]), -place))
+    _, headings = rows[start]
+    columns = {_heading(text): place for place, text in reversed(list(enumerate(headings))) if text}
+    sheet = _Sheet(columns, headings, rows[start + 1 :])
+    if not (sheet.is_canvas or columns.keys() & {*_words("id"), *_words("email")}):
+        shown = printable(", ".join(filter(None, headings)), 200)
         raise GraderError(
-            f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {printable(', '.join(headings), 200)}."
+            f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {shown}. "
+            "Name the column with the ids so, or add its heading to grader/headings.toml."
         )
-    people: list[Person] = []
-    faults: list[str] = []
-    for line, row in rows[1:]:
-        row = [cell.strip() for cell in row] + [""] * (len(headings) - len(row))
-        if not any(row):
-            continue
-        if any(row[len(headings) :]):
-            faults.append(
-                f"line {line}: it has more cells than there are headings. A comma inside a cell needs quotes around the cell."
-            )
-            continue
-        try:
-            if person := reader(columns, row):
-                people.append(person)
-        except ValueError as error:
-            faults.append(f"line {line}: {error}")
+    people, others, faults = sheet.people()
     faults += _contradictions(people)
     if faults:
         raise GraderError(f"{file} was not imported; nothing has changed.{_listed(faults)}")
     if not people:
         raise GraderError(f"{file} has headings, but no student. Export the list again.")
-    used = {
-        columns[name]
-        for name in (_USED_OF_CANVAS if reader is _from_canvas else _USED_OF_ANY)
-        if name in columns
-    }
-    named = [(place in used, text.strip()) for place, text in enumerate(headings) if text.strip()]
+    named = [(place in sheet.used, text) for place, text in enumerate(headings) if text]
+    notes = [table.note, _who_are_no_students(others)]
+    if start:
+        notes.append(f"The headings are in line {rows[start][0]}; what stands above them was left out.")
     return ClassList(
         tuple(people),
         tuple(text for is_used, text in named if is_used),
         tuple(text for is_used, text in named if not is_used),
+        tuple(filter(None, notes)),
     )
 
 
-def _rows(file: Path) -> list[tuple[int, list[str]]]:
-    """The rows, each with the number of its last line."""
-    try:
-        if file.stat().st_size > _MAX_BYTES:
-            raise GraderError(f"{file} is larger than {_MAX_BYTES // 2**20} MiB. Is it the class list?")
-        data = file.read_bytes()
-    except OSError as error:
-        raise GraderError(f"{file} cannot be read: {error.strerror}.") from None
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        raise GraderError(
-            f"{file} is not a CSV file in UTF-8. In a spreadsheet, save it as “CSV UTF-8”."
-        ) from None
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        return [(reader.line_num, row) for row in reader]
-    except csv.Error as error:
-        raise GraderError(
-            f"{file} cannot be read as a table, around line {reader.line_num}: {error}."
-        ) from None
+def _score(row: Sequence[str]) -> int:
+    """How much a row looks like headings: how many of its cells are known, and more if one of them says who is who."""
+    found = {_heading(tidy(cell)) for cell in row} & _known_headings()
+    if any(signs <= {_heading(tidy(cell)) for cell in row} for signs in _SIGNS_OF_CANVAS):
+        return 100 + len(found)
+    return len(found) + (10 if found & {*_words("id"), *_words("email")} else 0)
+
+
+def _who_are_no_students(others: Mapping[str, Sequence[str]]) -> str:
+    """What to say about people with other roles."""
+    if not others:
+        return ""
+    listed = "; ".join(
+        f"{role}: {', '.join(names[:5])}{', …' if len(names) > 5 else ''}" for role, names in others.items()
+    )
+    return f"Left out, because they are no students: {printable(listed, 300)}."
+
+
+class _Sheet:
+    """The people in a table whose headings are known."""
+
+    def __init__(
+        self, columns: Mapping[str, int], headings: Sequence[str], rows: Sequence[tuple[int, list[str]]]
+    ) -> None:
+        self.headings, self.rows = headings, rows
+        self.columns = dict(columns)
+        self.is_canvas = self._is_canvas()
+        ids = self.columns.keys() & {*_words("id")}
+        if not self.is_canvas and "student" in ids and ids != {"student"}:
+            self.columns = {
+                "name": self.columns.pop("student"),
+                **self.columns,
+            }  # the id is in another column
+        self.marked = self._all_marked()
+
+    def _is_canvas(self) -> bool:
+        """Whether Canvas has written it: "Student" is "last, first", and "ID" is Canvas's own number."""
+        here = self.columns.keys()
+        if "student" not in here or "id" not in here:
+            return False
+        if here & {"sis login id", "sis user id"}:
+            return True
+        name, number = self.columns["student"], self.columns["id"]
+        rows = [row for _, row in self.rows if len(row) > max(name, number)]
+        if any(_heading(row[name]) in _nobody() for row in rows):
+            return "section" in here
+        filled = [row for row in rows if row[name]]
+        return (
+            "section" in here
+            and bool(filled)
+            and all("," in row[name] and row[number].isdigit() for row in filled)
+        )
+
+    def _all_marked(self) -> bool:
+        """Whether all ids begin with #, which Brightspace puts before them so that no spreadsheet changes them."""
+        ids = [cell for _, row in self.rows for cell in self._cells(row, _words("id"))]
+        return bool(ids) and all(cell.startswith("#") for cell in ids)
+
+    @property
+    def used(self) -> set[int]:
+        """The columns that say something."""
+        names = (
+            ("student", "id", "sis user id", "sis login id", "section")
+            if self.is_canvas
+            else _known_headings()
+        )
+        return {self.columns[name] for name in names if name in self.columns}
+
+    def people(self) -> tuple[list[Person], dict[str, list[str]], list[str]]:
+        """The students; role -> names of those who are none; and what is wrong, with its line."""
+        people: list[Person] = []
+        others: dict[str, list[str]] = {}
+        faults: list[str] = []
+        width = len(self.headings)
+        for line, row in self.rows:
+            row = row + [""] * (width - len(row))
+            if any(row[width:]):
+                faults.append(
+                    f"line {line}: it has more cells than there are headings. A comma inside a cell needs quotes around the cell."
+                )
+                continue
+            try:
+                if self._is_nobody(row):
+                    continue
+                self._see_that_numbers_are_whole(line, row)
+                person = self._from_canvas(row) if self.is_canvas else self._from_any(row)
+            except ValueError as error:
+                faults.append(f"line {line}: {error}")
+                continue
+            if role := self._other_role(row):
+                others.setdefault(role, []).append(person.name or person.student)
+            else:
+                people.append(person)
+        return people, others, faults
+
+    def _cells(self, row: Sequence[str], names: Iterable[str]) -> list[str]:
+        places = (self.columns[name] for name in names if name in self.columns)
+        return [row[place] for place in places if place < len(row) and row[place]]
+
+    def _cell(self, row: Sequence[str], field: str) -> str:
+        """The first of the columns for something that the row has something in."""
+        return next(iter(self._cells(row, _words(field))), "")
+
+    def _is_nobody(self, row: Sequence[str]) -> bool:
+        """Whether a row is no person: Canvas's points and its made-up student, or headings that are repeated."""
+        names = self._cells(row, ["student", *_words("name")])
+        first_last = f"{self._cell(row, 'first')} {self._cell(row, 'last')}".strip()
+        if any(_heading(name) in _nobody() for name in [*names, first_last]):
+            return True
+        if self.is_canvas and not self._cells(row, ["student", "id"]):
+            return True
+        return [_heading(cell) for cell in row[: len(self.headings)]] == list(map(_heading, self.headings))
+
+    def _see_that_numbers_are_whole(self, line: int, row: Sequence[str]) -> None:
+        """
+        Raises:
+            ValueError: a spreadsheet has shortened a number that should be an id.
+        """
+        names = (
+            ("id", "sis user id", "sis login id") if self.is_canvas else (*_words("id"), *_words("canvas"))
+        )
+        for place in sorted(self.columns[name] for name in names if name in self.columns):
+            if re.fullmatch(r"#?\d+(?:[.,]\d+)?[Ee]\+?\d+", row[place]):
+                raise ValueError(
+                    f"cell {cell_name(place, line)} has {row[place]!r}, an id that a spreadsheet has shortened, so its last digits are lost. Export "
+                    "the list again and import it without opening it in a spreadsheet, or give the column the format “text” there first."
+                )
+
+    def _other_role(self, row: Sequence[str]) -> str:
+        """The role of somebody who is no student; empty for students, and where nothing is said."""
+        said = self._cell(row, "role")
+        roles = {_heading(part) for part in [said, *re.split(r"[,;/|]", said)]} - {""}
+        return said if roles & _roles("other") and not roles & _roles("student") else ""
+
+    def _id(self, text: str) -> str:
+        if self.marked:
+            text = text.removeprefix("#")
+        whole = re.fullmatch(r"(\d+)\.0", text)  # as a spreadsheet writes a whole number
+        return whole[1] if whole else text
+
+    def _from_canvas(self, row: Sequence[str]) -> Person:
+        """
+        Raises:
+            ValueError: there is nothing in it that could be an id.
+        """
+        name = next(iter(self._cells(row, ["student"])), "")
+        last, _, first = (part.strip() for part in name.partition(","))
+        login = next(iter(self._cells(row, ["sis login id", "sis user id"])), "")
+        number = self._id(next(iter(self._cells(row, ["id"])), ""))
+        if number and not re.fullmatch("[0-9]{1,20}", number):
+            raise ValueError(f"{number!r} is not one of Canvas's numbers.")
+        if not login and not number:
+            raise ValueError(f"{name!r} has neither a login nor a number.")
+        identity = student_id(login) if login else student_id(re.sub(r"\W", "", name.casefold()), number)
+        email = login if "@" in login else ""
+        return Person(identity, first, last, email, self._cell(row, "section"), number)
+
+    def _from_any(self, row: Sequence[str]) -> Person:
+        """
+        Raises:
+            ValueError: there is nothing in it that could be an id.
+        """
+        first, last = self._cell(row, "first"), self._cell(row, "last")
+        if not (first or last):
+            first, last = _split(self._cell(row, "name"))
+        email = self._cell(row, "email")
+        identity = self._id(self._cell(row, "id")) or email
+        if not identity:
+            raise ValueError(f"it has no id. One of the columns {_KEYS} is needed.")
+        return Person(
+            student_id(identity),
+            first,
+            last,
+            email,
+            self._cell(row, "section"),
+            self._id(self._cell(row, "canvas")),
+        )
 
 
 def _heading(text: str) -> str:
-    return re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text)).strip().casefold()
-
-
-def _cell(columns: Mapping[str, int], row: Sequence[str], names: Iterable[str]) -> str:
-    """The first of the columns that the row has something in."""
-    return next((row[columns[name]] for name in names if name in columns and row[columns[name]]), "")
-
-
-def _from_canvas(columns: Mapping[str, int], row: Sequence[str]) -> Person | None:
-    """A row of Canvas's gradebook: "Student" is "last, first", "ID" is Canvas's own number.
-
-    Raises:
-        ValueError: there is nothing in it that could be an id.
-    """
-    name = _cell(columns, row, ["student"])
-    if name.casefold() in ("points possible", "student, test") or not (name or _cell(columns, row, ["id"])):
-        return None
-    last, _, first = (part.strip() for part in name.partition(","))
-    login = _cell(columns, row, ["sis login id", "sis user id"])
-    number = _cell(columns, row, ["id"])
-    if number and not re.fullmatch("[0-9]{1,20}", number):
-        raise ValueError(f"{number!r} is not one of Canvas's numbers.")
-    if not login and not number:
-        raise ValueError(f"{name!r} has neither a login nor a number.")
-    identity = student_id(login) if login else student_id(re.sub(r"\W", "", name.casefold()), number)
-    email = login if "@" in login else ""
-    return Person(identity, first, last, email, _cell(columns, row, ["section"]), number)
-
-
-def _from_any(columns: Mapping[str, int], row: Sequence[str]) -> Person:
-    """A row of Moodle's participants, of nbgrader's list, or of one made by hand.
-
-    Raises:
-        ValueError: there is nothing in it that could be an id.
-    """
-    first, last = _cell(columns, row, _FIRST), _cell(columns, row, _LAST)
-    if not (first or last):
-        first, last = _split(_cell(columns, row, _NAME))
-    email = _cell(columns, row, _EMAIL)
-    identity = _cell(columns, row, _ID) or email
-    if not identity:
-        raise ValueError(f"it has no id. One of the columns {_KEYS} is needed.")
-    canvas = _cell(columns, row, _CANVAS)
-    return Person(student_id(identity), first, last, email, _cell(columns, row, _SECTION), canvas)
+    """A heading as far as it counts."""
+    return (
+        re.sub(r"[\s_]+", " ", unicodedata.normalize("NFC", text.replace("’", "'")))
+        .strip(" :*.\ufeff")
+        .casefold()
+    )
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -425,14 +546,20 @@ class NotSure(Exception):
 
 
 class Roster:
-    """Finds people by what an LMS, or whoever named a file, calls them. An empty one finds nobody."""
+    """Finds people by what an LMS, a system, or whoever named a file calls them. An empty one finds nobody.
+
+    There is this one way for all ways in: folders, archives, the exchange, requests, and what an instructor types.
+    """
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
         self.people = {person.student: person for person in people}
         self._ids = {folded(student): student for student in self.people}
         self._canvas = {person.canvas: person for person in self.people.values() if person.canvas}
+        self._logins: dict[str, list[Person]] = {}
         self._called: dict[str, list[Person]] = {}
         for person in self.people.values():
+            for login in _logins(person):
+                self._logins.setdefault(login, []).append(person)
             for way in _ways(person):
                 self._called.setdefault(way, []).append(person)
 
@@ -441,13 +568,52 @@ class Roster:
         found = self._ids.get(folded(student))
         return self.people[found] if found else None
 
-    def by_canvas(self, number: str, name: str) -> Person | None:
-        """Somebody by Canvas's number; where the roster has none, by the name as Canvas writes it in a file's name.
+    def find(self, login: str = "", name: str = "", canvas: str = "") -> Person | None:
+        """Somebody by whatever is known: Canvas's number counts first, then an id, then an address, then a name.
+
+        Args:
+            login: an id, a user's name on a system, or an e-mail address. It has to be the very same, but for capitals, and for a
+                domain that only one of the two has.
+            name: a name, in either order and as freely as LMSs write it, or an address.
+            canvas: Canvas's number. A name then finds only people whose number is not known.
 
         Raises:
-            NotSure: several have this name.
+            NotSure: several people may be meant.
         """
-        return self._canvas.get(number) or self.by_name(name, without_canvas=True)
+        if canvas and canvas in self._canvas:
+            return self._canvas[canvas]
+        if login and (person := self.by_id(login) or self._by_login(login)):
+            return person
+        return self.by_name(name, without_canvas=bool(canvas)) if name else None
+
+    def meant(self, text: str) -> str:
+        """The id of whom somebody who types an id, an address or a name means; the text itself if that is nobody on the roster.
+
+        Raises:
+            GraderError: several people may be meant.
+        """
+        try:
+            person = self.find(text, text)
+        except NotSure as error:
+            listed = ", ".join(f"{each.student} ({each.name})" for each in error.args[0][:10])
+            raise GraderError(f"{text!r} may be several people: {listed}. Give the id.") from None
+        return person.student if person else text
+
+    def _by_login(self, login: str) -> Person | None:
+        """
+        Raises:
+            NotSure: several have this address.
+        """
+        wanted = folded(login)
+        if not (found := self._logins.get(wanted, [])):
+            local, at, _ = wanted.partition("@")
+            alone = (
+                self.by_id(local) if at else None
+            )  # an id without a domain, unless another address says otherwise
+            return alone if alone and not alone.email else None
+        if len(found) > 1:
+            raise NotSure(found)
+        return found[0]
 
     def by_name(self, name: str, without_canvas: bool = False) -> Person | None:
         """Somebody by name (in either order) or e-mail address.
@@ -466,7 +632,14 @@ class Roster:
 
 def is_called(person: Person, name: str) -> bool:
     """Whether a name says no more than the roster does: it is the person's id, name (in either order) or e-mail address."""
-    return folded(name) == folded(person.student) or _called(name) in _ways(person)
+    given = folded(name)
+    return given == folded(person.student) or given in _logins(person) or _called(name) in _ways(person)
+
+
+def _logins(person: Person) -> set[str]:
+    """Somebody's addresses, and what stands before the @ in them."""
+    addresses = [folded(text) for text in (person.email, person.student) if "@" in text]
+    return {way for text in addresses for way in (text, text.partition("@")[0])} - {""}
 
 
 def _names(person: Person) -> set[str]:

@@ -58,6 +58,7 @@ from grader.grade.requests import REQUESTS, Asked, Request
 from grader.grade.resume import Marker
 from grader.gradebook_backups import back_up, see_that_no_other_s_changes_are_undone
 from grader.lab import Lab
+from grader.receive.lateness import marked_late
 from grader.roster import Person, Roster, in_section
 
 _MARKERS = Table(
@@ -110,6 +111,7 @@ class Result:
         submitted: when it was handed in (UTC); None if that is not known.
         late: how long after the student's own deadline that was.
         penalty: points deducted because of that.
+        marked_late: who marks it as late without saying by how much, until an instructor has decided that; empty otherwise.
         comments: cell -> what its feedback page says about it: a human's comment, or else nbgrader's own.
         submission: its id in the gradebook, which requests to look again are about.
         requests: those about it, in the order of their numbers.
@@ -125,6 +127,7 @@ class Result:
     comments: Mapping[str, str] = field(default_factory=dict)
     submission: str = ""
     requests: tuple[Request, ...] = ()
+    marked_late: str = ""
 
     @property
     def waiting(self) -> frozenset[str]:
@@ -497,6 +500,7 @@ class Gradebook:
                     comments.get(row["page"], {}),
                     row["submission"],
                     tuple(asked.get(row["submission"], ())),
+                    marked_late(self.course.submitted / row["student"] / lab.name),
                 )
                 for row in found
             ),
@@ -527,6 +531,14 @@ class Gradebook:
             else:
                 db.execute(delete(_EXTENSIONS).filter_by(**key))
         self._book.db.expire_all()
+
+    def extensions(self, lab: Lab) -> dict[str, timedelta]:
+        """Student -> how much more time this student has for a lab."""
+        query = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
+            _EXTENSIONS.c.assignment == lab.name
+        )
+        with self._book.engine.connect() as connection:
+            return {row.student: timedelta(seconds=row.seconds) for row in connection.execute(query)}
 
     def enter_lateness(self, lab: Lab) -> None:
         """Brings extensions and late penalties of all graded submissions up to date, by the course's rule for lateness.
@@ -565,12 +577,10 @@ class Gradebook:
 
     def _enter_extensions(self, lab: Lab) -> None:
         """Enters extensions that were given before the submission existed."""
-        given = select(_EXTENSIONS.c.student, _EXTENSIONS.c.seconds).where(
-            _EXTENSIONS.c.assignment == lab.name
-        )
+        given = self.extensions(lab)
         with self.transaction() as db:
-            for student, seconds in db.execute(given).all():
-                db.execute(_extended(lab, student, timedelta(seconds=seconds)))
+            for student, extension in given.items():
+                db.execute(_extended(lab, student, extension))
         self._book.db.expire_all()
 
     def changes(self, lab: str = "", student: str = "") -> list[log.Change]:

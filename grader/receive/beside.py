@@ -18,6 +18,7 @@ from pathlib import Path
 from grader.imports import PACKAGES
 from grader.lab import Lab
 from grader.receive.files import (
+    LATE,
     MAX_FILES,
     REASON_FILE,
     SECRET,
@@ -42,7 +43,7 @@ NOT_TAKEN = "not-taken.txt"
 
 _MODULE = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,60}?)(?:-\d{1,4}| ?\(\d{1,4}\))?\.py(?:\.txt)?")
 """A module's file, with the number that LMSs and browsers give to one that comes again."""
-_OWN = frozenset({TIMESTAMP, SECRET, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN})
+_OWN = frozenset({TIMESTAMP, SECRET, LATE, REASON_FILE, MOODLE_NUMBER, NOT_TAKEN})
 _MAX_NOTE = 200_000
 _CUSTOM = frozenset({"sitecustomize", "usercustomize", "__main__"})  # imported without being asked for
 

@@ -100,7 +100,7 @@ def _in_record(lab: Lab, inbound: Path, record: dict, shared_account: bool) -> I
     for offer in found:
         yield replace(offer, student=who, stamp=stamp, secret=secret)
     if not found:
-        yield Offer((name, lab.notebook_name), refusing(why), who, stamp)
+        yield Offer((name, lab.notebook_name), refusing(why), student=who, stamp=stamp)
 
 
 class _Inbound(ExchangeCollect):

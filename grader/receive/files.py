@@ -22,6 +22,8 @@ TIMESTAMP = "timestamp.txt"
 """When a submission was handed in, as nbgrader's exchange writes it."""
 SECRET = "submission_secret.txt"
 """What nbgrader's exchange names a submission's feedback after, so that only the person who handed it in can find it."""
+LATE = "late.txt"
+"""Who marks a submission as late without saying by how much. It is there until an instructor has decided (``grader late``)."""
 REASON_FILE = "not-collected.txt"
 """In a submission's folder without a notebook: why ``grader collect`` could not take what was handed in."""
 

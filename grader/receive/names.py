@@ -1,23 +1,9 @@
-"""Whose each file of an archive is, judging by the names that LMSs give to the files they pack, or by our own scheme.
+"""Whose each file of an archive is, judging by the names that a learning platform gives to what it packs, or by our own scheme.
 
-How the two LMSs name files (taken from their source code, ``lib/content_zipper.rb`` of Canvas and
-``mod/assign/classes/downloader.php`` of Moodle):
-
-* Canvas: ``<name>[_LATE]_<user>_<attachment>_<file>``, where the name is in small letters and digits without blanks,
-  and for a group is the group's name; anonymous: ``[LATE_]anon_<code>_<attachment>_<file>``. A file handed in again is
-  ``<file>-N``; text typed into Canvas is ``<name>[_LATE]_<user>_text.html``. The user's number is the same in all
-  assignments.
-* Moodle: ``<name>_<number>_assignsubmission_file/<file>`` (older ones ``..._file_/<file>``), or flat
-  ``<name>_<number>_assignsubmission_file_<file>``, where the name contains no ``_``; the number is the participant's in
-  this one assignment, or the group's.
-
-Learners choose the names of their files, and often their own names. So all names at the top level together decide who
-packed an archive, once for the whole archive, and only names at the top level say whose a file is. Moodle allows no
-``_`` in a name, so the first match is Moodle's own. Canvas removes ``_123_`` from names, and after that every character
-that is not a letter or digit, so that ``_-123_`` gets through: a file whose name can be read as that of two users is
-nobody's.
-
-The dates in these zips are those of the download, so they are not taken for the time of submission.
+Learners choose the names of their files, and often their own names. So all names together decide who packed an archive, once for the
+whole archive (:mod:`grader.receive.recognise`), and only what the platform wrote says whose a file is (:mod:`grader.receive.layouts`).
+Canvas removes ``_123_`` from names, and after that every character that is not a letter or digit, so that ``_-123_`` gets through: a file
+whose name can be read as that of two users is nobody's.
 """
 
 from __future__ import annotations
@@ -25,31 +11,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from grader.errors import GraderError
 from grader.lab import Lab
 from grader.receive.files import Unreadable, printable
-from grader.receive.sources import Offer, leads_out
+from grader.receive.layouts import Layout, Said, Titles, layouts
+from grader.receive.metadata import submitters
+from grader.receive.sources import Offer, is_zip, leads_out
 from grader.receive.students import folded, number_in_id, stored_moodle_number, student_id
+from grader.roster import NotSure, Roster
 
-_CANVAS_REST = r"_(?:(?P<attachment>[0-9]{1,20})_(?P<file>.+)|(?P<typed>(?:text|link)\.html))"
-_CANVAS_NAME = re.compile(rf"(?:^|_)(?P<late>LATE_)?(?P<number>[0-9]{{1,20}})(?={_CANVAS_REST}\Z)", re.DOTALL)
-"""What follows a user's name. It may match at several places in one file's name."""
-_ANONYMOUS_NAME = re.compile(
-    rf"(?P<late>LATE_)?anon_(?P<number>[A-Za-z0-9]{{1,20}}){_CANVAS_REST}", re.DOTALL
-)
-_MOODLE_NAME = re.compile(
-    r"(?P<name>.+?)(?:_(?P<number>[0-9]{1,20}))?_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.DOTALL
-)
-_NOTEBOOK = re.compile(
+NOTEBOOK = re.compile(
     r"(?P<stem>.+?)(?P<version>-[0-9]{1,4}| ?\([0-9]{1,4}\))?\.ipynb(?:\.txt|\.json)?",
     re.DOTALL | re.IGNORECASE,
 )
 
-_CANVAS, _ANONYMOUS, _MOODLE, PLAIN = "Canvas", "Canvas, without names", "Moodle", "nobody"
-"""Who packed an archive and named what is in it."""
+Attempt = tuple[datetime, int]
+"""What is later is greater."""
+_ONLY: Attempt = (datetime.min, 0)
 
 
 @dataclass(frozen=True)
@@ -58,12 +39,17 @@ class File:
 
     Attributes:
         stem: the part of its name that tells one notebook from another; empty if it is not a notebook.
-        order: of several files with the same stem or name, the highest counts: by version, then by the LMS's number.
+        attempt: which of the student's attempts it belongs to.
+        unclear: the time of its attempt as the platform writes it, if it is not understood.
+        order: of several files of an attempt with the same stem or name, the highest counts: by version, then by the platform's number.
         sure: whether ``student`` certainly exists, even if there is no notebook.
         source: the part of the archive that says that it is this student's.
-        number: the student's number in the LMS that packed the archive.
-        moodle_number: the same number if that was Moodle. It has to be stored, because it is not in the id.
-        called: what the LMS, or whoever named the file, calls the student; empty where the id itself is given.
+        number: the student's number on the platform that packed the archive.
+        canvas, moodle_number: the same number if that was Canvas, or Moodle. Moodle's has to be stored, because it is not in the id.
+        called: what the platform, or whoever named the file, calls the student; empty where only an id is given.
+        login: an id, a user's name or an e-mail address; empty where only a name is given.
+        late: who marks it as late, without saying by how much; empty if nobody does.
+        receipt: whether the platform itself wrote it, to say that somebody handed in something.
         note: anything else to know about whose it is.
         name: what the student called it.
     """
@@ -71,141 +57,210 @@ class File:
     student: str
     offer: Offer
     stem: str = ""
+    attempt: Attempt = _ONLY
+    unclear: str = ""
     order: tuple[int, int] = (0, 0)
     sure: bool = True
-    late: bool = False
     source: tuple[str, ...] = ()
     number: str = ""
+    canvas: str = ""
     moodle_number: str = ""
     called: str = ""
+    login: str = ""
+    late: str = ""
+    receipt: bool = False
     note: str = ""
     name: str = ""
 
 
-def name_reader(
-    lab: Lab, offers: Sequence[Offer], with_roster: bool = False
-) -> Callable[[Offer], File | None]:
-    """A function that says whose a file of an archive is. It returns None for a file that is not a submission of this lab,
-    and raises Unreadable for one that does not say whose it is.
+class Aside(Exception):
+    """A file that is nobody's work for this lab. Its text says what it is."""
 
+
+Reader = Callable[[Offer], list[File]]
+"""Says whose a file is: several people's, if they handed it in together.
+
+It raises :class:`Unreadable` for a file that does not say whose it is, and :class:`Aside` for one that is no submission of this lab.
+"""
+
+
+def name_reader(
+    lab: Lab, offers: Sequence[Offer], layout: Layout | None, roster: Roster, zone: ZoneInfo | None = None
+) -> Reader:
+    """
     Args:
         offers: all files of the archive.
-        with_roster: the roster will tell people of one name apart, so that nothing needs to be made of names here.
-
-    Raises:
-        GraderError: all these names could have been given by either LMS.
+        layout: who packed it; None: nobody.
+        roster: who is in the course. Without anybody, something has to be made of the names here.
+        zone: of the times in the platform's names; None: not known, so that they only tell attempts apart.
     """
-    of_moodle = _with_number if with_roster else _MoodleNames(lab, offers).student
-    return {
-        _CANVAS: partial(_from_canvas, _least_attachment(offers)),
-        _ANONYMOUS: _from_canvas_anonymous,
-        _MOODLE: partial(_from_moodle, of_moodle),
-        PLAIN: partial(_in_plain_layout, lab),
-    }[layout(offers)]
+    if layout is None:
+        return _Plain(lab, roster)
+    return _Packed(lab, layout, offers, roster, zone)
 
 
-def layout(offers: Sequence[Offer]) -> str:
-    """Who packed an archive: ``PLAIN``, unless every top-level name of a possible submission is one that an LMS gives.
+def file_of(offer: Offer, student: str, name: str, upload: int = 0, **known: Any) -> File:
+    """A student's file.
 
-    Raises:
-        GraderError: all these names could have been given by either LMS.
-    """
-    tops = {offer.parts[0]: len(offer.parts) > 1 for offer in offers if not leads_out(offer.parts[0])}
-    telling = [top for top, is_folder in tops.items() if is_folder or _NOTEBOOK.fullmatch(top)] or list(tops)
-    found = [_lms_of(top, tops[top]) for top in telling]
-    fitting = set.intersection(*found) if found else set()
-    if len(fitting) > 1:
-        raise GraderError(
-            f"{printable(telling[0], 150)!r} is a name that either Canvas or Moodle may have given, and no other "
-            "name there says which of them it was. Rename it to <student>.ipynb, and collect the folder that it is in."
-        )
-    return fitting.pop() if fitting else PLAIN
-
-
-def _lms_of(top: str, is_folder: bool) -> set[str]:
-    """The LMSs that may have given a name at the top level."""
-    found = {_MOODLE} if _MOODLE_NAME.fullmatch(top) else set()
-    if not is_folder and _ANONYMOUS_NAME.fullmatch(top):
-        return found | {_ANONYMOUS}
-    return found | ({_CANVAS} if not is_folder and _CANVAS_NAME.search(top) else set())
-
-
-def file_of(offer: Offer, student: str, name: str, attachment: int = 0, **known: Any) -> File:
-    """A student's file. ``name``: what the student called it; ``attachment``: Canvas's number of it."""
-    notebook = _NOTEBOOK.fullmatch(name)
-    if not notebook:
-        return File(student, offer, order=(0, attachment), name=name, **known)
-    order = (_number(notebook["version"]), attachment)
-    return File(student, offer, _plain(notebook["stem"]), order, name=name, **known)
-
-
-# ---------------------------------------------------------------------------------- Canvas
-
-
-def _from_canvas(least: int, offer: Offer) -> File | None:
-    """
     Args:
-        least: see :func:`_least_attachment`.
-
-    Raises:
-        Unreadable: its name can be read as that of two users.
+        name: what the student called it.
+        upload: a number that grows with each one, where the platform has it.
     """
-    readings = list(_CANVAS_NAME.finditer(offer.parts[0]))
-    if not readings:
-        return None
-    first = readings[0]
-    for other in readings[1:]:
-        if _may_be_the_true_one(first, other, least):
+    notebook = NOTEBOOK.fullmatch(name)
+    if not notebook:
+        return File(student, offer, order=(0, upload), name=name, **known)
+    order = (_number(notebook["version"]), upload)
+    return File(student, offer, plain(notebook["stem"]), order=order, name=name, **known)
+
+
+def is_work(offer: Offer) -> bool:
+    """Whether a file is what grading may need: a notebook, or a zip."""
+    return bool(offer.inside or NOTEBOOK.fullmatch(offer.parts[-1]) or is_zip(offer.parts[-1]))
+
+
+# ---------------------------------------------------------------------------------- what a platform has packed
+
+
+class _Packed:
+    """Whose a file is in what a learning platform has packed."""
+
+    def __init__(
+        self, lab: Lab, layout: Layout, offers: Sequence[Offer], roster: Roster, zone: ZoneInfo | None
+    ) -> None:
+        self.layout, self.zone, self.notebook_name = layout, zone, lab.notebook_name
+        inside = [offer for offer in offers if not leads_out(offer.parts[0])]
+        said = [found for offer in inside if (found := layout.read(offer.path))]
+        self.titles = Titles(layout, said, lambda login: _knows(roster, login))
+        self.least = _least_order(layout, inside)
+        moodle = layout.number == "assignment" and not roster.people
+        self.ids = _MoodleNames(lab, said) if moodle else None
+        self.people = submitters(layout, inside) if layout.metadata else {}
+
+    def __call__(self, offer: Offer) -> list[File]:
+        readings = self.layout.readings(offer.path)
+        if self.layout.is_beside(offer.path):
+            raise Aside(f"{self.layout.name} has added it")
+        if not readings:
+            if is_work(offer):
+                raise Unreadable(
+                    f"It is not named as {self.layout.name} names files, so it does not say whose it is. Collect it from a folder of its own, as "
+                    f"<student>_{self.notebook_name}."
+                )
+            raise Aside(f"{self.layout.name} gives no file of a student's such a name")
+        said = self._the_one(offer, readings)
+        if said.submission:
+            return self._handed_in_together(offer, said)
+        return [self._file(offer, said)]
+
+    def _file(self, offer: Offer, said: Said) -> File:
+        """
+        Raises:
+            Unreadable: Moodle gives no number, or one that belongs to somebody else.
+        """
+        number, note = said.number, ""
+        login = said.login or (self.titles.login(said.who) if said.who else "")
+        if self.layout.number == "assignment" and not number:
             raise Unreadable(
-                f"Its name can be read as a file of Canvas's user {first['number']} and of user {other['number']}. See in "
-                "Canvas whose it is, rename it to <name>_<user>_<attachment>_<file>, and collect again."
+                "Moodle gives no number here, as for people who are in no group, so it is not clear whose it is. Find that out "
+                "in Moodle, and hand it over as <student>.ipynb."
             )
-    name = offer.parts[0][: first.start()]
-    known = {
-        "late": bool(first["late"]),
-        "source": (f"{name}_{first['number']}",),
-        "number": first["number"],
-        "called": name,
-    }
-    file, attachment = first["file"] or first["typed"], int(first["attachment"] or 0)
-    return file_of(offer, student_id(name, first["number"]), file, attachment, **known)
+        if self.ids:
+            student, note = self.ids.student(said.called, number)
+        elif login:
+            student = student_id(login)
+        else:
+            student = student_id("anon" if said.anonymous else said.called, number)
+        known = {
+            "source": ("_".join(filter(None, (login or said.called, number))),),
+            "number": number,
+            "canvas": number if self.layout.anywhere else "",
+            "moodle_number": number if self.layout.number == "assignment" else "",
+            "called": said.called,
+            "login": login,
+            "attempt": (said.when or datetime.min, said.attempt),
+            "unclear": said.unclear,
+            "late": self.layout.name.partition(",")[0] if said.late else "",
+            "receipt": self.layout.is_receipt(offer.path),
+            "note": note,
+        }
+        if said.when and self.zone and not offer.stamp:
+            stamp = said.when.replace(tzinfo=self.zone).astimezone(UTC).replace(tzinfo=None)
+            offer = replace(offer, stamp=stamp)
+        name = offer.inside[-1] if offer.inside else said.file
+        return file_of(offer, student, name, said.order, **known)
+
+    def _handed_in_together(self, offer: Offer, said: Said) -> list[File]:
+        """
+        Raises:
+            Unreadable: nothing says who they are.
+        """
+        found = self.people.get(said.submission)
+        if not found:
+            raise Unreadable(
+                f"Who handed in submission {said.submission} would be in submission_metadata.yml, and is not. Export the submissions again."
+            )
+        stamped = replace(offer, stamp=found.when) if found.when else offer
+        name = offer.inside[-1] if offer.inside else said.file
+        return [
+            file_of(
+                stamped,
+                student_id(who.sid or who.email or who.name),
+                name,
+                source=(offer.path.partition(said.submission)[0] + said.submission,),
+                called=who.name,
+                login=who.email or who.sid,
+                attempt=(found.when or datetime.min, 0),
+            )
+            for who in found.people
+        ]
+
+    def _the_one(self, offer: Offer, readings: Sequence[Said]) -> Said:
+        """
+        Raises:
+            Unreadable: its name can be read as that of two users.
+        """
+        first = readings[0]
+        for other in readings[1:]:
+            if _may_be_the_true_one(offer.path, first, other, self.least):
+                raise Unreadable(
+                    f"Its name can be read as a file of Canvas's user {first.number} and of user {other.number}. See in "
+                    "Canvas whose it is, rename it to <name>_<user>_<attachment>_<file>, and collect again."
+                )
+        return first
 
 
-def _may_be_the_true_one(first: re.Match, other: re.Match, least: int) -> bool:
+def _knows(roster: Roster, login: str) -> bool:
+    try:
+        return roster.find(login=login) is not None
+    except NotSure:
+        return True
+
+
+def _may_be_the_true_one(path: str, first: Said, other: Said, least: int) -> bool:
     """Whether everything before the second place that looks like Canvas's numbers could be a user's name, with the first
     place as a part of it. If not, the second place is a part of the file's name.
     """
-    if other["number"] == first["number"]:
+    if other.number == first.number:
         return False
-    before = first.string[: other.start()]
+    before = path[: other.name_ends]
     if before != before.lower() or re.search(r"[\s.()-]", before):  # Canvas leaves none of these in a name
         return False
-    attachment = other["attachment"] or ""
-    if other["number"].startswith("0") or attachment.startswith("0"):  # Canvas's numbers never do
+    order = re.match(rf"_?(?:LATE_)?{other.number}_([0-9]+)", path[other.name_ends :])
+    if other.number.startswith("0") or (order and order[1].startswith("0")):  # Canvas's numbers never do
         return False
-    return not attachment or 10 * int(attachment) >= least
+    return not other.order or 10 * other.order >= least
 
 
-def _least_attachment(offers: Iterable[Offer]) -> int:
+def _least_order(layout: Layout, offers: Iterable[Offer]) -> int:
     """The lowest number of an attachment in Canvas's archive among those that are beyond doubt; 0 if there is none.
 
     Canvas has counted attachments for years, so a far lower number is not one of them. That helps learners whose file is
     called, say, ``2_attention``.
     """
-    readings = (list(_CANVAS_NAME.finditer(offer.parts[0])) for offer in offers)
-    sure = (found[0]["attachment"] for found in readings if len(found) == 1)
-    return min((int(number) for number in sure if number), default=0)
-
-
-def _from_canvas_anonymous(offer: Offer) -> File | None:
-    found = _ANONYMOUS_NAME.fullmatch(offer.parts[0])
-    if not found:
-        return None
-    file, attachment = found["file"] or found["typed"], int(found["attachment"] or 0)
-    return file_of(offer, student_id("anon", found["number"]), file, attachment, late=bool(found["late"]))
-
-
-# ---------------------------------------------------------------------------------- Moodle
+    if not layout.anywhere:
+        return 0
+    readings = (layout.readings(offer.path) for offer in offers)
+    return min((found[0].order for found in readings if len(found) == 1 and found[0].order), default=0)
 
 
 class _MoodleNames:
@@ -215,13 +270,12 @@ class _MoodleNames:
     who is who there: each of them gets an id for this lab only.
     """
 
-    def __init__(self, lab: Lab, offers: Iterable[Offer]) -> None:
-        tops = {offer.parts[0] for offer in offers}
-        found = [match for top in tops if (match := _MOODLE_NAME.fullmatch(top)) and match["number"]]
+    def __init__(self, lab: Lab, said: Iterable[Said]) -> None:
         self.lab = lab
         self.numbers: dict[str, set[str]] = {}  # name -> numbers in the zip
-        for match in found:
-            self.numbers.setdefault(folded(student_id(match["name"])), set()).add(match["number"])
+        for each in said:
+            if each.number:
+                self.numbers.setdefault(folded(student_id(each.called)), set()).add(each.number)
         self.stored: dict[str, str] = {}  # number -> id, of this lab
         self.known: dict[str, list[str]] = {}  # name -> ids, in all labs
         for folder in sorted(lab.course.submitted.glob("*")):
@@ -270,33 +324,6 @@ class _MoodleNames:
         )
 
 
-def _with_number(name: str, number: str) -> tuple[str, str]:
-    return student_id(name, number), ""
-
-
-def _from_moodle(student_of: Callable[[str, str], tuple[str, str]], offer: Offer) -> File | None:
-    """
-    Args:
-        student_of: name and Moodle's number -> id, and anything else to know.
-
-    Raises:
-        Unreadable: Moodle gives no number, or one that belongs to somebody else.
-    """
-    found = _MOODLE_NAME.fullmatch(offer.parts[0])
-    if not found:
-        return None
-    name, number = found["name"], found["number"]
-    if not number:
-        raise Unreadable(
-            "Moodle gives no number here, as for people who are in no group, so it is not clear whose it is. Find that out "
-            "in Moodle, and hand it over as <student>.ipynb."
-        )
-    student, note = student_of(name, number)
-    file = offer.parts[-1] if len(offer.parts) > 1 else found["file"] or ""
-    known = {"number": number, "moodle_number": number, "called": name, "note": note}
-    return file_of(offer, student, file, source=(f"{name}_{number}",), **known)
-
-
 # ---------------------------------------------------------------------------------- any other
 
 
@@ -304,48 +331,74 @@ def _number(version: str | None) -> int:
     return int((version or "0").strip(" -()"))
 
 
-def _plain(stem: str) -> str:
+def plain(stem: str) -> str:
+    """A notebook's name as far as it counts."""
     return re.sub("[- ]", "_", stem.lower())
 
 
-def _in_plain_layout(lab: Lab, offer: Offer) -> File | None:
-    """``[<lab>/]<student>/...``, ``<student>_<slug>.ipynb`` or ``<student>.ipynb``.
+class _Plain:
+    """``[<lab>/]<student>/...``, ``<student>_<slug>.ipynb`` or ``<student>.ipynb``; likewise ``.zip``."""
 
-    Raises:
-        Unreadable: it does not say whose it is, or has a name that an LMS gives, although no LMS packed this.
-    """
-    names = lab.course.labs()
-    parts = offer.parts[1:] if offer.parts[0] == lab.name else offer.parts
-    if any(part in names and part != lab.name for part in parts[:-1]):
-        return None  # it belongs to another lab
-    work = len(parts) > 1 or (parts and _NOTEBOOK.fullmatch(parts[0]))
-    if work and (lms := _lms_of(parts[0], is_folder=len(parts) > 1)):
-        raise Unreadable(
-            f"It is named as {min(lms).partition(',')[0]} names what it packs, but not all beside it is. Collect what "
-            f"comes from there separately, from a folder of its own; or rename this to <student>_{lab.notebook_name}."
-        )
-    if len(parts) > 1:
-        source = offer.parts[: len(offer.parts) - len(parts) + 1]
-        found = file_of(offer, student_id(parts[0]), parts[-1], source=source, called=parts[0])
+    def __init__(self, lab: Lab, roster: Roster) -> None:
+        self.lab, self.roster = lab, roster
+        self.names = lab.course.labs()
+
+    def __call__(self, offer: Offer) -> list[File]:
+        """
+        Raises:
+            Unreadable: it does not say whose it is, or has a name that an LMS gives, although no LMS packed this.
+            Aside: it is of another lab, or neither a notebook nor in anybody's folder.
+        """
+        lab = self.lab
+        parts = offer.parts[1:] if offer.parts[0] == lab.name else offer.parts
+        if any(part in self.names and part != lab.name for part in parts[:-1]):
+            raise Aside("it is of another lab")
+        path = "/".join(parts)
+        work = len(parts) > 1 or (parts and (NOTEBOOK.fullmatch(parts[0]) or offer.inside))
+        if work and (names := names_of_platforms(path)) and not _knows(self.roster, parts[0]):
+            raise Unreadable(
+                f"It is named as {min(names).partition(',')[0]} names what it packs, but not all beside it is. Collect what "
+                f"comes from there separately, from a folder of its own; or rename this to <student>_{lab.notebook_name}."
+            )
+        if len(parts) > 1:
+            source = offer.parts[: len(offer.parts) - len(parts) + 1]
+            return [self._in_folder(offer, parts[0], source)]
+        if parts and (offer.inside or is_zip(parts[0])):
+            stem = re.sub(
+                rf"[_ -]?{re.escape(lab.slug)}\Z", "", parts[0][: -len(".zip")], flags=re.IGNORECASE
+            )
+            if not stem:
+                raise Unreadable(f"It does not say whose it is. Name it <student>_{lab.slug}.zip.")
+            return [self._in_folder(offer, stem, offer.parts)]
+        notebook = NOTEBOOK.fullmatch(parts[0]) if parts else None
+        if not notebook:
+            raise Aside("it is no notebook, and in nobody's folder")
+        return [self._flat(offer, notebook["stem"], notebook["version"] or "")]
+
+    def _in_folder(self, offer: Offer, name: str, source: tuple[str, ...]) -> File:
+        found = file_of(offer, student_id(name), offer.name, source=source, called=name, login=name)
         return replace(found, sure=bool(found.stem))
-    notebook = _NOTEBOOK.fullmatch(parts[0]) if parts else None
-    if not notebook:
-        return None
-    stem, version = notebook["stem"], notebook["version"] or ""
-    slugs = [name.partition("_")[2] for name in names]
-    # the longest match: `anna_self_attention` does not end in the slug `attention` of another lab
-    slug = max((slug for slug in slugs if f"_{_plain(stem)}".endswith(f"_{slug}")), key=len, default="")
-    if slug and slug != lab.slug:
-        return None
-    if _plain(stem) == lab.slug:
-        raise Unreadable(f"It does not say whose it is. Name it <student>_{lab.notebook_name}.")
-    if slug:
-        return _flat(offer, stem[: -len(slug) - 1], slug, version)
-    if version.startswith("-"):  # part of the student's name, unlike the `(1)` that a browser adds
-        stem, version = stem + version, ""
-    return _flat(offer, stem, lab.slug, version)
+
+    def _flat(self, offer: Offer, stem: str, version: str) -> File:
+        lab = self.lab
+        slugs = [name.partition("_")[2] for name in self.names]
+        # the longest match: `anna_self_attention` does not end in the slug `attention` of another lab
+        slug = max((slug for slug in slugs if f"_{plain(stem)}".endswith(f"_{slug}")), key=len, default="")
+        if slug and slug != lab.slug:
+            raise Aside("it is of another lab")
+        if plain(stem) == lab.slug:
+            raise Unreadable(f"It does not say whose it is. Name it <student>_{lab.notebook_name}.")
+        if slug:
+            name = stem[: -len(slug) - 1]
+        else:
+            name, slug = stem, lab.slug
+            if version.startswith("-"):  # part of the student's name, unlike the `(1)` that a browser adds
+                name, version = stem + version, ""
+        source = (*offer.parts[:-1], f"{name}*.ipynb")
+        order = (_number(version), 0)
+        return File(student_id(name), offer, slug, order=order, source=source, called=name, login=name)
 
 
-def _flat(offer: Offer, name: str, slug: str, version: str) -> File:
-    source = (*offer.parts[:-1], f"{name}*.ipynb")
-    return File(student_id(name), offer, slug, (_number(version), 0), source=source, called=name)
+def names_of_platforms(path: str) -> set[str]:
+    """The platforms that may have given a file its name, of those whose names nobody else gives."""
+    return {each.name for each in layouts().values() if not each.common and each.read(path)}

@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
+from grader.grade.gradebook import Gradebook, roster_of
 from grader.grade.requests import Asked, TooMany, exercises_in
 from grader.gradebook_state import is_there
 from grader.lab import Lab
 from grader.receive.files import Unreadable, file_bytes, printable
 from grader.receive.sources import Offer, in_folder, in_zip
 from grader.receive.students import folded
+from grader.roster import NotSure, Roster
 
 MAX_FILE = 64 * 2**10
 """The most bytes of a request's file."""
@@ -49,7 +50,7 @@ def blank(lab: str, exercise: str, submission: str) -> str:
 
 def is_request(offer: Offer) -> bool:
     """Whether a file is named like a request. LMSs put names and numbers in front."""
-    return _NAMED.search(offer.parts[-1]) is not None
+    return _NAMED.search(offer.name) is not None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Desk:
             raise Unreadable(
                 "The gradebook knows no submission with its code. Take the file from the newest feedback page."
             )
-        if student and folded(student) != folded(found.student):
+        if student and folded(found.student) not in (folded(student), folded(self._now(student))):
             raise Unreadable(
                 f"It is about {found.student}'s work, but {printable(student)} handed it in: ask both. (If they are one person, see `grader roster`.)"
             )
@@ -163,6 +164,18 @@ class Desk:
     def exercise(self, asked: Asked) -> str:
         """What learners know the exercise by that a request is about."""
         return self._exercises_in(asked.lab)[asked.cell]
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return roster_of(self.course)
+
+    def _now(self, student: str) -> str:
+        """The id on the roster of whoever handed in something."""
+        try:
+            person = self._roster.find(student, student)
+        except NotSure:
+            return student
+        return person.student if person else student
 
     def _exercises_in(self, lab: str) -> dict[str, str]:
         if lab not in self._exercises:

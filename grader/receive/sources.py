@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -34,17 +34,24 @@ MAX_UNPACKED = 4 * 2**30
 """The most bytes that all members of a zip together may unpack to, unless the zip itself is large."""
 MAX_GROWTH = 10
 """How many times its own size a zip may unpack to, if that is more: a large class's work, which packs to about a third."""
-MAX_RATIO = 200
-"""How many times its packed size a member may unpack to, if that is more than a MiB. (Labs pack to about a third.)"""
+MAX_INSIDE = 100 * 2**20
+"""The most bytes that archives inside one student's files are unpacked to when they are looked into."""
+_NESTED = 2
+"""So deep may archives lie in one another, below the source itself."""
 _SLIPS = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A file of a source: its path in it, and how to get its content (which raises Unreadable)."""
+    """A file of a source: its path in it, and how to get its content (which raises Unreadable).
+
+    Attributes:
+        inside: its path in an archive that lies there. Whoever handed that in chose it, so it never says whose a file is.
+    """
 
     parts: tuple[str, ...]
     read: Callable[[], bytes]
+    inside: tuple[str, ...] = ()
     student: str = ""  # an id, if the source itself says whose it is
     stamp: datetime | None = None
     secret: bytes = b""
@@ -54,8 +61,18 @@ class Offer:
     )
 
     @property
+    def name(self) -> str:
+        """What the file itself is called."""
+        return (self.inside or self.parts)[-1]
+
+    @property
+    def path(self) -> str:
+        """Its path in the source, with / between folders, whatever is inside it."""
+        return "/".join(self.parts)
+
+    @property
     def shown(self) -> str:
-        return printable("/".join(self.parts), 150)
+        return printable("/".join((*self.parts, *self.inside)), 150)
 
 
 def refusing(why: str) -> Callable[[], bytes]:
@@ -172,13 +189,24 @@ def _walk(folder: int, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 # ---------------------------------------------------------------------------------- zips
 
 
-class _Archive(io.BufferedReader):
-    """A zip file whose list of members is not read if it is huge: zipfile would read all of it into memory."""
+class _Listed:
+    """A zip whose list of members is not read if it is huge: zipfile would read all of it into memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_DIRECTORY:
             raise zipfile.BadZipFile("its list of files is too long")
-        return super().read(size)
+        return super().read(size)  # type: ignore[misc]
+
+
+class _Archive(_Listed, io.BufferedReader):
+    """A zip in a file."""
+
+
+class _Packed(_Listed, io.BytesIO):
+    """A zip in memory."""
+
+
+_NO_ZIP = (zipfile.BadZipFile, ValueError, NotImplementedError, OSError)
 
 
 @contextmanager
@@ -195,7 +223,7 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
     with raw:
         try:
             archive = zipfile.ZipFile(raw)
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        except _NO_ZIP as error:
             raise GraderError(
                 f"{path} cannot be read as a zip archive ({printable(str(error))}). Download it again. Archives of "
                 "other kinds are not unpacked: unpack it yourself and collect the folder."
@@ -205,9 +233,93 @@ def in_zip(path: Path) -> Iterator[list[Offer]]:
             overlapping = _overlapping(archive.infolist())
             yield [
                 Offer(parts, partial(_unpacked, archive, info, info in overlapping, budget))
-                for info in archive.infolist()
-                if (parts := _parts(info)) and not info.orig_filename.endswith("/") and not _is_slip(parts)
+                for parts, info in _files_of(archive)
             ]
+
+
+def _files_of(archive: zipfile.ZipFile) -> list[tuple[tuple[str, ...], zipfile.ZipInfo]]:
+    """The members that are files and somebody's, each with the parts of its path."""
+    return [
+        (parts, info)
+        for info in archive.infolist()
+        if (parts := _parts(info)) and not info.orig_filename.endswith("/") and not _is_slip(parts)
+    ]
+
+
+# ---------------------------------------------------------------------------------- archives inside
+
+
+def looked_into(offers: Iterable[Offer]) -> list[Offer]:
+    """The same files, with those inside zips that were handed in in place of the zips. One that cannot be opened stays as it is, and
+    says why when it is read.
+
+    What is looked into is bounded for each entry at the top of the source, so that nobody's archive is in the way of another's.
+    """
+    spent: dict[str, _Budget] = {}
+    found: list[Offer] = []
+    for offer in offers:
+        if is_zip(offer.name) and not offer.forged:
+            budget = spent.setdefault(offer.parts[0], _Budget(MAX_INSIDE))
+            found += _inside(offer, budget, MAX_ENTRIES - len(found), _NESTED)
+        else:
+            found.append(offer)
+    return found
+
+
+def is_zip(name: str) -> bool:
+    """Whether a file is named like a zip."""
+    return name.lower().endswith(".zip")
+
+
+def _inside(offer: Offer, budget: _Budget, most: int, levels: int) -> list[Offer]:
+    try:
+        data = offer.read()
+        budget.left -= len(data)
+        if budget.left < 0:
+            raise Unreadable(f"The archives handed in together have more than {MAX_INSIDE // 2**20} MiB.")
+        with _opened(data) as archive:
+            names = [parts for parts, _ in _files_of(archive)]
+    except Unreadable as error:
+        return [replace(offer, read=refusing(f"{printable(offer.name)} cannot be opened. {error}"))]
+    if len(names) > most:
+        why = f"{printable(offer.name)} holds too many files. Hand in the notebook itself."
+        return [replace(offer, read=refusing(why))]
+    found = []
+    for number, parts in enumerate(names):
+        read = partial(_read_inside, offer, number)
+        if leads_out(parts[0]):
+            read = refusing("Its path leads out of the archive.")
+        member = replace(offer, inside=(*offer.inside, *parts), read=read)
+        deeper = is_zip(member.name) and levels > 1
+        found += _inside(member, budget, most - len(found), levels - 1) if deeper else [member]
+    return found
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[zipfile.ZipFile]:
+    """
+    Raises:
+        Unreadable: it is no zip, or not a whole one.
+    """
+    if len(data) > MAX_BYTES:
+        raise Unreadable(f"It is larger than {MAX_BYTES // 2**20} MiB. Hand in the notebook itself.")
+    try:
+        archive = zipfile.ZipFile(_Packed(data))
+    except _NO_ZIP:
+        raise Unreadable("It is damaged, or no zip. Hand in the notebook itself.") from None
+    with archive:
+        yield archive
+
+
+def _read_inside(offer: Offer, number: int) -> bytes:
+    """The content of one of the files in a zip that was handed in. The zip is unpacked anew, so that no class's zips lie in memory.
+
+    Raises:
+        Unreadable: it cannot or should not be unpacked.
+    """
+    with _opened(offer.read()) as archive:
+        _, info = _files_of(archive)[number]
+        return _unpacked(archive, info, info in _overlapping(archive.infolist()), _Budget(MAX_UNPACKED))
 
 
 class _Budget:
@@ -269,10 +381,6 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, overlaps: bool, b
                 if len(data) > MAX_BYTES:
                     raise Unreadable(
                         f"It is larger than {MAX_BYTES // 2**20} MiB when unpacked. Clear the notebook's outputs."
-                    )
-                if len(data) > max(2**20, MAX_RATIO * info.compress_size):
-                    raise Unreadable(
-                        f"It unpacks to more than {MAX_RATIO} times its size, as a zip bomb does. Clear the notebook's outputs."
                     )
                 if budget.left < 0:
                     raise Unreadable(

@@ -131,7 +131,12 @@ class Analysis:
     def notes(self, result: Result) -> list[str]:
         """What there is to know about a submission."""
         anew = ["Handed in anew since it was graded."] if result.student in self.anew else []
-        return [*anew, *(result.marker.notes if result.marker else ())]
+        late = (
+            [f"{result.marked_late} marks it as late; by how much is not known."]
+            if result.marked_late
+            else []
+        )
+        return [*anew, *late, *(result.marker.notes if result.marker else ())]
 
     @property
     def shares(self) -> list[float]:
@@ -555,7 +560,11 @@ def as_rows(lab: Lab, found: Analysis) -> list[list[str]]:
                 found.sections.get(result.student, ""),
                 result.marker.state if result.marker else "",
                 result.submitted.isoformat(" ", "minutes") if result.submitted else "",
-                f"{result.late.total_seconds() / 3600:.1f}" if result.late else "",
+                "not known"
+                if result.marked_late
+                else f"{result.late.total_seconds() / 3600:.1f}"
+                if result.late
+                else "",
                 f"{result.penalty:g}" if result.penalty else "",
                 f"{result.score:g}",
                 f"{found.points:g}",

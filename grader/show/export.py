@@ -22,6 +22,7 @@ from grader.course import Course
 from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook, Result
 from grader.lab import Lab
+from grader.receive.lateness import late_in_words
 from grader.receive.students import moodle_numbers, name_in_id, number_in_id
 from grader.roster import Person
 from grader.show.standing import (
@@ -121,9 +122,11 @@ def _with_states(
 
 
 def _outdated(results: Mapping[Lab, Sequence[Result]]) -> list[str]:
-    """A note about each lab with work that is newer than its grade."""
+    """A note about each lab with work that is newer than its grade, and about work that is late, nobody knows by how much."""
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results.items()}
-    return [f"{name}: {anew_in_words(name, count)}" for name, count in anew.items() if count]
+    late = {lab.name: sum(bool(each.marked_late) for each in found) for lab, found in results.items()}
+    notes = [f"{name}: {anew_in_words(name, count)}" for name, count in anew.items() if count]
+    return notes + [f"{name}: {late_in_words(name, count)}" for name, count in late.items() if count]
 
 
 def _canvas(

@@ -226,7 +226,12 @@ class _Pages:
 
     def _inputs(self, result: Result, notebook: bytes) -> str:
         source = self._source(result.student)
-        told = (sorted(result.points.items()), sorted(result.comments.items()), result.penalty)
+        told = (
+            sorted(result.points.items()),
+            sorted(result.comments.items()),
+            result.penalty,
+            result.marked_late,
+        )
         asked = (result.submission, result.requests, self.lines.get(result.student))
         parts = [
             self.code,
@@ -252,7 +257,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
     """Puts points and comments into the cells' metadata, as nbgrader does; points that a human still has to give are marked.
     Requests to look again and the rubric's ``lines`` (cell -> lines) are put there, too.
 
-    Returns: ``score``, ``max_score``, ``late_penalty`` and ``submission``.
+    Returns: ``score``, ``max_score``, ``late_penalty``, ``marked_late`` and ``submission``.
     """
     most = 0.0
     for cell in notebook.cells:
@@ -269,6 +274,7 @@ def enter(notebook: NotebookNode, result: Result, lines: Mapping[str, tuple[Line
         "score": result.score,
         "max_score": most,
         "late_penalty": result.penalty,
+        "marked_late": result.marked_late,
         "submission": result.submission,
     }
 

@@ -164,9 +164,8 @@ def _state(standing: Standing, score: float, anew: bool) -> str:
 
 def _perhaps(roster: Roster, student: str) -> str:
     try:
-        person = roster.by_name(student) or roster.by_canvas(
-            student.rpartition("_")[2], student.rpartition("_")[0]
-        )
+        name, _, number = student.rpartition("_")
+        person = roster.find(student, student) or roster.find(name=name, canvas=number)
     except NotSure:
         return " Several people on the roster are called so."
     return (

@@ -37,7 +37,7 @@ from grader.errors import GraderError
 from grader.lab import Lab
 from grader.receive import exchange, sources
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
-from grader.receive.files import REASON_FILE, SECRET, find_notebook
+from grader.receive.files import LATE, REASON_FILE, SECRET, find_notebook
 from grader.receive.openings import openings
 from grader.receive.read import read_submission
 from grader.receive.students import MOODLE_NUMBER, student_id
@@ -102,8 +102,8 @@ def test_each_way_of_naming_says_whose_a_notebook_is(lab, source_of, path, stude
     rows = collect(lab, source_of(lab, {path: notebook()}))
     assert outcomes(rows) == {student: NEW}
     assert taken(lab) == {student: notebook()}
-    number = [MOODLE_NUMBER] if "assignsubmission" in path else []
-    assert sorted(os.listdir(lab.course.submitted / student / LAB)) == [*number, FILE]
+    beside = [MOODLE_NUMBER] if "assignsubmission" in path else [LATE] if "LATE" in path else []
+    assert sorted(os.listdir(lab.course.submitted / student / LAB)) == [*beside, FILE]
 
 
 CLUTTER = {"__MACOSX/._a_1_10_self_attention.ipynb": b"x", ".DS_Store": b"x", "README.txt": b"x"}
@@ -408,8 +408,13 @@ def test_a_path_that_leads_out_is_refused_and_the_others_are_taken(lab, name):
         (info(f"e_1_2_{FILE}", 0o777 | stat.S_IFLNK), b"/etc/passwd", "symbolic link"),
         (info(f"e_1_2_{FILE}", 0o666 | stat.S_IFCHR), b"", "not a file"),
         (info(f"e_1_2_{FILE}", 0o666 | stat.S_IFIFO), b"", "not a file"),
-        (info(f"e_1_2_{FILE}"), b"0" * (10 * 2**20), "zip bomb"),
-        (info("e_1_2_work.zip"), b"PK\x03\x04", "Archives inside are not unpacked"),
+        (
+            info(f"e_1_2_{FILE}"),
+            b"<!DOCTYPE html><html>",
+            "self_attention.ipynb is a web page, not a notebook",
+        ),
+        (info("e_1_2_work.zip"), b"PK\x03\x04", "work.zip cannot be opened. It is damaged"),
+        (info("e_1_2_work.7z"), b"7z", "Archives other than zips are not opened"),
         (info("e_1_2_work.py"), b"x = 1", "no notebook among what was handed in"),
     ],
 )

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -32,10 +32,13 @@ from grader.handout.needed import weights_for
 from grader.imports import data_of, files_in
 from grader.lab import Lab
 from grader.receive.collect import NEW, collect
+from grader.receive.files import LATE
+from grader.receive.lateness import decide
 from grader.receive.students import MOODLE_NUMBER, number_in_id
 from grader.roster import Person
 from grader.show.class_report import write_report
 from grader.show.export import export, inert, write_feedback_zip
+from grader.show.feedback import generate_feedback
 from grader.show.standing import standing
 
 
@@ -430,3 +433,31 @@ def test_a_bundle_s_course_code_is_whole(course, name, tmp_path):
     assert told.stdout.split() == [f"{folder}/course_utils/__init__.py", str(len(lab.exercises)), "True"], (
         told.stderr
     )
+
+
+def test_work_that_is_only_marked_as_late_is_shown_so_everywhere_until_it_is_decided(lab, tmp_path):
+    folder = lab.course.submitted / "anna" / lab.name
+    (folder / LATE).write_text("Canvas")
+    notes = export(lab.course, [lab.name], "canvas", tmp_path / "scores.csv")
+    assert (
+        f"{lab.name}: 1 submission is marked as late, by how much is not known, so nothing was deducted"
+        in notes[0]
+    )
+    page, table = write_report(lab)
+    row = next(row for row in csv.DictReader(table.open()) if row["student"] == "anna")
+    assert row["hours late"] == "not known" and "Canvas marks it as late" in row["notes"]
+    assert "not known" in page.read_text()
+    generate_feedback(lab)
+    feedback = lab.course.feedback / "anna" / lab.name / f"{lab.slug}.html"
+    assert "marked as late; your instructor has not yet decided by how much" in feedback.read_text()
+    with Gradebook.open(lab.course) as gradebook:
+        gradebook.set_deadline(lab, datetime(2030, 1, 1))
+        gradebook.extend(lab, "anna", timedelta(days=2))
+        assert decide(lab, gradebook.deadline(lab), gradebook.extensions(lab), 1) == ["anna"]
+    list(grading.autograde(lab, grading.submissions(lab), KernelFree(tmp_path / "again"), 5))
+    with Gradebook.open(lab.course) as gradebook:
+        (anna,) = gradebook.results(lab, ["anna"])
+    assert (anna.late, anna.marked_late) == (timedelta(days=1), "")
+    assert export(lab.course, [lab.name], "canvas", tmp_path / "scores.csv") == []
+    generate_feedback(lab)
+    assert "marked as late" not in feedback.read_text()
