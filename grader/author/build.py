@@ -36,6 +36,7 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import INFO_NAME, core_part
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
+from grader.author.leaks import Secrets, files_in
 from grader.author.lessons import lessons_of
 from grader.course import STUB, Course, CourseError, make_private
 from grader.effortless import FOR_NOTHING, answers_for_nothing
@@ -44,6 +45,9 @@ from grader.lab import REGION, Lab, checked_exercise, code_before_check, is_solu
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """The seeds at which the reference, the variants and the misconceptions are tried."""
+
+_TELLING_TOKENS = 8
+"""So many tokens a line of a misconception has at least, if it is to be a secret: prose may name a shorter mistake."""
 
 _ROUNDING = 1e-5
 """How much 32-bit numbers may differ from one processor to another: relative to their size, and absolutely near zero."""
@@ -334,14 +338,26 @@ def stub_faults(source: NotebookNode, release: NotebookNode) -> list[str]:
 
 def leaks(lab: Lab, source: NotebookNode, built: Path) -> list[str]:
     """Lines of solutions or misconceptions that learners would find in the lab or in ``course_utils``."""
-    secret = secret_lines(lab, source)
-    faults = []
-    for place, text in _learner_texts(lab, built):
-        present = set(telling_lines(text))
-        faults += [
-            f"{place} shows a line of {owner}: {line}" for line, owner in secret.items() if line in present
-        ]
-    return faults
+    secrets = Secrets(secret_lines(lab, source))
+    found: dict[tuple[str, str], str] = {}
+    for place, content in _learner_texts(built):
+        for shown in secrets.shown_by(content):
+            found.setdefault(shown, place)  # a notebook's cells come before the whole file
+    return [f"{place} shows a line of {owner}: {line}" for (line, owner), place in found.items()]
+
+
+def leaks_of_all(labs: list[Lab], folder: Path) -> list[str]:
+    """Lines of any lab's solutions or misconceptions in a folder. What the releases themselves show to everybody is no secret."""
+    secret: dict[str, str] = {}
+    for lab in labs:
+        lines = secret_lines(lab, lab.source())
+        secret |= {line: f"{owner} ({lab.name})" for line, owner in lines.items()}
+    secrets = Secrets(secret, public="\n".join(cell.source for lab in labs for cell in lab.release().cells))
+    return [
+        f"{path.relative_to(folder)} shows a line of {owner}: {line}"
+        for path, content in files_in(folder)
+        for line, owner in secrets.shown_by(content)
+    ]
 
 
 def secret_lines(lab: Lab, source: NotebookNode) -> dict[str, str]:
@@ -356,7 +372,11 @@ def secret_lines(lab: Lab, source: NotebookNode) -> dict[str, str]:
     )
     for key, entries in lab.misconceptions.items():
         for entry in entries:
-            lines = [line for line in telling_lines(entry.source) if line not in given]
+            lines = [
+                line
+                for line in telling_lines(entry.source)
+                if line not in given and len(re.findall(r"\w+|[^\w\s]", line)) >= _TELLING_TOKENS
+            ]
             secret |= {
                 line: f"the misconception {entry.name} of {key}" for line in lines if line not in secret
             }
@@ -374,22 +394,16 @@ def telling_lines(text: str) -> list[str]:
     ]
 
 
-def _learner_texts(lab: Lab, built: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(built.rglob("*")):
+def _learner_texts(built: Path) -> Iterator[tuple[str, str | bytes]]:
+    for path, content in files_in(built):
         if path.suffix == ".ipynb":
             for cell in nbformat.read(path, as_version=4).cells:
                 yield f"cell {cell.id!r}", cell.source
-                yield (
-                    f"an output of cell {cell.id!r}",
-                    json.dumps(cell.get("outputs", [])).replace("\\n", "\n"),
-                )
-        elif path.name == FILE_NAME:
-            with np.load(path, allow_pickle=False) as arrays:
-                yield FILE_NAME, json.dumps(json.loads(arrays["index"].tobytes())).replace("\\n", "\n")
-        elif path.is_file():
-            yield path.name, path.read_text("utf-8", "replace")
-    for path in sorted((Path(__file__).parents[2] / "course_utils").rglob("*.py")):
-        yield f"course_utils/{path.name}", path.read_text("utf-8")
+                yield f"an output of cell {cell.id!r}", json.dumps(cell.get("outputs", []))
+        yield path.name, content
+    for path, content in files_in(Path(__file__).parents[2] / "course_utils"):
+        if path.suffix == ".py":
+            yield f"course_utils/{path.name}", content
 
 
 # ---------------------------------------------------------------------------------- files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from grader.author.build import leaks
+from grader.author.build import leaks, leaks_of_all
 from grader.course import Course, CourseError
 from grader.handout.colab import for_colab
 from grader.handout.learners import NBGRADER, settings_for_learners, write_course
@@ -93,7 +93,7 @@ def publish(course: Course, out: Path, colab: str | None = None) -> int:
                 f"{lab.name}: {fault}"
                 for lab in labs
                 for fault in leaks(lab, lab.source(), folder / "notebooks" / lab.name)
-            ]
+            ] or leaks_of_all(labs, folder)
             if faults:
                 raise CourseError(
                     "Not written, because it would show parts of solutions; run `grader build`, then try again:\n"

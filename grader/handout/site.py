@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 import course_utils
 from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
-from grader.author.build import secret_lines, telling_lines
+from grader.author.build import leaks_of_all
 from grader.course import Course, CourseError
 from grader.demo import solved
 from grader.handout.colab import address
@@ -35,7 +35,6 @@ from grader.lab import Lab
 FILES = Path(__file__).parent / "site_files"
 _MATHJAX = "tex-svg.js"  # one file with all that it needs, glyphs included
 _FIRST_GUIDES = ("instructors", "collecting", "grading-details", "large-classes", "writing-a-lab", "design")
-_TEXTS = {".html", ".js", ".json", ".txt", ".ipynb", ".md", ".xml"}
 _CELL_SECONDS = 900
 
 Say = Callable[[str], None]
@@ -328,20 +327,7 @@ def leaks(labs: list[Lab], built: Path) -> list[str]:
 
     What the releases themselves show to everybody is no secret.
     """
-    shown = "\n".join(cell.source for lab in labs for cell in lab.release().cells)
-    public = set(telling_lines(shown))
-    secret: dict[str, str] = {}
-    for lab in labs:
-        lines = secret_lines(lab, lab.source())
-        secret |= {line: f"{owner} ({lab.name})" for line, owner in lines.items() if line not in public}
-    faults = []
-    for path in sorted(path for path in built.rglob("*") if path.suffix in _TEXTS):
-        present = set(telling_lines(_text_of(path)))
-        faults += [
-            f"{path.relative_to(built)} shows a line of {owner}: {line}"
-            for line, owner in secret.items()
-            if line in present
-        ]
+    faults = leaks_of_all(labs, built)
     index = (built / "searchindex.js").read_text("utf-8").lower()
     terms = set(re.findall(r"\w+", index))
     faults += [
@@ -369,11 +355,3 @@ def names_only_in_solutions(labs: list[Lab]) -> dict[str, set[str]]:
         }
         for lab in labs
     }
-
-
-def _text_of(path: Path) -> str:
-    """What a file of the site says: a page without its tags, with the texts of its scripts as lines."""
-    text = path.read_text("utf-8", "replace")
-    if path.suffix == ".html":
-        text = html.unescape(re.sub(r"<[^>]*>", "", text)) + "\n" + text
-    return text.replace("\\n", "\n")

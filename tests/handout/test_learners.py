@@ -101,6 +101,10 @@ def test_what_is_published_is_checked_for_leaks_and_replaces_nothing(course, tmp
     notebook.write_text(json.dumps(solved))
     with pytest.raises(CourseError, match=r"grader build[^\0]*02_self_attention: cell"):
         publish(Course(root), tmp_path / "out")
+    shutil.copy(ROOT / "notebooks" / lab / notebook.name, notebook)
+    root.joinpath("course_utils/notes.json").write_text('{"hint": ">>> query = x[position] @ w_query"}')
+    with pytest.raises(CourseError, match=r"course_utils/notes\.json shows a line of the solution of"):
+        publish(Course(root), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

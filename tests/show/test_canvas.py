@@ -1,11 +1,19 @@
-"""Grades in Canvas, against a small server that behaves as Canvas's documentation says (Submissions, Progress, pagination, throttling)."""
+"""Grades in Canvas, against a small server that behaves as Canvas's documentation says (Submissions, Progress, pagination, throttling).
+
+It can also lie: any answer may be replaced by others, by bytes that are no JSON, or by a body that does not end.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
+import itertools
 import json
+import re
 import threading
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from classroom import START, KernelFree, book_of, new_course, with_gradebook
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from grader.cli import app
@@ -27,18 +37,32 @@ from grader.show.canvas import TOKEN, Canvas
 
 COURSE, ASSIGNMENT, SECRET = 12, 345, "7~secret"
 PATH = f"/api/v1/courses/{COURSE}/assignments/{ASSIGNMENT}"
+PLACES = {
+    "assignment": f"GET {PATH}",
+    "list": f"GET {PATH}/submissions",
+    "entering": f"POST {PATH}/submissions/update_grades",
+    "progress": "GET /api/v1/progress/9",
+}
+
+Reply = tuple[int, dict[str, str], str | bytes | Iterable[bytes]]
 
 
 @dataclass
 class FakeCanvas:
-    """Its grades, and every request that it got. ``refuse`` holds answers (status, headers, text) for the next requests."""
+    """Its grades, and every request that it got.
+
+    Attributes:
+        refuse: answers (status, headers, body) for the next requests, in the place of its own.
+        lie: makes of every answer, given its place, another one. A body of several parts is sent as they come, without its length.
+    """
 
     points: float
     kind: str = "points"
     scores: dict[int, float | None] = field(default_factory=dict)
     excused: set[int] = field(default_factory=set)
     deaf: set[int] = field(default_factory=set)
-    refuse: list[tuple[int, dict[str, str], str]] = field(default_factory=list)
+    refuse: list[Reply] = field(default_factory=list)
+    lie: Callable[[str, Reply], Reply] = lambda place, reply: reply
     fail: str = ""
     next_page: str = ""
     requests: list[str] = field(default_factory=list)
@@ -46,9 +70,12 @@ class FakeCanvas:
     polls: int = 0
     url: str = ""
 
-    def answer(
-        self, method: str, target: str, token: str | None, form: str
-    ) -> tuple[int, dict[str, str], str]:
+    def answer(self, method: str, target: str, token: str | None, form: str) -> Reply:
+        asked = f"{method} {target.partition('?')[0]}"
+        place = next((name for name, request in PLACES.items() if request == asked), "")
+        return self.lie(place, self._answer(method, target, token, form))
+
+    def _answer(self, method: str, target: str, token: str | None, form: str) -> Reply:
         self.requests.append(f"{method} {target}")
         if self.refuse:
             return self.refuse.pop(0)
@@ -82,8 +109,10 @@ class FakeCanvas:
             return 200, {}, json.dumps({"id": 9, "workflow_state": "completed"})
         return 404, {}, '{"errors": [{"message": "The specified resource does not exist."}]}'
 
-    def _page(self, page: int) -> tuple[int, dict[str, str], str]:
+    def _page(self, page: int) -> Reply:
         """One student a page. Canvas's late policy takes half a point off ``score``, not off ``entered_score``."""
+        if page > len(self.scores):
+            return 200, {}, "[]"
         number = sorted(self.scores)[page - 1]
         score = self.scores[number]
         entry = {
@@ -113,14 +142,19 @@ def there(lab, monkeypatch) -> Iterator[FakeCanvas]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             form = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-            status, headers, text = fake.answer(
+            status, headers, body = fake.answer(
                 self.command, self.path, self.headers.get("Authorization"), form
             )
+            whole = body.encode() if isinstance(body, str) else body
+            if isinstance(whole, bytes):
+                headers = {"Content-Length": str(len(whole))} | headers
             self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(text.encode()))}.items():
+            for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(text.encode())
+            with contextlib.suppress(ConnectionError):  # the client may have had enough
+                for part in [whole] if isinstance(whole, bytes) else whole:
+                    self.wfile.write(part)
 
         do_POST = do_GET
 
@@ -128,7 +162,7 @@ def there(lab, monkeypatch) -> Iterator[FakeCanvas]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     fake.url = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.chdir(lab.course.root)
     monkeypatch.setenv(TOKEN, SECRET)
@@ -137,12 +171,25 @@ def there(lab, monkeypatch) -> Iterator[FakeCanvas]:
     server.server_close()
 
 
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.naps: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+
+    def monotonic(self) -> float:
+        return sum(self.naps)
+
+
 @pytest.fixture(autouse=True)
 def naps(monkeypatch) -> list[float]:
     """How long it would have slept, each time."""
-    slept: list[float] = []
-    monkeypatch.setattr(module.time, "sleep", slept.append)
-    return slept
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock.naps
 
 
 def export(there: FakeCanvas, *more: str):
@@ -208,7 +255,8 @@ def test_grades_of_excused_students_and_of_unfinished_grading_stay(there, lab):
         ((429, {"Retry-After": "7"}, ""), 7),
         ((403, {}, "403 Forbidden (Rate Limit Exceeded)"), 1),
         ((503, {}, ""), 1),
-        ((429, {"Retry-After": "999999"}, ""), 120),
+        ((429, {"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}, ""), 1),
+        ((429, {"Retry-After": "-5"}, ""), 1),
     ],
 )
 def test_throttled_requests_are_made_again(there, naps, refusal, waits):
@@ -220,6 +268,14 @@ def test_it_gives_up_on_endless_throttling(there, naps):
     there.refuse = [(429, {}, "")] * 50
     result = export(there, "--send")
     assert result.exit_code == 1 and "in a few minutes" in result.output and naps == [1, 2, 4, 8, 16]
+
+
+@pytest.mark.parametrize("asked", ["121", "31536000", "9" * 6000])
+def test_it_does_not_wait_for_a_year(there, naps, asked):
+    there.refuse = [(429, {"Retry-After": asked}, "")]
+    result = export(there)
+    assert result.exit_code == 1 and naps == []
+    assert f"wants {asked[:8]}" in result.output and "again after that" in result.output
 
 
 @pytest.mark.parametrize(
@@ -246,6 +302,240 @@ def test_the_token_goes_to_no_other_address(there):
     there.next_page = "http://localhost:9/api/v1/more"
     result = export(there)
     assert result.exit_code == 1 and "another address" in result.output
+
+
+# ---------------------------------------------------------------------------------- answers that are not Canvas's
+
+
+def replacing(place: str, *replies: Reply) -> Callable[[str, Reply], Reply]:
+    """A lie: the answers at one place, in turn; the last of them for ever."""
+    left = list(replies)
+    return lambda where, reply: (left.pop(0) if len(left) > 1 else left[0]) if where == place else reply
+
+
+def seen_as(result) -> str:
+    """What was said, after making sure that it is a sentence and no traceback, and does not tell the token."""
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code in (0, 1) and SECRET not in result.output
+    last = result.output.strip().splitlines()[-1]
+    assert len(last) < 2000 and last.endswith((".", "?", ")")), last
+    return last
+
+
+def test_a_list_that_does_not_end_is_given_up(there):
+    entry = json.dumps([{"user_id": 1, "score": 1.0}])
+    here = f"{there.url}{PATH}/submissions"
+    itself = {"Link": f'<{here}?per_page=100&include[]=user>; rel="next"'}
+    there.lie = replacing("list", (200, itself, entry))
+    assert "does not end: page 1 continues at" in seen_as(export(there)) and len(there.requests) == 2
+    pages = itertools.count(2)
+
+    def another(place: str, reply: Reply) -> Reply:
+        more = {"Link": f'<{here}?page={next(pages)}>; rel="next"'}
+        return (200, more, entry) if place == "list" else reply
+
+    there.lie = another
+    assert f"page {module._PAGES} continues at" in seen_as(export(there))
+
+
+def test_a_list_that_takes_too_long_is_given_up(there, naps):
+    """Each page is throttled once for two minutes."""
+    pages = itertools.count(2)
+
+    def slow(place: str, reply: Reply) -> Reply:
+        if place != "list":
+            return reply
+        page = next(pages)
+        more = {"Link": f'<{there.url}{PATH}/submissions?page={page}>; rel="next"'}
+        return (200, more, "[]") if page % 2 else (429, {"Retry-After": "120"}, "")
+
+    there.lie = slow
+    assert "does not end" in seen_as(export(there)) and sum(naps) < 500
+
+
+def test_a_relative_link_to_the_next_page_is_followed(there):
+    def relative(place: str, reply: Reply) -> Reply:
+        return reply[0], {key: value.replace(there.url, "") for key, value in reply[1].items()}, reply[2]
+
+    there.lie = relative
+    assert "2 grades differ" in export(there).output
+
+
+BOMB = gzip.compress(b"[" + b" " * 50_000_000)
+
+
+@pytest.mark.parametrize("encodings", [1, 2])
+def test_what_is_packed_is_unpacked_only_as_far_as_an_answer_may_be_long(there, encodings):
+    """Less than 64 KB on the way: 50 MB of spaces, packed once or twice."""
+    packed = gzip.compress(BOMB) if encodings == 2 else BOMB
+    there.lie = replacing(
+        "list", (200, {"Content-Encoding": ", ".join(["gzip"] * encodings)}, packed[:60_000])
+    )
+    tracemalloc.start()
+    try:
+        said = seen_as(export(there))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "more than 8 MB" in said and peak < 30e6
+
+
+def test_a_body_without_an_end_is_given_up(there):
+    there.lie = replacing("list", (200, {}, itertools.repeat(b"[" + b" " * 65536)))
+    assert "more than 8 MB" in seen_as(export(there))
+
+
+def test_a_body_that_drips_is_given_up(there, monkeypatch):
+    monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.2)
+    over = threading.Event()
+
+    def drips() -> Iterator[bytes]:
+        yield b"["
+        over.wait(60)
+
+    there.lie = replacing("list", (200, {}, drips()))
+    said = seen_as(export(there))
+    over.set()
+    assert "has not finished an answer in 0.2 s" in said
+
+
+@pytest.mark.parametrize(
+    ("place", "body", "says"),
+    [
+        ("list", "[" * 100_000, "not the JSON"),
+        ("list", "[1" + "0" * 6000 + "]", "not the JSON"),
+        ("list", '[{"user_id": 2, "score": NaN}]', "not the JSON"),
+        ("list", '[{"user_id": 2, "score": 1e999}]', "points of the student 2 are no usable number"),
+        ("list", '[{"user_id": 2, "score": 1' + "0" * 400 + "}]", "points of the student 2"),
+        ("list", '[{"user_id": 2, "entered_score": "five"}]', "points of the student 2"),
+        ("list", '[{"user_id": 2, "score": true}]', "points of the student 2"),
+        ("list", '[{"user_id": 2, "excused": "no"}]', "excused is neither true nor false"),
+        ("list", '[{"score": 1}]', "the student of a submission has no usable id"),
+        ("list", '[{"user_id": [2], "score": 1}]', "has no usable id"),
+        ("list", '[{"user_id": -2, "score": 1}]', "has no usable id"),
+        ("list", "[7]", "one of the submissions is none"),
+        ("list", '[{"anonymous_id": "x7", "score": 1}]', "graded anonymously"),
+        ("list", '[{"user_id": 2, "score": 1}, {"user_id": "2", "score": 3}]', "the student 2 twice"),
+        ("list", b"\xff\xfe[", "not the JSON"),
+        ("list", "", "not the JSON"),
+        ("assignment", '{"errors": [{"message": "no"}]}', "no name, kind or points"),
+        ("assignment", '{"name": "x", "grading_type": "points", "points_possible": "5"}', "points of the assignment"),
+        ("assignment", '{"name": "x", "grading_type": "points", "points_possible": null}', "has no points"),
+        ("entering", '{"workflow_state": "queued"}', "the job that enters grades has no usable id"),
+        ("entering", '{"workflow_state": "queued", "id": "9/../../users"}', "no usable id"),
+        ("entering", "{}", "could not enter all grades"),
+        ("progress", '{"workflow_state": ["running"]}', "could not enter all grades"),
+        ("progress", '{"workflow_state": "failed", "message": {"a": 1}}', "could not enter all grades: 'failed'"),
+        ("progress", '{"workflow_state": "failed", "message": "\\u001b[2J' + SECRET + '"}', "\ufffd[2J…"),
+        ("progress", "<html>Log in</html>", "not the JSON"),
+    ],
+)  # fmt: skip
+def test_what_canvas_would_not_say_is_one_sentence(there, place, body, says):
+    there.lie = replacing(place, (200, {}, body))
+    said = seen_as(export(there, "--send"))
+    assert says in said
+    assert ("may have been entered by then" in said) == bool(there.sent)
+
+
+def test_a_user_that_is_no_user_only_has_no_name(there, tmp_path):
+    entries = [{"user_id": number, "score": 1.0, "user": ["Ada"]} for number in (1, 2, 3)]
+    there.lie = replacing("list", (200, {}, json.dumps(entries)))
+    assert export(there, "--out", str(tmp_path / "differences.csv")).exit_code == 0
+    assert [row[1] for row in csv.reader((tmp_path / "differences.csv").open(newline=""))][1:] == ["", "", ""]
+
+
+def test_a_job_that_never_ends_is_given_up_after_five_minutes(there, naps):
+    there.lie = replacing("progress", (200, {}, '{"id": 9, "workflow_state": "running"}'))
+    said = seen_as(export(there, "--send"))
+    assert "has not entered all grades yet" in said and "may have been entered" in said and sum(naps) < 310
+
+
+def test_if_it_fails_after_the_first_part_it_says_that_grades_may_be_there(there, monkeypatch):
+    monkeypatch.setattr(module, "_BATCH", 1)
+    posts = itertools.count()
+
+    def second_refused(place: str, reply: Reply) -> Reply:
+        return (401, {}, "{}") if place == "entering" and next(posts) else reply
+
+    there.lie = second_refused
+    said = seen_as(export(there, "--send"))
+    assert (
+        "does not accept the token" in said and "Of these 2 grades, some or all may have been entered" in said
+    )
+
+
+def test_cookies_are_not_kept(there):
+    def sweet(place: str, reply: Reply) -> Reply:
+        return reply[0], {**reply[1], "Set-Cookie": f"a{len(there.requests)}=1; Path=/"}, reply[2]
+
+    there.lie = sweet
+    client = Canvas(there.url, SECRET, COURSE, ASSIGNMENT)
+    assert len(client.submissions()) == 4 and len(client._session.cookies) == 0
+
+
+RAW = st.sampled_from(
+    ["NaN", "-Infinity", "1e999", "9" * 6000, "9" * 400, "[" * 9999, "", "{", '"\\ud800"', f'"{SECRET}"', "1", '"1"']
+)  # fmt: skip
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=8,
+).map(json.dumps)
+HEADERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "Link": st.sampled_from(["<", "next", '<>; rel="next"', '<//localhost:9/x>; rel="next"', '<http://[>; rel="next"',
+                                 '<?page=2>; rel="next"', '<http://a\\@b/>; rel=next; rel=prev', ", <;;;="]),
+        "Content-Encoding": st.sampled_from(["gzip", "br", "deflate", "identity", "gzip, gzip, gzip, gzip, gzip, gzip", "?"]),
+        "Content-Type": st.sampled_from(["text/html; charset=none-such", "image/png", ""]),
+        "Content-Length": st.sampled_from(["99999", "1", "-1", "x"]),
+        "Retry-After": st.sampled_from(["0", "-1", "\xb2", "soon", "1e9", "9" * 5000]),
+        "Location": st.just("http://localhost:9/login"),
+        "Transfer-Encoding": st.just("chunked"),
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_whatever_a_server_answers_it_works_or_says_one_sentence(there, naps, lab, data):
+    """One value of an otherwise right answer is another one or missing, at any place, and headers and status may be odd, too."""
+    there.scores, there.sent, there.polls = {1: lab.points, 2: None, 3: 1.0, 4: None}, [], 0
+    there.requests.clear()
+    naps.clear()
+    where = data.draw(st.sampled_from([*PLACES]))
+    change = data.draw(st.one_of(RAW, ANY_JSON, st.none()))  # None: it is left out
+    depth = data.draw(st.integers(0, 3))
+    choice = data.draw(st.integers(0, 9))
+    headers = data.draw(st.one_of(st.just({}), HEADERS))
+    status = data.draw(st.sampled_from([200, 200, 200, 201, 204, 301, 302, 401, 403, 429, 500, 503, 999]))
+
+    def lie(place: str, reply: Reply) -> Reply:
+        if place != where:
+            return reply
+        said, mark = {"": json.loads(reply[2])}, '"the place"'
+        inside, key = said, ""
+        for _ in range(depth):
+            below = inside[key]
+            if not isinstance(below, (dict, list)) or not below:
+                break
+            keys = list(below) if isinstance(below, dict) else range(len(below))
+            inside, key = below, keys[choice % len(keys)]
+        if change is None:
+            del inside[key]
+        else:
+            inside[key] = json.loads(mark)
+        return status, {**reply[1], **headers}, json.dumps(said.get("")).replace(mark, change or "")
+
+    there.lie = lie
+    result = export(there, "--send")
+    said = seen_as(result)
+    assert sum(naps) <= 1000 and len(there.requests) < 400
+    assert not any("localhost" in request for request in there.requests)
+    if result.exit_code:
+        assert not there.sent or re.search("may have been entered by then|has not taken the grades of", said)
+    else:
+        assert "read back" in said or "0 grades differ" in result.output
 
 
 def test_an_assignment_that_counts_otherwise_gets_nothing(there, lab):

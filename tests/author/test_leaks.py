@@ -1,0 +1,178 @@
+"""A planted line of a solution is found in every form and every kind of file that is handed out, and nothing else is."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import io
+import json
+import textwrap
+import zipfile
+import zlib
+from collections.abc import Callable
+from urllib.parse import quote
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from pygments import highlight
+from pygments.formatters import HtmlFormatter, SvgFormatter, TerminalFormatter
+from pygments.lexers import PythonLexer
+
+from grader.author.leaks import Secrets
+
+LINES = [
+    "scores = keys @ query / np.sqrt(query.size)",
+    "while start < end and text[start].isspace():",
+    'row = {"name": table["first"] + "\\n", "count": i<n and j>m}',
+    "return np.where(mask, scores, -1e9).sum(axis=-1)",
+]
+PUBLIC = "keys = x @ w_key\nvalues = x @ w_value\n"
+
+
+def coloured(formatter) -> Callable[[str], str]:
+    return lambda line: highlight(f"{PUBLIC}{line}\n", PythonLexer(), formatter)
+
+
+def traceback_of(line: str) -> str:
+    return f"<ipython-input-3-0a> in f(x)\n      1 {PUBLIC[:16]}\n----> 2     {line}\n      3     z\n\nNameError: z"
+
+
+def notebook(*cells) -> str:
+    return nbformat.writes(new_notebook(cells=list(cells)))
+
+
+def archive(name: str, content: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr(name, content)
+    return file.getvalue()
+
+
+def arrays(**kept: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, **kept)
+    return file.getvalue()
+
+
+def shown_as_html(line: str) -> str:
+    return f"<pre>{html.escape(line)}</pre>"
+
+
+def in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+FORMS: dict[str, Callable[[str], str | bytes]] = {
+    "as it is": lambda line: f"{PUBLIC}    {line}\n",
+    "with other spaces": lambda line: line.replace(" ", "  \t"),
+    "without spaces round operators": lambda line: line.replace(" = ", "=").replace(" @ ", "@"),
+    "with a comment behind it": lambda line: f"{line}  # the answer",
+    "as a comment": lambda line: f"#   {line}",
+    "in a traceback": traceback_of,
+    "in a coloured traceback": lambda line: traceback_of(line).replace(" ", " \x1b[38;5;241m"),
+    "in a coloured traceback in JSON": lambda line: json.dumps(traceback_of(line).replace(" ", " \x1b[0;32m")),
+    "behind a prompt": lambda line: f">>> {PUBLIC[:16]}\n>>> {line}\n",
+    "behind IPython's prompt": lambda line: f"In [12]: {line}\n    ...: ",
+    "as the repr of lists of lines": lambda line: repr([*PUBLIC.splitlines(), line]),
+    "as the repr of lines with their ends": lambda line: repr([f"{PUBLIC[:16]}\n", f"    {line}\n"]),
+    "joined with semicolons": lambda line: f"x = 1; {line}; y = 2",
+    "as one line of JSON": lambda line: json.dumps({"source": f"{PUBLIC}{line}\n{PUBLIC}"}),
+    "as JSON in JSON": lambda line: json.dumps(json.dumps({"source": f"{PUBLIC}{line}\n{PUBLIC}"})),
+    "as JSON with code points": lambda line: "".join(c if c.isalnum() else f"\\u{ord(c):04x}" for c in line),
+    "as JavaScript with hexadecimals": lambda line: "".join(c if c.isalnum() else f"\\x{ord(c):02x}" for c in line),
+    "broken over lines": lambda line: "\n".join(textwrap.wrap(line, 12)),
+    "with line numbers": lambda line: f"  1 keys = x\n  2{line}\n  3 values\n",
+    "as a difference": lambda line: f"- {PUBLIC[:16]}\n+    {line}\n",
+    "quoted in Markdown": lambda line: f"> So `{line}` it is.",
+    "in a table of Markdown": lambda line: f"| a | `{line}` |\n|---|---|",
+    "escaped in Markdown": lambda line: "".join(f"\\{c}" if c in "_*[]<>" else c for c in line),
+    "in HTML": shown_as_html,
+    "in HTML, escaped twice": lambda line: html.escape(html.escape(line)),
+    "in HTML, as numbers of characters": lambda line: "".join(f"&#{ord(c)};" for c in line),
+    "in coloured HTML": coloured(HtmlFormatter(full=True)),
+    "in coloured HTML with line numbers": coloured(HtmlFormatter(linenos="inline")),
+    "in coloured HTML with a table of line numbers": coloured(HtmlFormatter(linenos="table")),
+    "in an attribute": lambda line: f'<button data-copy="{html.escape(line)}">',
+    "with hard spaces": lambda line: html.escape(line).replace(" ", "&nbsp;"),
+    "with places to break": lambda line: html.escape(line).replace(".", ".<wbr>").replace("_", "\u200b_"),
+    "as an SVG": coloured(SvgFormatter()),
+    "as an SVG in base64 in a page": lambda line: f'<img src="data:image/svg+xml;base64,{in_base64(coloured(SvgFormatter())(line))}">',
+    "as an SVG in the address of a picture": lambda line: f'<img src="data:image/svg+xml,{quote(shown_as_html(line))}">',
+    "in colours of a terminal": coloured(TerminalFormatter()),
+    "in an address": lambda line: f"https://example.org/?code={quote(line)}",
+    "a notebook's source": lambda line: notebook(new_code_cell(f"{PUBLIC}{line}\n{PUBLIC}")),
+    "a notebook's attachment": lambda line: notebook(
+        new_markdown_cell("see", attachments={"a.svg": {"image/svg+xml": in_base64(shown_as_html(line))}})
+    ),
+    "a notebook's output": lambda line: notebook(
+        new_code_cell("x", outputs=[new_output("stream", text=traceback_of(line))])
+    ),
+    "a notebook's output in HTML": lambda line: notebook(
+        new_code_cell("x", outputs=[new_output("display_data", {"text/html": coloured(HtmlFormatter())(line)})])
+    ),
+    "a notebook in a notebook's metadata": lambda line: json.dumps({"metadata": {"old": notebook(new_code_cell(line))}}),
+    "the state of a widget in a page": lambda line: f"<script>{json.dumps(shown_as_html(line)).replace('<', chr(92) + 'u003c')}</script>",
+    "a file in a zip": lambda line: archive("a/b.py", f"{PUBLIC}{line}\n"),
+    "a zip in a zip": lambda line: zipped_twice(line),
+    "a gzip": lambda line: gzip.compress(f"{PUBLIC}{line}".encode()),
+    "gzip in base64": lambda line: json.dumps({"cases": base64.b64encode(gzip.compress(line.encode())).decode()}),
+    "arrays with an index": lambda line: arrays(
+        index=np.frombuffer(json.dumps({"hint": line}).encode(), np.uint8), x=np.arange(9.0)
+    ),
+    "arrays of texts": lambda line: arrays(names=np.array([line, "x"]).astype("S")),
+    "Sphinx's inventory": lambda line: b"# Sphinx inventory version 2\n# P\n# V\n# zlib\n" + zlib.compress(line.encode()),
+    "UTF-16": lambda line: f"{PUBLIC}{line}".encode("utf-16"),
+    "a text in a picture": lambda line: b"\x89PNG\r\n\x1a\n\0\0tEXtSource\0" + line.encode() + b"\xff\xfe\0",
+}  # fmt: skip
+
+
+def zipped_twice(line: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as opened:
+        opened.writestr("inner.zip", archive("b.py", line))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_planted_line_is_found(form):
+    secrets = Secrets({line: "the solution" for line in LINES})
+    missed = [line for line in LINES if (line, "the solution") not in secrets.shown_by(FORMS[form](line))]
+    assert missed == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_another_line_in_the_same_form_is_none(form):
+    secrets = Secrets({line: "the solution" for line in LINES})
+    others = ["scores = keys @ query * np.sqrt(query.size)", "while start < end and text[end].isspace():"]
+    assert [shown for other in others for shown in secrets.shown_by(FORMS[form](other))] == []
+
+
+def test_what_is_public_is_no_secret():
+    secrets = Secrets({line: "the solution" for line in LINES}, public=f"{PUBLIC}    {LINES[0]}\n")
+    assert secrets.shown_by("\n".join(LINES)) == [(line, "the solution") for line in LINES[1:]]
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["target_ids, memory, mask, source", 'metrics=["accuracy", "loss"],', "self.layers = nn.ModuleList("],
+)
+def test_part_of_a_statement_counts_as_a_whole_line_only(part):
+    secrets = Secrets({part: "the solution"})
+    assert secrets.shown_by(f"call(self, {part} more)") == []
+    for planted in (
+        f"x\n    {part}\ny",
+        f"----> 3     {part}\n",
+        json.dumps(f"x\n  {part}\ny"),
+        f"<b>x</b>\n{part}\n",
+    ):
+        assert secrets.shown_by(planted) == [(part, "the solution")], planted
+
+
+def test_a_packed_file_that_is_broken_stops_nothing():
+    secrets, whole = Secrets({LINES[0]: "the solution"}), archive("b.py", f"{LINES[0]}\n" * 99)
+    for broken in (whole[:-30], whole[:40], whole.replace(b"PK\1\2", b"PK\1\3"), b"PK\3\4", b"\x1f\x8b"):
+        assert secrets.shown_by(broken) == []
+    assert secrets.shown_by(gzip.compress(LINES[0].encode() * 99)[:-9]) == [(LINES[0], "the solution")]
