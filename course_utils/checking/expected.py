@@ -154,6 +154,24 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
     if entry is None or len(entry["reference"]) != len(exercise.cases):
         raise LookupError(f"{FILE_NAME} is of another version of this lab. Get the lab's folder again.")
     inputs = tuple(case.runs(key, PUBLIC_SEED) for case in exercise.cases)
+    return replace(_taken(arrays, key, entry), inputs=inputs)
+
+
+def load_outcomes(path: Path) -> tuple[dict[str, Expected], dict[str, list[Hint]]]:
+    """All that :func:`save_expected` wrote: exercise -> what is expected, without its inputs; exercise -> its hints.
+
+    Raises:
+        LookupError: the file is missing or damaged; the message says so.
+    """
+    index, arrays = _load(path)
+    try:
+        expected = {key: _taken(arrays, key, entry) for key, entry in index.items()}
+        return expected, {key: [Hint(*hint) for hint in entry["hints"]] for key, entry in index.items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise LookupError(f"{FILE_NAME} cannot be read ({error!r}). Get the lab's folder again.") from None
+
+
+def _taken(arrays: dict[str, np.ndarray], key: str, entry: dict) -> Expected:
     misconceptions = {
         Misconception(name, title, hint): _take(arrays, f"{key}/{name}", outcomes)
         for name, title, hint, outcomes in entry["misconceptions"]
@@ -167,7 +185,7 @@ def load_expected(path: Path, key: str, exercise: Exercise) -> Expected:
         (earlier, name): _take_what_differs(arrays, f"{key}/given/{earlier}/{name}", outcomes, reference)
         for earlier, name, outcomes in entry.get("given", ())
     }
-    return Expected(inputs, reference, misconceptions, lessons=lessons, given=given)
+    return Expected((), reference, misconceptions, lessons=lessons, given=given)
 
 
 def load_hints(path: Path, key: str) -> list[Hint]:
@@ -223,29 +241,18 @@ def _put(arrays: dict[str, np.ndarray], prefix: str, outcomes: tuple[Outcome, ..
 def _put_lesson(
     arrays: dict[str, np.ndarray], prefix: str, lesson: Lesson, reference: Sequence[Outcome]
 ) -> list[dict | None]:
-    """Like :func:`_put`, with None in place of an outcome that is the reference's."""
+    """Like :func:`_put`, with None in place of an outcome that is exactly the reference's."""
     own: dict[str, np.ndarray] = {}
     entries = []
     for case, (entry, outcome) in enumerate(
         zip(_put(own, prefix, lesson.outcomes), lesson.outcomes, strict=True)
     ):
-        if _nearly_equal(outcome, reference[case]):
+        if _identical(outcome, reference[case]):
             entries.append(None)
         else:
             entries.append(entry)
             arrays |= {name: array for name, array in own.items() if name.startswith(f"{prefix}/{case}/")}
     return entries
-
-
-def _nearly_equal(one: Outcome, other: Outcome) -> bool:
-    """Up to rounding, which is not the same on every machine."""
-    if one.problem or other.problem or one.changed_inputs or len(one.runs) != len(other.runs):
-        return False
-    return all(
-        run.keys() == beside.keys()
-        and all(np.allclose(run[name], beside[name], rtol=1e-5, atol=1e-6, equal_nan=True) for name in run)
-        for run, beside in zip(one.runs, other.runs, strict=True)
-    )
 
 
 def _take_lesson(
@@ -276,7 +283,7 @@ def _put_what_differs(
     """Like :func:`_put`, but smaller: None for each case whose values are those of the other outcomes, and short floats."""
     entries = _put(scratch := {}, prefix, outcomes)
     for case, (outcome, other) in enumerate(zip(outcomes, others, strict=True)):
-        if _same_values(outcome, other):
+        if _identical(outcome, other):
             entries[case] = None
         else:
             arrays |= {
@@ -300,17 +307,13 @@ def _take_what_differs(
     )
 
 
-def _same_values(outcome: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes have the same form, and differ at most by rounding."""
+def _identical(outcome: Outcome, other: Outcome) -> bool:
     if outcome.problem or other.problem or outcome.changed_inputs != other.changed_inputs:
         return False
-    return len(outcome.runs) == len(other.runs) and all(
-        mine.keys() == its.keys()
-        and all(
-            mine[name].shape == its[name].shape
-            and mine[name].dtype == its[name].dtype
-            and np.allclose(mine[name], its[name], rtol=1e-6, atol=1e-6, equal_nan=True)
-            for name in mine
-        )
-        for mine, its in zip(outcome.runs, other.runs, strict=True)
+    return [[*run] for run in outcome.runs] == [[*run] for run in other.runs] and all(
+        array.dtype == beside[name].dtype
+        and array.shape == beside[name].shape
+        and array.tobytes() == beside[name].tobytes()
+        for run, beside in zip(outcome.runs, other.runs, strict=True)
+        for name, array in run.items()
     )

@@ -19,7 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
-import numpy as np
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment
 from nbgrader.converters.base import NbGraderException
@@ -31,11 +30,12 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.checks import checks_of, score_of
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
-from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, read_index, save_expected
+from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, save_expected
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import INFO_NAME, core_part
 from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
+from grader.author.kept import keep, without_rounding
 from grader.author.leaks import Secrets, files_in
 from grader.author.lessons import lessons_of
 from grader.course import STUB, Course, CourseError, make_private
@@ -48,13 +48,6 @@ SEEDS = (PUBLIC_SEED, 1, 2)
 
 _TELLING_TOKENS = 8
 """So many tokens a line of a misconception has at least, if it is to be a secret: prose may name a shorter mistake."""
-
-_ROUNDING = 1e-5
-"""How much 32-bit numbers may differ from one processor to another: relative to their size, and absolutely near zero."""
-
-_LESSONS_FOUND_AGAIN = 0.9
-"""The share of a lab's lessons that every machine must find. A few of them hang on the last digit of a number: which of two
-equal tokens is the likeliest, or whether a small slip shows at all. A change of the source moves far more than those."""
 
 _HINT = re.compile(r"<details>\s*<summary>Hint\b[ \d]*:?(.*?)</summary>(.*?)</details>\n*", re.DOTALL)
 
@@ -75,6 +68,7 @@ def build(course: Course, labs: list[str], check: bool = False, say: Callable[[s
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 built = build_lab(lab, Path(scratch))
+                keep(built / FILE_NAME, lab.release_folder / FILE_NAME, lab.exercises)
                 if check:
                     faults += [f"{name}: {fault}" for fault in differences(built, lab.release_folder)]
                 else:
@@ -135,10 +129,13 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     nbformat.write(source, source_folder / lab.notebook_name)
     substitutions = Substitutions(lab, PUBLIC_SEED, expected[PUBLIC_SEED])
     public = {
-        key: replace(
-            for_learners(lab.exercises[key], each),
-            lessons=lessons_of(lab, key, each),
-            given=substitutions.of_single_pieces(key),
+        key: without_rounding(
+            lab.exercises[key],
+            replace(
+                for_learners(lab.exercises[key], each),
+                lessons=lessons_of(lab, key, each),
+                given=substitutions.of_single_pieces(key),
+            ),
         )
         for key, each in expected[PUBLIC_SEED].items()
     }
@@ -410,7 +407,7 @@ def _learner_texts(built: Path) -> Iterator[tuple[str, str | bytes]]:
 
 
 def differences(built: Path, committed: Path) -> list[str]:
-    """How the committed lab differs from what its source produces. Numbers may differ by rounding."""
+    """How the committed lab differs from what its source produces."""
     names = {path.name for folder in (built, committed) if folder.is_dir() for path in folder.iterdir()}
     faults = []
     for name in sorted(names - {".ipynb_checkpoints"}):
@@ -419,50 +416,9 @@ def differences(built: Path, committed: Path) -> list[str]:
             faults.append(
                 f"{name} is {'missing' if not old.is_file() else 'not made by its source'}. Run `grader build`."
             )
-        elif not _same_file(new, old):
+        elif new.read_bytes() != old.read_bytes():
             faults.append(f"{name} is not what its source gives. Run `grader build` and commit the result.")
     return faults
-
-
-def _same_file(new: Path, old: Path) -> bool:
-    if new.name != FILE_NAME:
-        return new.read_bytes() == old.read_bytes()
-    (ours, our_lessons), (theirs, their_lessons) = _opened(new), _opened(old)
-    again = sum(
-        name in their_lessons and _same_arrays(arrays, their_lessons[name])
-        for name, arrays in our_lessons.items()
-    )
-    return (
-        _same_arrays(ours, theirs)
-        and again >= _LESSONS_FOUND_AGAIN * len(our_lessons)
-        and again >= _LESSONS_FOUND_AGAIN * len(their_lessons)
-    )
-
-
-_Arrays = dict[str, np.ndarray]
-
-
-def _opened(path: Path) -> tuple[_Arrays, dict[str, _Arrays]]:
-    """What a file of expected outcomes holds, its lessons apart: where it stands and what it says -> its arrays."""
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
-    index, lessons = read_index(arrays.pop("index")), {}
-    for key, entry in index.items():
-        for number, lesson in enumerate(entry.pop("lessons", [])):
-            prefix = f"{key}/lesson {number}/"
-            own = {name: arrays.pop(name) for name in [*arrays] if name.startswith(prefix)}
-            said = json.dumps([key, lesson], sort_keys=True)
-            lessons[said] = {name.removeprefix(prefix): array for name, array in own.items()}
-    arrays["index"] = np.frombuffer(json.dumps(index, sort_keys=True).encode(), np.uint8)
-    return arrays, lessons
-
-
-def _same_arrays(ours: _Arrays, theirs: _Arrays) -> bool:
-    return set(ours) == set(theirs) and all(
-        array.shape == theirs[name].shape
-        and np.allclose(array, theirs[name], rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True)
-        for name, array in ours.items()
-    )
 
 
 def _keep_work(lab: Lab) -> Path | None:
@@ -490,8 +446,7 @@ def _replace(built: Path, target: Path) -> None:
         if old.name != ".ipynb_checkpoints" and not (built / old.name).exists():
             old.unlink()
     for path in built.iterdir():
-        if not (target / path.name).is_file() or not _same_file(path, target / path.name):
-            shutil.copyfile(path, target / path.name)
+        shutil.copyfile(path, target / path.name)
 
 
 def _stray_folders(course: Course) -> list[str]:

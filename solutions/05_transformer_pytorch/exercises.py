@@ -1261,7 +1261,7 @@ COMEBACK: _Tree = {  # a short sentence has ended and is only second; what was b
     "": {"a": 0.5, "b": 0.45},
     "a": {END: 0.5},
     "b": {"c": 0.9},
-    "b c": {"d": 0.2, "e": 0.15},
+    "b c": {"d": 0.2, "e": 0.16},
     "b c d": {END: 0.5},
 }
 THIRD_AT_FIRST: _Tree = {  # all three of the beam continue the same hypothesis, and the last of them wins: twice

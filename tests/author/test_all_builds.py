@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import processors
 import pytest
 from project import LABS, ROOT
 
@@ -17,8 +18,14 @@ def marked(name: str):
 
 
 @pytest.mark.parametrize("lab", map(marked, LABS))
-def test_the_committed_notebook_is_what_its_source_gives(course, lab):
-    build(course, [lab], check=True, say=lambda line: None)
+def test_the_committed_notebook_is_what_its_source_gives(course, lab, request):
+    """In the full proof, with the settings of another processor: another one every day."""
+    if not request.config.getoption("--all"):
+        build(course, [lab], check=True, say=lambda line: None)
+        return
+    for row in processors.in_turn(every=request.config.getoption("--every-lab")):
+        said = processors.in_row(row, "-m", "grader.cli", "build", "--check", lab)
+        assert not said, f"{row.name}: {said}"
 
 
 @pytest.mark.parametrize("name", LABS)
