@@ -80,7 +80,7 @@ ROWS = (
     Row("avx2", 2, "avx2", "AVX2", "AVX2", "AVX2", "Haswell", _AVX512, 1, "X86_V3"),
     Row("avx512", 4, "avx512", "AVX512", "AVX512", "AVX512_CORE", "SkylakeX", "", 1, "X86_V4"),
     Row("old, many threads", 4, "default", "AVX2", "AUTO", "AVX2", "Nehalem", _AVX512, 0, "X86_V3"),
-    Row("mixed", 2, "avx2", "AVX2", "AUTO", "SSE41", "Zen", _AVX2, 0, "X86_V3"),
+    Row("mixed", 2, "avx2", "AVX2", "AUTO", "SSE41", "Sandybridge", _AVX2, 0, "X86_V3"),
 )
 """Every value of a setting is in one of them, and neighbours differ in most."""
 
