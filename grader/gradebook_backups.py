@@ -125,12 +125,16 @@ def see_that_no_other_s_changes_are_undone(course: Course) -> None:
     if copy is None:
         return
     number, _ = _number_and_pages(course.gradebook)
-    with suppress(sqlite3.Error), reading(course.gradebook) as db:
-        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    now, pages = _number_and_pages(course.gradebook)
-    if (
-        now > number or pages == _number_and_pages(copy.file)[1]
-    ):  # somebody has just written to it, or it is as it was
+    try:
+        with reading(course.gradebook) as db:
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # nobody can write to it now
+            now, pages = _number_and_pages(course.gradebook)
+    except sqlite3.Error:
+        return  # it is told when it is opened
+    if now > number:  # somebody has just written to it
+        return
+    if pages == _number_and_pages(copy.file)[1]:
         return
     restore(course, copy.name)
     raise CourseError(
