@@ -124,13 +124,15 @@ def see_that_no_other_s_changes_are_undone(course: Course) -> None:
     copy = next((each for each in backups(course) if each.file.stat().st_mtime_ns == noted), None)
     if copy is None:
         return
-    number, _ = _number_and_pages(course.gradebook)
-    with suppress(sqlite3.Error), reading(course.gradebook) as db:
-        db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    now, pages = _number_and_pages(course.gradebook)
-    if (
-        now > number or pages == _number_and_pages(copy.file)[1]
-    ):  # somebody has just written to it, or it is as it was
+    number, _ = _number_and_pages(course.gradebook.read_bytes())
+    try:
+        with reading(course.gradebook) as db:
+            now, pages = _number_and_pages(db.serialize())  # as SQLite sees it, at one moment
+    except sqlite3.Error:
+        return  # it is told when it is opened
+    if now > number:  # somebody has just written to it
+        return
+    if pages == _number_and_pages(copy.file.read_bytes())[1]:
         return
     restore(course, copy.name)
     raise CourseError(
@@ -139,9 +141,8 @@ def see_that_no_other_s_changes_are_undone(course: Course) -> None:
     )
 
 
-def _number_and_pages(file: Path) -> tuple[int, bytes]:
+def _number_and_pages(data: bytes) -> tuple[int, bytes]:
     """How often a database has been changed, and what is in it."""
-    data = file.read_bytes()
     return int.from_bytes(data[24:28], "big"), data[100:]
 
 

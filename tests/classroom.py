@@ -43,6 +43,7 @@ def new_course(root: Path) -> Course:
 def with_gradebook(course: Course) -> Course:
     """The course with an empty gradebook. nbgrader takes seconds to make one, so they are copies."""
     course.grading.mkdir(exist_ok=True)
+    without_gradebook(course)
     course.gradebook.write_bytes(_empty_gradebook())
     return course
 
