@@ -3,8 +3,10 @@
 import json
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from jupyterhub.auth import PAMAuthenticator
+from jupyterhub.proxy import ConfigurableHTTPProxy
 
 c = get_config()  # noqa: F821 (given by traitlets)
 prefix = Path(__file__).resolve().parent
@@ -16,21 +18,48 @@ for course in courses:
     groups[f"formgrade-{course['id']}"] = course["instructors"]
     groups[f"nbgrader-{course['id']}"] = course["learners"]
 
+# While the hub is down, any process of a learner could listen at a port of 1024 or more first, and get what was meant for the hub: passwords,
+# tokens, an instructor's session. So the hub's own ports are root's (below 1024), and a course's service has a socket, in a folder into which only the
+# course's account and root may write (setup.sh makes it).
+sockets = {course["id"]: prefix / "sockets" / course["id"] / "server" for course in courses}
+
 os.umask(0o077)  # servers inherit it: what learners make is theirs alone
 
-c.JupyterHub.bind_url = os.environ.get("TRANSFORMER_HUB_URL", "http://127.0.0.1:8000")
-c.JupyterHub.hub_bind_url = os.environ.get("TRANSFORMER_HUB_API_URL", "http://127.0.0.1:8081")
+c.JupyterHub.bind_url = os.environ.get("TRANSFORMER_HUB_URL", "http://127.0.0.1:800")
+# The address at which the hub asks whether a service is there: its own front door.
+service_address = c.JupyterHub.bind_url.rstrip("/")
+c.JupyterHub.hub_bind_url = os.environ.get("TRANSFORMER_HUB_API_URL", "http://127.0.0.1:801")
 c.JupyterHub.db_url = f"sqlite:///{state / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(state / "cookie_secret")
 c.JupyterHub.log_level = "WARN"  # each request would put names and file names in the log
+
+
+class ToSockets(ConfigurableHTTPProxy):
+    """Leads what is for a course's service to its socket. JupyterHub itself knows services with ports only."""
+
+    async def add_service(self, service):
+        target = f"unix+http://{quote(str(sockets[service.name]), safe='')}"
+        await self.add_route(service.proxy_spec, target, {"service": service.name})
+
+    async def get_all_routes(self):
+        """What the proxy has; of a service that is led to its socket, the address by which the hub knows it."""
+        routes = await super().get_all_routes()
+        for route in routes.values():
+            if route["data"].get("service") in sockets and route["target"].startswith("unix+http:"):
+                route["target"] = service_address
+        return routes
+
+
+c.JupyterHub.proxy_class = ToSockets
 c.ConfigurableHTTPProxy.command = [
     "/usr/bin/env",
     "node",
     str(prefix / "node/node_modules/configurable-http-proxy/bin/configurable-http-proxy"),
+    "--no-prepend-path",  # with it, 5.1 asks a socket for each path twice over; the hub's addresses have none
 ]
 c.ConfigurableHTTPProxy.log_level = "warn"
 c.ConfigurableHTTPProxy.pid_file = str(state / "proxy.pid")
-c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "http://127.0.0.1:8001")
+c.ConfigurableHTTPProxy.api_url = os.environ.get("TRANSFORMER_PROXY_API_URL", "http://127.0.0.1:802")
 
 
 class CourseLists(PAMAuthenticator):
@@ -64,7 +93,7 @@ if Path("/run/systemd/system").is_dir():
     c.SystemdSpawner.unit_extra_properties = {"UMask": "0077"}  # systemd's services do not inherit the hub's
 else:
     c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-c.Spawner.cmd = [str(learner_bin / "python"), "-m", "jupyterhub.singleuser"]
+c.Spawner.cmd = [str(learner_bin / "python"), "-m", "at_the_map"]
 c.Spawner.args = [
     "--ServerApp.log_level=WARN",
     f"--LabApp.extra_labextensions_path={prefix / 'learner/course_utils/lab_style'}",  # the width of prose
@@ -75,7 +104,16 @@ c.Spawner.environment = {
     "CUDA_VISIBLE_DEVICES": "",
 }
 c.Spawner.disable_user_config = True  # files in a learner's home do not change what their server serves
-c.Spawner.default_url = "/lab"
+
+
+def to_the_map(spawner):
+    """Before a server starts: it opens the map of its owner's first course, and writes those of all (learner/at_the_map.py)."""
+    mine = [course["id"] for course in courses if spawner.user.name in course["learners"]]
+    spawner.environment = {**spawner.environment, "TRANSFORMER_COURSES": " ".join(mine)}
+    spawner.default_url = f"/lab/tree/{mine[0]}/START.md" if mine else "/lab"
+
+
+c.Spawner.pre_spawn_hook = to_the_map
 c.Spawner.start_timeout = 120
 c.Spawner.http_timeout = 120
 
@@ -86,7 +124,7 @@ c.JupyterHub.load_roles = [
 c.JupyterHub.services = []
 
 # One service per course: the project's JupyterLab with formgrader, as the course's own account, for all its instructors.
-for number, course in enumerate(courses):
+for course in courses:
     name, bin_folder = course["id"], Path(course["root"]) / ".venv/bin"
     c.JupyterHub.load_roles += [
         {
@@ -98,11 +136,15 @@ for number, course in enumerate(courses):
     c.JupyterHub.services += [
         {
             "name": name,
-            "url": f"http://127.0.0.1:{int(os.environ.get('TRANSFORMER_SERVICE_PORT', '8101')) + number}",
+            "url": service_address,
             "command": [
+                "/usr/bin/env",
+                "JUPYTERHUB_SERVICE_URL=http+unix:///",  # no port; the socket is below
                 str(bin_folder / "python"),
                 "-m",
                 "jupyterhub.singleuser",
+                f"--ServerApp.sock={sockets[name]}",
+                "--ServerApp.sock_mode=0600",
                 f"--ServerApp.root_dir={course['root']}",
                 "--ServerApp.default_url=/lab",
                 "--ServerApp.jpserver_extensions=grader.by_hand.page=True",
@@ -112,6 +154,5 @@ for number, course in enumerate(courses):
             "cwd": course["root"],
             "environment": {"PATH": f"{bin_folder}:/usr/local/bin:/usr/bin:/bin"},
             "oauth_no_confirm": True,
-            "timeout": 300,  # after it the whole hub ends; a busy machine needs more than the 30 seconds of the default
         }
     ]

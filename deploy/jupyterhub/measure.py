@@ -107,7 +107,7 @@ def main() -> None:
     )
     parser.add_argument("numbers", type=int, nargs="+", metavar="NUMBER", help="of servers to start at once")
     parser.add_argument("--prefix", type=Path, default=Path("/opt/transformer-hub"), help="where the hub is")
-    parser.add_argument("--hub", default="http://127.0.0.1:8000", help="its address")
+    parser.add_argument("--hub", default="http://127.0.0.1:800", help="its address")
     given = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit("This reads other people's processes, so it needs root: run it with sudo.")

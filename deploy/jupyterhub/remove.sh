@@ -29,7 +29,7 @@ done
 need_root
 [ -d "$prefix/state" ] || stop "no hub is installed in $prefix: name its folder with --prefix."
 
-rm -f -- "$prefix/courses/$id.json"
+rm -rf -- "$prefix/courses/$id.json" "${prefix:?}/sockets/$id"
 if [ -n "$(find "$prefix/courses" -name '*.json')" ]; then
   say "$id is off the hub; other courses stay, with all accounts. Restart the hub: systemctl restart transformer-hub"
   exit
@@ -48,7 +48,7 @@ if [ "$accounts" = yes ]; then
   done <"$prefix/state/accounts"
   say "Removed: the accounts that setup.sh made, with their homes."
 fi
-rm -rf -- "${prefix:?}"/{hub,node,learner,courses,jupyterhub_config.py}
+rm -rf -- "${prefix:?}"/{hub,node,learner,courses,sockets,jupyterhub_config.py}
 if [ "$accounts" = yes ]; then
   rm -rf -- "$prefix/state"
   rmdir --ignore-fail-on-non-empty "$prefix"

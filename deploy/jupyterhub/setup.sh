@@ -19,6 +19,7 @@ sudo deploy/jupyterhub/setup.sh --course DIR --instructors NAME[,NAME...] --lear
 TEXT
 }
 
+address=http://127.0.0.1:800 # jupyterhub_config.py says so
 course="" instructors="" learners="" id=transformer-labs environments=yes
 while [ $# -gt 0 ]; do
   case $1 in --settings-only | --help) ;; *) [ -n "${2:-}" ] || stop "$1 needs a value: see --help." ;; esac
@@ -85,7 +86,7 @@ else
   say "The environments stay as they are."
 fi
 
-install -d -m 711 "$prefix" "$prefix/courses"
+install -d -m 711 "$prefix" "$prefix/courses" "$prefix/sockets"
 install -d -m 700 "$state"
 touch "$state/accounts" "$state/passwords"
 chmod 600 "$state/accounts" "$state/passwords"
@@ -107,6 +108,7 @@ account() { # a login that did not exist gets a random password, kept for root a
 made=0
 account "$grader"
 for name in $teaching $learning; do account "$name"; done
+install -d -m 700 -o "$grader" -g "$grader" "$prefix/sockets/$id" # the course's service listens there
 say "Accounts: $(wc -w <<<"$teaching") instructors, $(wc -w <<<"$learning") learners; $made new (first passwords: $state/passwords); homes 0700."
 
 # The sticky bit keeps learners from renaming one another's files; nbgrader leaves it out of inbound. Both folders
@@ -144,7 +146,7 @@ install -D -m 644 -t "$learner_etc/jupyter_server_config.d" "$here/learner/trans
 install -D -m 644 "$here/learner/page_config.json" "$learner_etc/labconfig/page_config.json"
 sed "s|@EXCHANGE@|$exchange|" "$here/learner/nbgrader_config.py" >"$learner_etc/nbgrader_config.py"
 packages=$("$prefix/learner/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-install -m 644 -t "$packages" "$here/learner/closed_exchange.py"
+install -m 644 -t "$packages" "$here/learner/closed_exchange.py" "$here/learner/at_the_map.py"
 for etc in "$learner_etc" "$course/.venv/etc/jupyter"; do
   install -D -m 644 -t "$etc" "$here/jupyter_server_config.py"
 done
@@ -155,14 +157,27 @@ if systemd; then
   systemctl daemon-reload
   systemctl enable --quiet transformer-hub
   systemctl restart transformer-hub
-  say "Started: systemctl status transformer-hub; journalctl -u transformer-hub"
+  answers="import urllib.request; urllib.request.urlopen('$address/hub/health', timeout=5)"
+  for _ in {1..60}; do
+    if "$prefix/hub/bin/python" -c "$answers" 2>/dev/null; then break; fi
+    sleep 1
+  done
+  "$prefix/hub/bin/python" -c "$answers" 2>/dev/null ||
+    stop "the hub does not answer at $address a minute after its start: journalctl -u transformer-hub says why."
+  say "Started: the hub answers at $address. See systemctl status transformer-hub; journalctl -u transformer-hub."
 else
-  say "This system runs no systemd: no limits of memory and CPU for a user, and nothing starts the hub at boot. Start it with:"
+  say "Not started, because this system runs no systemd: nothing starts the hub at boot, and no user has limits of memory and CPU. Start it with:"
   say "  $prefix/hub/bin/jupyterhub -f $prefix/jupyterhub_config.py"
+  say "It will answer at $address."
+fi
+free_ports=$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null || say 1024)
+if [ "$free_ports" -le 802 ]; then
+  say "Warning: every account may listen at ports from $free_ports on, so at the hub's while it is down, and would be sent passwords."
+  say "  Close them: sysctl -w net.ipv4.ip_unprivileged_port_start=1024 (in a container, its options set this)."
 fi
 # Better said now than when the first lab is to be graded. The grading account is no root, so it needs user namespaces.
 if ! why=$(runuser -u "$grader" -- bwrap --unshare-user --unshare-pid --ro-bind / / --proc /proc true 2>&1); then
   say "Warning: $grader cannot set up the sandbox, so nothing can be graded yet. It says: $why"
   say "  On Ubuntu 24.04 and later: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0. Elsewhere: docs/sandbox.md."
 fi
-say "The hub listens on http://127.0.0.1:8000: put a web server with TLS in front of it (docs/jupyterhub.md)."
+say "For others to reach it, put a web server with TLS in front of $address (docs/jupyterhub.md)."

@@ -114,7 +114,14 @@ def test_it_is_left_alone_if_nothing_changed(notebooks):
 
 
 def test_a_folder_without_labs_has_a_page_too(tmp_path):
-    assert "0 of 0" in page_of(tmp_path)
+    page = page_of(tmp_path)
+    assert "No lab is here yet" in page and "0 of 0" in page and "every exercise" not in page
+
+
+def test_on_a_hub_it_says_where_labs_are_fetched(notebooks, monkeypatch):
+    assert "Assignment List" not in page_of(notebooks)
+    monkeypatch.setenv("JUPYTERHUB_USER", "anna")
+    assert "Nbgrader > Assignment List" in page_of(notebooks)
 
 
 def test_each_card_of_the_map_leads_to_its_lab_and_is_told_in_words(notebooks):

@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -139,16 +140,6 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def free_ports_in_a_row(count: int) -> int:
-    """The first of them: the hub's services take ports from there on."""
-    while True:
-        (first,) = free_ports(1)
-        with contextlib.suppress(OSError), contextlib.ExitStack() as taken:
-            for port in range(first, first + count):
-                taken.enter_context(socket.create_server(("127.0.0.1", port)))
-            return first
-
-
 @dataclass
 class Person:
     """Somebody who has logged in to the hub with the browser's form, and then uses a token of their own."""
@@ -190,11 +181,19 @@ class Person:
     def start_server(self) -> None:
         answer = self.ask("POST", f"/hub/api/users/{self.name}/server")
         assert answer.status_code in (201, 202), answer.text
+        self.wait_for_server(True)
+
+    def stop_server(self) -> None:
+        assert self.ask("DELETE", f"/hub/api/users/{self.name}/server").status_code in (202, 204)
+        self.wait_for_server(False)
+
+    def wait_for_server(self, ready: bool) -> None:
         for _ in range(240):
-            if self.ask("GET", f"/hub/api/users/{self.name}").json()["servers"].get("", {}).get("ready"):
+            servers = self.ask("GET", f"/hub/api/users/{self.name}").json()["servers"]
+            if servers.get("", {}).get("ready") if ready else not servers:
                 return
             time.sleep(0.5)
-        raise AssertionError(f"the server of {self.name} does not start")
+        raise AssertionError(f"the server of {self.name} does not {'start' if ready else 'stop'}")
 
     def open_formgrader(self) -> requests.Response:
         """Formgrader's first page, once the course's service is up."""
@@ -232,11 +231,12 @@ class Person:
         fetched.write_text(json.dumps(notebook))
         self.press("submit", course_id)
 
-    def open_kernel(self) -> websocket.WebSocket:
-        """The connection over which JupyterLab talks to a new kernel."""
-        answer = self.ask("POST", f"/user/{self.name}/api/kernels")
+    def open_kernel(self, server: str = "") -> websocket.WebSocket:
+        """The connection over which JupyterLab talks to a new kernel, of the person's own server or of another one."""
+        server = server or f"/user/{self.name}"
+        answer = self.ask("POST", f"{server}/api/kernels")
         assert answer.status_code == 201, answer.text
-        address = f"{self.hub}/user/{self.name}/api/kernels/{answer.json()['id']}/channels"
+        address = f"{self.hub}{server}/api/kernels/{answer.json()['id']}/channels"
         header = [f"Authorization: token {self.token}"]
         return websocket.create_connection(address.replace("http", "ws", 1), header=header, timeout=120)
 
@@ -413,12 +413,12 @@ def deployment(base, programs) -> Iterator[Deployment]:
         "TRANSFORMER_HUB_URL": url,
         "TRANSFORMER_HUB_API_URL": f"http://127.0.0.1:{ports[1]}",
         "TRANSFORMER_PROXY_API_URL": f"http://127.0.0.1:{ports[2]}",
-        "TRANSFORMER_SERVICE_PORT": str(free_ports_in_a_row(2)),
     }
     hub = Hub(prefix, url, os.environ | settings, base / "hub.log")
     try:
         said = set_up(base, COURSE_ID, teaching, [anna, ben, cleo])
-        assert "6 new" in said and "Warning" not in said, said
+        assert "6 new" in said and "the sandbox" not in said, said
+        assert "Not started" in said and "Started" not in said and "listens" not in said, said
         assert "0 new" in set_up(base, COURSE_ID, teaching, [anna, ben, cleo])  # again, it changes nothing
         assert "1 new" in set_up(base, OTHER_ID, teaching, [ben])
         passwords = dict(line.split() for line in (prefix / "state/passwords").read_text().splitlines())
@@ -577,6 +577,45 @@ def test_an_instructor_opens_formgrader_in_the_course_s_service(handed_in):
     assert page.status_code == 200 and "formgrade" in page.text.lower(), page.text[:500]
     labs = iris.ask("GET", f"/services/{COURSE_ID}/formgrader/api/assignments").json()
     assert START in {each["name"] for each in labs}
+
+
+def test_the_service_listens_where_no_learner_can_take_its_place(handed_in):
+    iris, anna, account = handed_in.people["iris"], handed_in.people["anna"], f"grader-{COURSE_ID}"
+    assert iris.open_formgrader().status_code == 200
+    kernel = iris.open_kernel(f"/services/{COURSE_ID}")  # a WebSocket passes, too
+    assert printed(kernel, "import getpass; print(getpass.getuser())") == f"{account}\n"
+    kernel.close()
+    server = handed_in.base / "prefix/sockets" / COURSE_ID / "server"
+    assert server.is_socket() and (server.owner(), server.stat().st_mode & 0o777) == (account, 0o600)
+    assert (server.parent.owner(), server.parent.stat().st_mode & 0o777) == (account, 0o700)
+    python = handed_in.base / "prefix/learner/.venv/bin/python"
+    for action in ("connect", "bind"):
+        code = f"import socket; socket.socket(socket.AF_UNIX).{action}({str(server)!r})"
+        assert "PermissionError" in run_as(anna.name, python, "-c", code).stderr
+    for attack in (
+        ("rm", "-f", server),
+        ("mv", server.parent, server.parent.with_name("x")),
+        ("ls", server.parent),
+    ):
+        assert "Permission denied" in run_as(anna.name, *attack).stderr
+    assert iris.open_formgrader().status_code == 200
+
+
+def test_a_learner_lands_on_the_map_of_the_course(handed_in):
+    anna, ben, iris = (handed_in.people[who] for who in ("anna", "ben", "iris"))
+    landed = anna.browser.get(f"{anna.hub}/user/{anna.name}/", timeout=120)
+    assert landed.status_code == 200 and urlsplit(landed.url).path.endswith(f"/lab/tree/{COURSE_ID}/START.md")
+    page = Path(f"/home/{anna.name}/{COURSE_ID}/START.md")
+    assert (page.owner(), page.stat().st_mode & 0o077) == (anna.name, 0)
+    assert "Assignment List" in page.read_text("utf-8")  # written before anna had fetched anything
+    for course_id in (COURSE_ID, OTHER_ID):
+        assert Path(f"/home/{ben.name}/{course_id}/START.md").is_file()
+    anna.stop_server()
+    anna.start_server()
+    assert "00 Start here" in page.read_text("utf-8")
+    iris.start_server()
+    landed = iris.browser.get(f"{iris.hub}/user/{iris.name}/", timeout=120)
+    assert urlsplit(landed.url).path == f"/user/{iris.name}/lab"  # whoever learns in no course
 
 
 def test_the_course_s_account_grades_in_the_sandbox_and_learners_fetch_their_own_feedback(handed_in):
