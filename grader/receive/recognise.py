@@ -130,10 +130,13 @@ class _Source:
             shares = {each: self._share(each, view) for each in layouts().values() if not each.weak}
             best = max(shares, key=shares.__getitem__)
             if 0.5 < shares[best] < 1:
-                odd = [offer for offer in _telling(view.offers) if not best.read(offer.path)]
+                said = [(offer, best.read(offer.path)) for offer in _telling(view.offers)]
+                odd = [offer for offer, each in said if not each]
+                tops = sorted({each.title for _, each in said if each and each.title})
                 doubt = (
-                    f"Most names are as {best.name} gives them, but {len(odd)} of {len(_telling(view.offers))} are not, e.g. "
-                    f"{odd[0].shown!r}: these would be left aside"
+                    f"Most names are as {best.name} gives them, but {len(odd)} of {len(said)} are not, e.g. {odd[0].shown!r}: these would be left aside"
+                    if odd
+                    else f"The names are as {best.name} gives them, but lie in several folders, as {printable(', '.join(tops))!r}"
                 )
                 return Recognised(best, view.offers, (doubt, *self._around(view, best)))
         return self._several()
@@ -199,9 +202,7 @@ class _Source:
             return 0.0
         fits = [each for _, each in said if each]
         titles = Counter(each.title for each in fits)
-        if (
-            len(titles) > 1
-        ):  # a title is the same for all; what is called so in one student's folder is that student's own
+        if len(titles) > 1:  # a title is the same for all: another one may be what a student's folder holds
             _, count = titles.most_common(1)[0]
             return min(count / len(said), 0.99)
         if layout.between and fits and not layout.dates and not Titles(layout, fits).title:

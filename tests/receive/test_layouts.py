@@ -35,11 +35,13 @@ from grader.errors import GraderError
 from grader.grade.gradebook import Gradebook
 from grader.lab import Lab
 from grader.receive import sources
-from grader.receive.collect import NEW, REFUSED, UNCHANGED, collect
+from grader.receive.collect import NEW, REFUSED, UNCHANGED, _found, collect
 from grader.receive.files import LATE, TIMESTAMP
 from grader.receive.layouts import layouts
+from grader.receive.recognise import names_of_layouts, recognise
 from grader.receive.refused import refused
 from grader.receive.sources import looked_into
+from grader.receive.whose import Reception
 from grader.roster import Person, Roster
 
 
@@ -400,6 +402,10 @@ UNSURE = {
     "sections or students": ARCHIVES["a folder of each section"][1],
     "names that are no people's": {f"{n}_{n}_2026-10-10-1200{n}/{FILE}": str(n) for n in range(4)},
     "most are named so": BRIGHTSPACE | {f"Ben/{FILE}": "ben"},
+    "two folders of a platform's": {
+        f"{'A' if number < 3 else 'B'}/{number}-9 - Jane {number} - Oct 10, 2026 1022 AM/{FILE}": str(number)
+        for number in range(4)
+    },
     "github or students": ARCHIVES["github classroom, the folder itself"][1],
 }
 
@@ -663,3 +669,34 @@ def offers_of(*names: str) -> Iterator[sources.Offer]:
 def test_what_is_no_zip_is_left_as_it_is():
     (offer,) = looked_into(offers_of("a/b.txt"))
     assert offer.parts == ("a", "b.txt") and offer.inside == ()
+
+
+# ---------------------------------------------------------------------------------- conservation
+
+PARTS = st.sampled_from(
+    sorted({part for _, files, _ in ARCHIVES.values() for name in files for part in name.split("/")})
+) | st.text("aB1_- ./@(),", min_size=1, max_size=12).filter(lambda part: part.strip(" ./"))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory) -> Lab:
+    return Lab.load(course_with_two_labs(tmp_path_factory.mktemp("course")), LAB)
+
+
+@given(
+    st.lists(st.lists(PARTS, min_size=1, max_size=4), min_size=1, max_size=8),
+    st.sampled_from([(), (JANE, ZOE)]),
+    st.sampled_from(["", *names_of_layouts()]),
+)
+def test_every_file_is_somebody_s_refused_or_named_as_aside(empty, paths, people, layout):
+    given_names = {"/".join(path) for path in paths}
+    offers = [sources.Offer(tuple(name.split("/")), lambda: b"") for name in sorted(given_names)]
+    try:
+        taken_for = recognise(empty, offers, "source", Roster(people), layout)
+        found = _found(empty, taken_for, taken_for.offers, Reception(empty, Roster(people)), None)
+    except GraderError:
+        return  # told in a sentence
+    kept = [file.offer.shown for file in found.files] + [file.offer.shown for file, _ in found.unclear]
+    told = kept + [row.file for row in found.of_nobody] + found.aside
+    assert sorted({*told}) == sorted({offer.shown for offer in taken_for.offers})
+    assert len(taken_for.offers) == len(offers)
