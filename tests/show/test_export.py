@@ -32,7 +32,7 @@ from grader.handout.needed import weights_for
 from grader.imports import data_of, files_in
 from grader.lab import Lab
 from grader.receive.collect import NEW, collect
-from grader.receive.files import LATE
+from grader.receive.files import LATE, TIMESTAMP
 from grader.receive.lateness import decide
 from grader.receive.students import MOODLE_NUMBER, number_in_id
 from grader.roster import Person
@@ -437,11 +437,12 @@ def test_a_bundle_s_course_code_is_whole(course, name, tmp_path):
 
 def test_work_that_is_only_marked_as_late_is_shown_so_everywhere_until_it_is_decided(lab, tmp_path):
     folder = lab.course.submitted / "anna" / lab.name
+    (folder / TIMESTAMP).unlink()
     (folder / LATE).write_text("Canvas")
     notes = export(lab.course, [lab.name], "canvas", tmp_path / "scores.csv")
     assert (
         f"{lab.name}: 1 submission is marked as late, by how much is not known, so nothing was deducted"
-        in notes[0]
+        in " ".join(notes)
     )
     page, table = write_report(lab)
     row = next(row for row in csv.DictReader(table.open()) if row["student"] == "anna")
@@ -458,6 +459,6 @@ def test_work_that_is_only_marked_as_late_is_shown_so_everywhere_until_it_is_dec
     with Gradebook.open(lab.course) as gradebook:
         (anna,) = gradebook.results(lab, ["anna"])
     assert (anna.late, anna.marked_late) == (timedelta(days=1), "")
-    assert export(lab.course, [lab.name], "canvas", tmp_path / "scores.csv") == []
+    assert "late" not in " ".join(export(lab.course, [lab.name], "canvas", tmp_path / "scores.csv"))
     generate_feedback(lab)
     assert "marked as late" not in feedback.read_text()
