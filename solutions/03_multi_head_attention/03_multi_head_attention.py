@@ -895,6 +895,9 @@ def train(
         optimizer.step()
     return attention, reader
 
+# %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 
 @torch.no_grad()
 def both_right(attention: nn.Module, reader: nn.Module, noise: float) -> float:
@@ -904,9 +907,6 @@ def both_right(attention: nn.Module, reader: nn.Module, noise: float) -> float:
     output, _ = attention(question, pairs, pairs)
     found = reader(output).view(-1, 2, DIGITS).argmax(-1)  # (count, 2)
     return (found == digits).all(dim=1).float().mean().item()
-
-# %% tags=["skip-grading"]
-from course_utils.display import show_table
 
 
 trained, scores = {}, {}
@@ -924,14 +924,14 @@ def three_seeds(num_heads: int, hidden: int, noise: float, steps: int = 400) -> 
 
 rows = [[f"{heads}", three_seeds(heads, LINEAR, 0.0), three_seeds(heads, 128, 0.0)]
         for heads in [1, 2]]
-show_table(["heads", "both right, linear reader", "both right, reader with a hidden layer"],
-           rows)
+show_table(["heads", "linear reader", "reader with a hidden layer"], rows,
+           "Both digits right, three trainings each")
 measured("multi_head_attention.two_names",
          shown=max(scores[1, LINEAR, 0.0]) < 0.5 and min(scores[1, 128, 0.0]) > 0.9)
 
 # %% [markdown]
 # Read by one linear layer, one head gets both digits right about one time in five, and two heads always do. That looks like proof
-# that a second head is needed. It is not, as the last column shows: give the one head a reader with a hidden layer, and it is always right, too.
+# that a second head is needed. It is not, as the right column shows: give the one head a reader with a hidden layer, and it is always right, too.
 #
 # How? One head passes on *one* mix of values. But it may lean: much weight on the first name, little on the second. The mix then has a large digit and a small
 # one, and a reader that is not linear can take them apart. Here are the weights, for one book and two names asked for:
@@ -952,9 +952,9 @@ show_figure(
         [asked],
         book,
     ),
-    alt="Three rows of weights over the six pairs of a book. The one head gives most of "
-    "its attention to one of the two names asked for and some to the other; with two "
-    "heads, each looks at one of the names.",
+    alt="Three rows of weights over the six pairs of a book. The one head gives most "
+    "of its attention to one of the two names asked for and some to the other; with "
+    "two heads, each looks at one of the names.",
 )
 
 # %% [markdown]
@@ -968,8 +968,9 @@ rows = [[f"{heads}", three_seeds(heads, LINEAR, NOISE), three_seeds(heads, 128, 
         for heads in [1, 2]]
 rows[0].append(three_seeds(1, 512, NOISE, steps=1600))
 rows[1].append("not needed")
-show_table(["heads", "linear reader", "hidden layer", "hidden layer, 4 times as wide, "
-            "4 times the steps"], rows)
+show_table(["heads", "linear reader", "reader with a hidden layer",
+            "4 times as wide, 4 times the steps"], rows,
+           "Both digits right in noisy books, three trainings each")
 
 # %% [markdown]
 # Now the reader cannot make up for it. The small share of the second digit has to be told from the noise on *both* digits, and what is lost in the mix

@@ -402,7 +402,7 @@ def three_measures(speeds: np.ndarray) -> list[float]:
     in_order = np.corrcoef(apart.argsort().argsort(), steps)[0, 1]
     return [apart[0], apart.min(), in_order]
 
-
+# %% tags=["skip-grading"]
 choices = {
     "all fast": np.linspace(1, 0.5, pairs),
     "all slow": np.linspace(0.002, 0.001, pairs),
@@ -422,16 +422,19 @@ for name, sets in by_chance.items():
     rows.append([name, *(f"{least:.2f} to {most:.2f}"
                          for least, most in zip(low, high, strict=True))])
 show_table(["choice", "neighbours", "hardest two", "near is near"], rows)
+
+# %% tags=["skip-grading"]
 show_figure(
     distance_over_steps({
         "geometric": distances(choices["geometric"]),
         "random frequencies": distances(by_chance["random frequencies"][0]),
-        "equal steps of wavelength": distances(choices["equal steps of wavelength"]),
+        "equal steps of wavelength":
+            distances(choices["equal steps of wavelength"]),
     }),
     alt="Distance between two encodings over the number of steps between them. With "
-    "random frequencies it jumps to its final height at the first step and stays there. "
-    "With equal steps of wavelength it climbs slowly and evenly. The geometric choice "
-    "climbs fast at first, then ever more slowly.",
+    "random frequencies it jumps to its final height at the first step and stays "
+    "there. With equal steps of wavelength it climbs slowly and evenly. The geometric "
+    "choice climbs fast at first, then ever more slowly.",
 )
 
 # %% [markdown]

@@ -462,29 +462,3 @@ def test_an_empty_roster_says_how_to_fill_it(lab, monkeypatch):
     monkeypatch.chdir(lab.course.root)
     told = CliRunner().invoke(app, ["roster"])
     assert told.exit_code == 1 and "grader roster import FILE" in told.output
-
-
-def test_only_who_is_on_the_roster_gets_more_time(lab, monkeypatch):
-    monkeypatch.chdir(lab.course.root)
-
-    def extend(student: str, days: str = "2"):
-        return CliRunner().invoke(app, ["extend", LAB, student, "--days", days])
-
-    assert extend("nobody").exit_code == 0  # there is no roster yet
-    with Gradebook.open(lab.course) as gradebook:
-        gradebook.enter_people(
-            [
-                Person("yberrocal@uni.example", "Ysé", "Berrocal", "yberrocal@uni.example"),
-                Person("k1", "Ann", "Kim"),
-                Person("k2", "Ann", "Kim"),
-            ]
-        )
-    told = extend("yberrocal")
-    assert told.exit_code == 0 and "yberrocal@uni.example has 2 more days" in told.output, told.output
-    wrong = extend("somebody")
-    assert wrong.exit_code == 1 and "'somebody' is not on the roster, so nothing has changed" in wrong.output
-    several = extend("Ann Kim")
-    assert several.exit_code == 1 and "Give one of their ids: k1, k2" in several.output
-    with Gradebook.open(lab.course) as gradebook:
-        assert {each.student for each in gradebook.changes(LAB)} == {"nobody", "yberrocal@uni.example"}
-    assert extend("nobody", "0").exit_code == 0  # what was given by mistake can be taken back

@@ -410,7 +410,10 @@ def test_only_who_is_on_the_roster_gets_more_time(tmp_path, monkeypatch):
     wrong = extend("somebody")
     assert wrong.exit_code == 1 and "'somebody' is not on the roster, so nothing has changed" in wrong.output
     several = extend("Ann Kim")
-    assert several.exit_code == 1 and "Give one of their ids: k1, k2" in several.output
+    assert (
+        several.exit_code == 1
+        and "'Ann Kim' may be several people: k1 (Ann Kim), k2 (Ann Kim)" in several.output
+    )
     with Gradebook.open(lab.course) as gradebook:
         assert {each.student for each in gradebook.changes(START)} == {"nobody", "yberrocal@uni.example"}
     assert extend("nobody", "0").exit_code == 0  # what was given by mistake can be taken back
