@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -25,6 +26,8 @@ _ARCHIVES = (b"PK\3\4", b"\x1f\x8b")
 _UNPACKED = 2**26
 """So many bytes of a packed file are looked at."""
 _NESTED = 3
+_KEPT = 2**16
+"""A file of at most so many bytes is read once, however many bundles it is in."""
 
 _COLOURS = re.compile(r"\x1b?\[\d+(?:;\d+)*m")
 _NOTHING = re.compile(r"\\+[ntr]|[\s\\'\"`\u2018-\u201f\u00ad\u200b-\u200f\u2060\ufeff\ufffd]+")
@@ -52,19 +55,21 @@ class Secrets:
             (*each, frozenset(_WORD.findall(each[2])[1:-1]), _is_statement(each[0])) for each in runs
         ]
         if public:
-            shown = set(self._in(public, squeezed(public)))
+            run = squeezed(public)
+            shown = set(self._in(public, run, frozenset(_WORD.findall(run))))
             self._lines = [each for each in self._lines if each[:2] not in shown]
 
     def shown_by(self, data: bytes | str) -> list[tuple[str, str]]:
         """The lines that a file's content or a text shows, each with whose it is."""
+        data = data.encode("utf-8", "replace") if isinstance(data, str) else data
         found: dict[tuple[str, str], None] = {}
-        for form, text in _texts(data.encode("utf-8", "replace") if isinstance(data, str) else data):
-            found |= dict.fromkeys(self._in(form, text))
+        for each in _read_again(data) if len(data) <= _KEPT else _read(data):
+            found |= dict.fromkeys(self._in(*each))
         return list(found)
 
-    def _in(self, form: str, text: str) -> Iterator[tuple[str, str]]:
-        """The lines in a text, as it is written and squeezed."""
-        words, whole = set(_WORD.findall(text)), None
+    def _in(self, form: str, text: str, words: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """The lines in a text, as it is written and squeezed, with the words of the latter."""
+        whole = None
         for line, owner, run, inner, statement in self._lines:
             if inner <= words and run in text:
                 if not statement and whole is None:
@@ -92,6 +97,17 @@ def _squeezed_line(text: str) -> str:
 def squeezed(text: str) -> str:
     """A text without whatever differs between one form of a line and another."""
     return _NOTHING.sub("", _COLOURS.sub("", text))
+
+
+def _read(data: bytes) -> Iterator[tuple[str, str, frozenset[str]]]:
+    for form, text in _texts(data):
+        yield form, text, frozenset(_WORD.findall(text))
+
+
+@lru_cache(maxsize=300)
+def _read_again(data: bytes) -> list[tuple[str, str, frozenset[str]]]:
+    """The same for a file of the course's code, which is in every lab's bundle."""
+    return list(_read(data))
 
 
 def _texts(data: bytes, nested: int = 0) -> Iterator[tuple[str, str]]:
