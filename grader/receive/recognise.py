@@ -427,6 +427,6 @@ def sentence(
     if aside:
         named = ", ".join(aside[:3]) + (", …" if len(aside) > 3 else "")
         parts.append(
-            f"{len(aside)} file{'s' if len(aside) > 1 else ''} beside are no work for this lab ({named})"
+            f"{len(aside)} other file{'s are' if len(aside) > 1 else ' is'} not work for this lab ({named})"
         )
     return "; ".join(parts) + "."

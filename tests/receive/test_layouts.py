@@ -659,7 +659,7 @@ def test_files_of_another_lab_beside_are_named(lab):
     }
     told = []
     collect(lab, folder_of(lab, packed(files)), confirm=lambda said, doubts: told.append(said))
-    assert "2 files beside are no work for this lab" in told[0] and "notes.txt" in told[0]
+    assert "2 other files are not work for this lab" in told[0] and "notes.txt" in told[0]
 
 
 def offers_of(*names: str) -> Iterator[sources.Offer]:
