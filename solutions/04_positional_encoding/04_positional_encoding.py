@@ -433,8 +433,8 @@ show_figure(
     }),
     alt="Distance between two encodings over the number of steps between them. With "
     "random frequencies it jumps to its final height at the first step and stays "
-    "there. With equal steps of wavelength it climbs slowly and evenly. The geometric "
-    "choice climbs fast at first, then ever more slowly.",
+    "there. With equal steps of wavelength it stays low for a hundred steps, then "
+    "climbs. The geometric choice climbs with every factor of ten.",
 )
 
 # %% [markdown]
@@ -442,8 +442,8 @@ show_figure(
 # they lose is the last column. One step away or five hundred, everything is equally far, as the flat curve shows. Slow waves alone have a perfect order, but
 # cannot tell neighbours apart.
 #
-# The geometric choice has something of everything. Each factor of ten in distance, ones, tens and hundreds, gets the same number of waves, so the curve climbs fast
-# where single steps count and goes on climbing where they do not. Is it the only choice that does? No: see the last row. Random waves that give every
+# The geometric choice has something of everything. Each factor of ten in distance, ones, tens and hundreds, gets the same number of waves, so the curve climbs with
+# every factor. Is it the only choice that does? No: see the last row. Random waves that give every
 # scale the same chance come out around it, some better and some worse. What counts is that **all scales are there**; the geometric progression
 # is the tidy way to have them.
 #
