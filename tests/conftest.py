@@ -64,7 +64,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--every-lab",
         action="store_true",
-        help="what takes turns from commit to commit, all of it: long trainings, notebooks of other correct solutions, classes on a busy machine",
+        help="what takes turns from day to day, all of it: long trainings, notebooks of other correct solutions, classes on a busy machine",
     )
     parser.addoption(
         "--images",

@@ -13,12 +13,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from numpy._core._multiarray_umath import __cpu_features__ as FEATURES
-from project import ROOT
+from project import ROOT, turn_of
 
 from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
@@ -88,7 +87,7 @@ ROWS = (
 def in_turn(every: bool) -> list[Row]:
     """The rows that this processor can play: all, or the one whose day it is."""
     able = [row for row in ROWS if FEATURES.get(row.needs, not row.needs)]
-    return able if every else [able[date.today().toordinal() % len(able)]]
+    return able if every else [able[turn_of(len(able))]]
 
 
 def in_row(row: Row, *command: str | Path) -> str:

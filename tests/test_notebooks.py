@@ -54,7 +54,7 @@ def printed_without_training(lab: Lab, folder) -> str:
 
 
 def waits_for_its_turn(labs: dict[str, Lab], name: str) -> bool:
-    """Of the labs whose training is on record, one is run again at each commit."""
+    """Of the labs whose training is on record, one is run again each day."""
     recorded = [name for name, lab in labs.items() if training.promises(lab)]
     return name in recorded and name != recorded[turn_of(len(recorded))]
 
@@ -64,7 +64,9 @@ def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
     labs, name, tmp_path, timings, trained, request
 ):
     if not request.config.getoption("--every-lab") and waits_for_its_turn(labs, name):
-        pytest.skip("its training is on record, and it is another lab's turn; --every-lab runs them all")
+        pytest.skip(
+            "its training is on record, and it is another lab's turn today; --every-lab runs them all"
+        )
     began = time.monotonic()
     notebook = executed(labs[name], solved(labs[name]), tmp_path)
     timings(name, time.monotonic() - began)
