@@ -662,7 +662,7 @@ def _show_backups(course: Course) -> None:
         told = (
             [*(f"{figure:,}" for figure in figures), had.changed[:16]]
             if had
-            else ["no gradebook", "", "", "", ""]
+            else ["nothing in it", "", "", "", ""]
         )
         rows.append((each.name, f"{each.made:%Y-%m-%d %H:%M}", *told))
     _show_table(f"{len(rows)} backup{'' if len(rows) == 1 else 's'} of the gradebook", _BACKUPS, rows)
