@@ -651,7 +651,17 @@ def doctor(
         raise typer.Exit(1)
 
 
-_BACKUPS = ("Name", "Made (UTC)", "Submissions", "By hand", "Requests", "On the roster", "Last change (UTC)")
+_TO_COPY = "Name"
+"""The heading of a column whose texts are typed into another command, so that they stay on one line."""
+_BACKUPS = (
+    _TO_COPY,
+    "Made (UTC)",
+    "Submissions",
+    "By hand",
+    "Requests",
+    "On the roster",
+    "Last change (UTC)",
+)
 
 
 def _show_backups(course: Course) -> None:
@@ -953,7 +963,7 @@ def _show_table(
     ruled = any(len(cell) > 1 for row in rows for cell in row)
     table = Table(title=title or None, title_justify="left", show_lines=ruled)
     for column in header:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == _TO_COPY)
     for row in rows:
         lines = ([escape(printable(" ".join(text.split()), limit)) for text in cell] for cell in row)
         table.add_row(*map("\n".join, lines))

@@ -101,15 +101,10 @@ def goes_on(lab: Lab, runner: KernelFree, done: int) -> None:
 # ---------------------------------------------------------------------------------- programs that are elsewhere
 
 
-@pytest.mark.parametrize("empty", [False, True], ids=["no file", "a database without tables"])
-def test_a_gradebook_is_made_without_the_environment_s_programs_on_the_path(tmp_path, monkeypatch, empty):
+def test_a_gradebook_is_made_without_the_environment_s_programs_on_the_path(tmp_path, monkeypatch):
     course = new_course(tmp_path)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert not shutil.which("alembic"), "this machine has one of its own"
-    if empty:
-        course.grading.mkdir(parents=True)
-        with sqlite3.connect(course.gradebook) as book:
-            book.execute("PRAGMA user_version = 1")
     with gradebook_file.opened(course) as book:
         assert book.students == []
 

@@ -659,9 +659,9 @@ def test_the_last_submission_in_the_exchange_is_taken(lab, inbound):
     submit(inbound, "anna", "2030-01-02 10:00:00 UTC", "last")
     rows = collect(lab)
     assert outcomes(rows) == {"anna": NEW}
-    assert rows[0].why == ""
+    assert "not used: diary.txt" in rows[0].why
     folder = lab.course.submitted / "anna" / LAB
-    assert sorted(os.listdir(folder)) == [FILE, "timestamp.txt"]
+    assert sorted(os.listdir(folder)) == sorted([FILE, "not-taken.txt", "timestamp.txt"])
     assert (folder / "timestamp.txt").read_text() == "2030-01-02 10:00:00.000000 UTC"
     submit(inbound, "anna", "2030-01-03 10:00:00 UTC", "once more")
     assert outcomes(collect(lab)) == {"anna": REPLACED}

@@ -11,7 +11,7 @@ object.__setattr__(find_exercise("self_attention.causal_mask"), "name", "padding
 print("TRIED")
 """
 }
-POINTS = 16  # causal_self_attention calls causal_mask
+POINTS = 18  # causal_self_attention, which calls causal_mask, is right with a working one
 
 
 def failed(result):

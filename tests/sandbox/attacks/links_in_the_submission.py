@@ -19,6 +19,6 @@ def submit(notebook, folder):
 
 
 def failed(result):
-    assert "symbolic link" in result.record.notes[0]
+    assert any("symbolic link" in note for note in result.record.notes)
     assert result.graded.timestamp is None
     assert result.graded.secret is None
