@@ -18,9 +18,11 @@ from course_utils.checking.expected import Expected, Lesson, load_outcomes, save
 from course_utils.checking.outcome import Outcome
 from course_utils.checking.rounding import same_array, same_outcome
 
-_LESSONS_FOUND_AGAIN = 0.9
+_LESSONS_FOUND_AGAIN = 0.75
 """The share of a lab's lessons that every machine must find. A few of them hang on the last digit of a number: which of two
-equal tokens is the likeliest, or whether a small slip shows at all. A change of the source moves far more than those."""
+equal tokens is the likeliest, or whether a small slip shows at all. A lab may have no more than 27, of which 3 are of that kind. A change
+of the source moves far more than those.
+"""
 
 
 def without_rounding(exercise: Exercise, expected: Expected) -> Expected:
