@@ -865,8 +865,8 @@ measured("why_attention.sixth",
          shown=accuracy["looking back"][5] < accuracy["looking back"][4])
 
 # %% [markdown]
-# The data, the encoder and the decoder are the same. With a quarter of the steps, the model that looks back does better at every length than the patient
-# one. It has nothing to pack: every French word is still there when its turn comes. It is not perfect: at the longest sentences of
+# The data, the encoder and the decoder are the same. With a quarter of the steps, the model that looks back does as well as the patient one on short sentences
+# and far better on long ones. It has nothing to pack: every French word is still there when its turn comes. It is not perfect: at the longest sentences of
 # the training some still have a mistake somewhere.
 #
 # Beyond those lengths it stumbles too. It has to learn *where to look next*, and it never had to find a sixth phrase.
