@@ -868,6 +868,8 @@ print(*in_words(question[0], pairs[0]), "right answer:", digits[0].tolist())
 predict("multi_head_attention.two_names")
 
 # %% tags=["skip-grading"]
+from course_utils.display import show_table
+
 LINEAR = 0  # a reader without a hidden layer
 
 
@@ -896,9 +898,6 @@ def train(
     return attention, reader
 
 # %% tags=["skip-grading"]
-from course_utils.display import show_table
-
-
 @torch.no_grad()
 def both_right(attention: nn.Module, reader: nn.Module, noise: float) -> float:
     """Share of 2,000 books, never seen, for which both digits are right."""
@@ -928,6 +927,7 @@ show_table(["heads", "linear reader", "reader with a hidden layer"], rows,
            "Both digits right, three trainings each")
 measured("multi_head_attention.two_names",
          shown=max(scores[1, LINEAR, 0.0]) < 0.5 and min(scores[1, 128, 0.0]) > 0.9)
+one_head, two_heads = trained[1, 128, 0.0][0], trained[2, LINEAR, 0.0][0]
 
 # %% [markdown]
 # Read by one linear layer, one head gets both digits right about one time in five, and two heads always do. That looks like proof
@@ -940,8 +940,8 @@ measured("multi_head_attention.two_names",
 question, pairs, _ = telephone_books(1, torch.Generator().manual_seed(2))
 asked, book = in_words(question[0], pairs[0])
 with torch.no_grad():
-    _, alone = trained[1, 128, 0.0][0](question, pairs, pairs)  # (1, 1, 1, PAIRS)
-    _, two = trained[2, LINEAR, 0.0][0](question, pairs, pairs)  # (1, 2, 1, PAIRS)
+    _, alone = one_head(question, pairs, pairs)  # (1, 1, 1, PAIRS)
+    _, two = two_heads(question, pairs, pairs)  # (1, 2, 1, PAIRS)
 show_figure(
     heatmaps_side_by_side(
         {

@@ -704,9 +704,6 @@ def choose(page: Page, item: str) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
-@pytest.mark.xfail(
-    reason="since learners land on the map, Submit is not found after Validate's dialog is closed; cause unknown"
-)
 def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrader(handed_in):
     cleo, iris = handed_in.people["cleo"], handed_in.people["iris"]
     with (
@@ -714,6 +711,7 @@ def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrade
         closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as chromium,
     ):
         page = signed_in(chromium, cleo, "/")
+        page.get_by_role("heading", name="Transformer labs").wait_for()  # the map comes to the front as it opens
         choose(page, "Assignment List")
         lists = page.locator("#nbgrader-assignment-list")
         lists.get_by_role("button", name="Fetch", exact=True).click()
