@@ -711,7 +711,9 @@ def test_in_a_browser_a_learner_hands_in_and_an_instructor_opens_it_in_formgrade
         closing(playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)) as chromium,
     ):
         page = signed_in(chromium, cleo, "/")
-        page.get_by_role("heading", name="Transformer labs").wait_for()  # the map comes to the front as it opens
+        page.get_by_role(
+            "heading", name="Transformer labs"
+        ).wait_for()  # the map comes to the front as it opens
         choose(page, "Assignment List")
         lists = page.locator("#nbgrader-assignment-list")
         lists.get_by_role("button", name="Fetch", exact=True).click()

