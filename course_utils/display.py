@@ -20,6 +20,7 @@ CARD = (
     f"{TEXT};background:var(--jp-layout-color1,#fff);border:1px solid var(--jp-border-color2,#ccc);"
     "border-radius:6px;padding:.6em 1em;margin:.3em 0;max-width:52em;line-height:1.45"
 )
+QUIET = f"{TEXT};color:var(--jp-content-font-color2,#5b6b7b);margin:.3em 0"
 LINE = "border-top:1px solid var(--jp-border-color2,#ccc)"
 
 

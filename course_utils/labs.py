@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,7 @@ class LabInfo:
         minutes: how long it takes a learner.
         core_minutes: how long it takes without its optional parts; None if it has none.
         exercises: their names, in order.
+        waits: those that are not on the core path -> "optional", or the number of the lab that needs them.
         folder: where the lab is; this is not in the file.
     """
 
@@ -43,6 +45,7 @@ class LabInfo:
     minutes: int
     exercises: tuple[str, ...]
     core_minutes: int | None = None
+    waits: Mapping[str, str] = field(default_factory=dict, hash=False)
     folder: Path = field(default=Path(), compare=False)
 
     @property
@@ -57,8 +60,9 @@ class LabInfo:
         """The text of its file."""
         values = asdict(self)
         del values["folder"]
-        if self.core_minutes is None:
-            del values["core_minutes"]
+        for name in ("core_minutes", "waits"):
+            if not values[name]:
+                del values[name]
         return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -67,6 +71,7 @@ def read(folder: Path) -> LabInfo | None:
     try:
         values = json.loads((folder / INFO_NAME).read_text("utf-8"))
         values |= {name: tuple(values[name]) for name in ("needs", "exercises")}
+        values["waits"] = dict(values.get("waits", {}))
         return LabInfo(**values, folder=folder)
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -173,6 +173,13 @@ class LabProgress:
         return sum(entry.get("best", 0) == 1 for entry in self.exercises.values())
 
     @property
+    def core_done(self) -> bool:
+        """Whether all is solved that cannot wait."""
+        return all(
+            entry.get("best", 0) == 1 for name, entry in self.exercises.items() if name not in self.lab.waits
+        )
+
+    @property
     def share(self) -> float:
         """How much of the lab's exercises is solved."""
         return self.solved / len(self.exercises)

@@ -26,21 +26,34 @@ def stops(notebooks: Path) -> list[LabProgress]:
 
 
 def go_on(found: Sequence[LabProgress]) -> tuple[LabProgress, str] | None:
-    """The lab and the exercise to go on with: in the lab of the last attempt, else in the one that comes next."""
-    if not found:
-        return None
-    tried = [
-        (entry.get("last") or entry.get("first") or "", place)
-        for place, stop in enumerate(found)
-        for entry in stop.exercises.values()
-        if entry.get("attempts")
-    ]
-    start = max(tried)[1] if tried else 0
-    for stop in (*found[start:], *found[:start]):
-        for name, entry in stop.exercises.items():
-            if entry.get("best", 0) != 1:
+    """The lab and the exercise to go on with: in the lab of the last attempt, else in the one that comes next. What can wait comes
+    when it is needed, and what is optional when everything else is solved.
+    """
+    for steps in (_core_steps(found), [(stop, name) for stop in found for name in stop.exercises]):
+        tried = [
+            (entry.get("last") or entry.get("first") or "", place)
+            for place, (stop, name) in enumerate(steps)
+            if (entry := stop.exercises[name]).get("attempts")
+        ]
+        last = steps[max(tried)[1]][0] if tried else None
+        start = next((place for place, (stop, _) in enumerate(steps) if stop is last), 0)
+        for stop, name in (*steps[start:], *steps[:start]):
+            if stop.exercises[name].get("best", 0) != 1:
                 return stop, name
     return None
+
+
+def _core_steps(found: Sequence[LabProgress]) -> list[tuple[LabProgress, str]]:
+    """The exercises of the core path in order; those that can wait for a lab stand right before it."""
+    steps, waiting = [], []
+    for stop in found:
+        steps += [(earlier, name) for earlier, name, until in waiting if until == stop.lab.number]
+        waiting += [(stop, name, until) for name, until in stop.lab.waits.items() if name in stop.exercises]
+        steps += [(stop, name) for name in stop.exercises if name not in stop.lab.waits]
+    numbers = {stop.lab.number for stop in found}
+    return steps + [
+        (stop, name) for stop, name, until in waiting if until != "optional" and until not in numbers
+    ]
 
 
 def write(notebooks: Path) -> Path:
@@ -88,6 +101,8 @@ def as_markdown(found: Sequence[LabProgress]) -> str:
     for stop in found:
         lab = stop.lab
         done = f"{stop.solved} of {len(stop.exercises)}"
+        if stop.core_done and stop.solved < len(stop.exercises):
+            done += ", core done"
         if partly := sum(0 < entry.get("best", 0.0) < 1 for entry in stop.exercises.values()):
             done += f", {partly} in part"
         lines.append(
@@ -146,7 +161,7 @@ def card(stop: LabProgress, arrow: bool, here: bool) -> str:
     edge, wide = ("#1b7f5c", 2) if done else ("#c2410c", 2.5) if here else ("#b9c4cf", 1.2)
     x, y, middle = (_GAP if arrow else 0) + 2, 2, _HEIGHT / 2 + 2
     width, height, bar = x + _WIDTH + 2, _HEIGHT + 4, _WIDTH - 74
-    count = "solved" if done else f"{stop.solved} of {len(stop.exercises)}"
+    count = "solved" if done else "core done" if stop.core_done else f"{stop.solved} of {len(stop.exercises)}"
     title = "".join(
         f'<text x="{x + 11}" y="{y + 41 + 15 * line}" font-size="12.5" fill="#22303d">{escape(text)}</text>'
         for line, text in enumerate(textwrap.wrap(stop.lab.title, 21)[:2])

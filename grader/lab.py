@@ -25,6 +25,7 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import LabInfo
 from course_utils.start_page import FILE_NAME as START_PAGE
 from grader.catalogue import Entry, load_entries, run_cell, stand_ins_of
+from grader.core_path import mark, pieces
 from grader.course import Course, CourseError
 from grader.errors import place_of
 
@@ -282,10 +283,13 @@ class Lab:
         """What the map of the course shows."""
         values = {name: self.settings[name] for name in _KINDS}
         names = tuple(exercise.name for exercise in self.exercises.values())
-        core = self.settings.get("core_minutes")
-        return LabInfo(
-            self.name, **values | {"needs": tuple(values["needs"]), "exercises": names, "core_minutes": core}
-        )
+        waits = {
+            key.partition(".")[2]: piece.until
+            for piece in pieces(self.source())
+            if piece.until and (key := checked_exercise(piece.cell))
+        }
+        derived = {"exercises": names, "core_minutes": self.settings.get("core_minutes"), "waits": waits}
+        return LabInfo(self.name, **values | {"needs": tuple(values["needs"])} | derived)
 
     @property
     def seconds(self) -> int | None:
@@ -316,6 +320,7 @@ class Lab:
             base = nbgrader_of(cell).get("grade_id") or heading or "cell"
             seen[base] = seen.get(base, 0) + 1
             cell.id = base if seen[base] == 1 else f"{base}-{seen[base]}"
+        mark(notebook)
         return notebook
 
     def _link(self, notebook: NotebookNode) -> None:

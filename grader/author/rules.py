@@ -18,6 +18,7 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
 from grader.by_hand.rubric import questions
+from grader.core_path import END, pieces
 from grader.errors import place_of
 from grader.lab import (
     HIDDEN,
@@ -32,11 +33,8 @@ from grader.lab import (
     nbgrader_of,
 )
 
-PARTS = ("**After this lab you can**", "**Time:**", "## Common mistakes, by their symptom", "## Review quiz", "quiz(",
-         "## Going further")  # fmt: skip
+PARTS = ("**After this lab you can**", "**Time:**", END, "## Review quiz", "quiz(", "## Going further")
 """What a learner finds in every lab, once each, in this order."""
-END = PARTS[2]
-_LATER = re.compile(r"\((?:optional|before lab \d\d)\)")
 
 WORDS_A_MINUTE = 200
 """How fast such a text is read."""
@@ -208,24 +206,10 @@ def _core_path(lab: Lab, source: NotebookNode) -> Iterator[str]:
 
 
 def _core(source: NotebookNode) -> tuple[list[NotebookNode], list[str]]:
-    """The cells of the core path, and the headings of the sections that can wait. The core ends before what every lab ends with: a table to
-    look things up in, the quiz, and what goes further.
-    """
-    cells, sections, later_at = [], [], 0
-    for cell in source.cells:
-        texts = [cell.source]
-        if cell.cell_type == "markdown":
-            texts = re.split(r"^(?=#{2,4} )", cell.source, flags=re.MULTILINE)
-        for text in texts:
-            heading = re.match(r"(#{2,4}) (.*)", text) if cell.cell_type == "markdown" else None
-            if text.startswith(END):
-                return cells, sections
-            if heading and (not later_at or len(heading[1]) <= later_at):
-                later_at = len(heading[1]) if _LATER.search(heading[2]) else 0
-                sections += [heading[2]] if later_at else []
-            if not later_at:
-                cells.append(NotebookNode(cell, source=text))
-    return cells, sections
+    """The cells of the core path, and the headings of the sections that can wait."""
+    found = list(pieces(source))
+    cells = [NotebookNode(piece.cell, source=piece.text) for piece in found if not piece.section]
+    return cells, list(dict.fromkeys(piece.section for piece in found if piece.section))
 
 
 def _names(cell: NotebookNode) -> tuple[set[str], set[str]]:

@@ -512,3 +512,42 @@ check("start_here.softmax")
         env=environment,
     )
     assert "checks passed" in found.stdout and found.stderr == ""
+
+
+# ---------------------------------------------------------------------------------- what is not on the core path
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("why_attention.additive_scores", "Not written yet: `additive_scores` is optional."),
+        (
+            "self_attention.causal_mask",
+            "Not written yet: `causal_mask` can wait until lab 05, which needs it.",
+        ),
+    ],
+)
+def test_what_can_wait_and_is_not_written_fails_nothing(key, said, capsys, monkeypatch, labs):
+    slug, _, name = key.partition(".")
+    (folder,) = (lab.release_folder for lab in labs.values() if lab.slug == slug)
+    monkeypatch.chdir(folder)
+    namespace = {"check": check}
+    exec(f"def {name}(*arguments, **named):\n    raise NotImplementedError", namespace)
+    exec(f"check({key!r})", namespace)
+    assert capsys.readouterr().out.startswith(said)
+    assert key not in progress.load()
+    exec(f"def {name}(*arguments, **named):\n    return 1", namespace)
+    with pytest.raises(CheckFailed):  # as soon as it is begun, it counts
+        exec(f"check({key!r})", namespace)
+    monkeypatch.setenv(SEED_VARIABLE, "5")
+    exec(f"def {name}(*arguments, **named):\n    raise NotImplementedError", namespace)
+    exec(f"check({key!r})", namespace)
+    assert "Not written yet" not in capsys.readouterr().out  # in grading, it is an exercise like any other
+
+
+def test_what_is_on_the_core_path_and_not_written_does_not_pass(monkeypatch, labs):
+    monkeypatch.chdir(labs["01_why_attention"].release_folder)
+    namespace = {"check": check}
+    exec("def attend(*arguments, **named):\n    raise NotImplementedError", namespace)
+    with pytest.raises(CheckFailed):
+        exec("check('why_attention.attend')", namespace)

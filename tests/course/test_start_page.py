@@ -161,3 +161,33 @@ def test_make_lab_opens_it():
     makefile = (ROOT / "Makefile").read_text()
     assert "-m course_utils notebooks" in makefile and "/lab/tree/START.md" in makefile
     assert "/notebooks/START.md" in (ROOT / ".gitignore").read_text()
+
+
+def test_what_is_optional_comes_last_and_what_a_lab_needs_comes_before_it(notebooks):
+    found = stops(notebooks)
+    order, best = [], {"best": 1, "attempts": 1}
+    while following := go_on(found):
+        stop, name = following
+        order.append((stop.lab.number, name))
+        stop.exercises[name] = best
+    waits = {(stop.lab.number, name): until for stop in found for name, until in stop.lab.waits.items()}
+    assert sorted(order) == sorted((stop.lab.number, name) for stop in found for name in stop.exercises)
+    core = len(order) - sum(until == "optional" for until in waits.values())
+    assert all(waits.get(step) != "optional" for step in order[:core])
+    for step, until in waits.items():
+        if until != "optional":
+            first = order.index(next(each for each in order if each[0] == until))
+            assert order.index(step) < first
+            assert order.index(step) > order.index(next(each for each in order if each[0] == "04"))
+
+
+def test_the_map_says_where_the_core_of_a_lab_is_done(notebooks):
+    waits = next(lab for lab in labs_in(notebooks) if lab.slug == "why_attention").waits
+    assert waits
+    solve("why_attention", *(name for name in exercises_of("why_attention") if name not in waits))
+    row = next(line for line in page_of(notebooks).splitlines() if line.startswith("| [01 "))
+    assert row.endswith(", core done |")
+    (stop,) = (stop for stop in stops(notebooks) if stop.lab.slug == "why_attention")
+    assert "core done" in card(stop, arrow=True, here=False)
+    solve("why_attention")
+    assert "core done" not in page_of(notebooks)
