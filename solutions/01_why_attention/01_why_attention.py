@@ -33,7 +33,7 @@
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 100 minutes for you; the computer
 # needs {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is exercises 1, 3, 4 and 5, about 46 minutes, and 8 for the review quiz. Whatever is marked *optional* can
+# **The core path** is exercises 1, 3, 4 and 5, about 51 minutes, and 8 for the review quiz. Whatever is marked *optional* can
 # wait; the core never needs it. Exercises 2 and 6 earn points like the others; your instructor says whether you need them.
 #
 # Before some results a question asks what you expect. Choose first, then run the cell. A guess that turns out wrong teaches
@@ -1029,7 +1029,7 @@ from course_utils import check
 check("why_attention.reweight")
 
 # %% [markdown]
-# ### The word *station* (optional)
+# ### The word *station*
 #
 # *The train left the station on time.* A station can be many things. Here *train* tells you which. Can `reweight` tell? Take real word
 # vectors: the table of a pretrained encoder (MiniLM, [Wang et al. 2020](https://arxiv.org/abs/2002.10957)). It has one vector of 384 numbers for each
@@ -1132,7 +1132,7 @@ show_table(["sentence", "where its station moves"], rows)
 # Look at the first line: *trained* and *training* are there as well. The table has only one vector for *train*, whatever it means, and
 # reweighting cannot separate the meanings. That needs several layers, and matrices that learn what to look for.
 #
-# ### Who is *it*? (optional)
+# ### Who is *it*?
 #
 # A pronoun is the hardest case of a word with several meanings: on its own it means nothing at all. In these two sentences, made famous by
 # [Uszkoreit (2017)](https://research.google/blog/transformer-a-novel-neural-network-architecture-for-language-understanding/), one word

@@ -29,8 +29,8 @@
 # - tell the difference between bidirectional self-attention, causal self-attention and cross-attention.
 #
 # **You need** lab 00 (softmax), NumPy's matrix product and broadcasting. **Time:** about 95 minutes for you; the
-# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is sections 1 to 4 with
-# exercises 1 to 3, about 45 minutes, and 5 for the review quiz. Section 5 asks for no code: there your attention runs with learned weights.
+# computer needs {measured_seconds} seconds for the whole notebook on two cores. **The core path** is sections 1 to 5 with
+# exercises 1 to 3, about 50 minutes, and 5 for the review quiz. Section 5 asks for no code: there your attention runs with learned weights.
 # Do sections 6 and 7, the masks and the three kinds of attention, before lab 05, which needs them.
 #
 # | # | exercise | difficulty | importance | minutes | points |
@@ -609,7 +609,7 @@ show_table(["512 words", "ms", "times faster"], [
 # The loop even projects the keys and values again for every word. Processing all words at once shares that work, and nothing has to wait
 # for anything else: that is why attention trains so well on parallel hardware.
 #
-# ## 5. The payoff: your attention, with weights that were learned (optional)
+# ## 5. The payoff: your attention, with weights that were learned
 #
 # So far the matrices were made by hand. Now they are learned. The task is a telephone book: the model sees eight (name, digit) pairs in random
 # order and then a name, and must say that name's digit. The book is new every time, so there is nothing to memorise; the only way is to

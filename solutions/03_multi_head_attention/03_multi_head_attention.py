@@ -34,7 +34,7 @@
 # **You need** lab 02, and from PyTorch: tensors, `nn.Module`, `nn.Linear`. **Time:** about 115 minutes for you; the computer needs
 # {measured_seconds} seconds for the whole notebook on two cores.
 #
-# **The core path** is sections 1 to 4 with exercises 1 to 4, about 45 minutes, and 8 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
+# **The core path** is sections 1 to 4 with exercises 1 to 4, about 47 minutes, and 8 for the review quiz. Whatever is marked *optional* can wait; the core never needs it. Do
 # section 5 before lab 05, which builds on your module. Sections 7 to 11 ask for no code: there you look into a real encoder, break it, and
 # watch two layers learn to copy.
 #
@@ -68,6 +68,18 @@ torch.set_num_threads(1)  # matrices as small as these gain nothing from a secon
 from course_utils.plots.whole import show_transformer
 
 show_transformer("multi_head_attention")
+
+# %% [markdown]
+# And this is where you are going: a network that was trained on a great deal of real text, with 72 heads at work. Each small picture is one head: a row for each
+# word that looks, a column for each word that is looked at. Click on some of them, then type a sentence of your own. In section 9 you will
+# see this page again, with **your** code inside.
+
+# %% tags=["skip-grading"]
+from course_utils.models.pretrained import read
+from course_utils.widgets.heads import head_browser
+
+head_browser(read, "The cat sat on the mat because the mat was warm.",
+             heads=((3, 10), (1, 3)))
 
 # %% [markdown]
 # ## 1. One attention has one portion to share out
