@@ -54,6 +54,10 @@ bench-grading: environment browser ## compare grading times with nbgrader's own 
 bench-class: environment browser ## show how collect, feedback, reports and exports grow with the class (about two minutes)
 	@.venv/bin/python benchmarks/class_size.py $(ARGS)
 
+.PHONY: bench-start
+bench-start: environment ## show what commands cost before they do anything (about a minute)
+	@.venv/bin/python benchmarks/start.py $(ARGS)
+
 .PHONY: lint
 lint: environment ## check the style and layout of the code
 	@.venv/bin/ruff check .

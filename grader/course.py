@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from traitlets.config import Config, PyFileConfigLoader
@@ -83,6 +84,29 @@ class Course:
             folder.name for folder in self.solutions.iterdir() if (folder / f"{folder.name}.py").is_file()
         )
 
+    def lab_named(self, text: str) -> str:
+        """The folder name of the lab that somebody means who types it, its number, or a part of it that no other lab has.
+
+        Raises:
+            CourseError: there is no such lab, or there are several; the message names those that may be meant.
+        """
+        labs = self.labs()
+        if text in labs:
+            return text
+        wanted = text.strip().strip("/").casefold().replace("-", "_")
+        found = [name for name in labs if wanted in _short(name)]
+        found = found or [name for name in labs if wanted and wanted in name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise CourseError(
+                f"{text!r} may be several labs: {', '.join(found)}. Give the number, or more of the name."
+            )
+        words = {word: name for name in labs for word in (name, name.partition("_")[2])}
+        near = dict.fromkeys(words[each] for each in get_close_matches(wanted, words, 3))
+        told = f"Did you mean {' or '.join(near)}?" if near else f"Labs: {', '.join(labs)}."
+        raise CourseError(f"There is no lab {text!r} in {self.solutions}. {told}")
+
     def nbgrader_config(self) -> Config:
         """nbgrader's configuration for this course."""
         config = Config()
@@ -129,6 +153,12 @@ class Course:
         """
         named = self.configuration().CourseDirectory
         return named.course_id if "course_id" in named else COURSE_ID
+
+
+def _short(lab: str) -> set[str]:
+    """What a lab is called for short: its number, with or without a zero before it, and its name without the number."""
+    number, _, slug = lab.partition("_")
+    return {number, number.lstrip("0") or "0", slug}
 
 
 def make_private(folder: Path) -> None:

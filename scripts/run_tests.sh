@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in up to four processes;
-# then, one by one, those that need it to themselves: they train a network, drive a browser, or keep every core busy.
+# Runs the tests; arguments are passed to pytest. First it runs those that can share the machine, in up to four processes, the longest
+# files first (tests/conftest.py); then, one by one, those that need it to themselves: they keep every core busy, or their seconds count.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

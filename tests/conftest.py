@@ -17,7 +17,7 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 from absl import logging as absl_logging
 from hypothesis import HealthCheck, settings
-from project import LABS, ROOT
+from project import LABS, ROOT, turn_of
 
 from grader.author import training
 from grader.course import Course
@@ -49,6 +49,40 @@ def labs(course) -> dict[str, Lab]:
     return {name: Lab.load(course, name) for name in LABS}
 
 
+@pytest.fixture
+def its_turn(request) -> Callable[[int, int], None]:
+    """Skips the rest of a test that takes turns with others from day to day, unless it is its day: told its place, and how many there are."""
+
+    def unless(place: int, count: int) -> None:
+        if not request.config.getoption("--every-lab") and place != turn_of(count):
+            pytest.skip(
+                "it takes turns from day to day, and it is another's day; --every-lab runs everything"
+            )
+
+    return unless
+
+
+# ---------------------------------------------------------------------------------- what runs when
+
+_LONGEST = (
+    "test_grading_end_to_end.py",
+    "test_attacks.py",
+    "test_jupyterhub.py",
+    "test_notebooks.py",
+    "test_all_builds.py",
+    "test_grades_stay.py",
+    "test_faults.py",
+    "test_browser.py",
+    "test_site.py",
+    "test_why_attention.py",
+    "test_ready_made.py",
+    "test_transformer_tensorflow.py",
+    "test_question_answering_twins.py",
+    "test_bypass.py",
+    "test_collect.py",
+)
+"""Files that take minutes, the longest first. A process runs whole files, so one that begins late would leave the others waiting."""
+
 # ---------------------------------------------------------------------------------- how long labs run
 
 _measured = pytest.StashKey[dict[str, float]]()
@@ -74,6 +108,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
+    places = {name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
     if config.getoption("--all"):
         return
     slow = [item for item in items if item.get_closest_marker("slow")]

@@ -14,11 +14,14 @@ ROOT = Path(__file__).parents[1]
 LABS = Course(ROOT).labs()
 
 
-def turn_of(count: int) -> int:
-    """Whose turn it is, from 0 to ``count`` - 1: what is too long for every proof takes turns from day to day. So a proof that
-    is run again tries the same, and after ``count`` days everything has been tried.
+def turn_of(count: int, days: int = 1) -> int:
+    """Whose turn it is, from 0 to ``count`` - 1: what is too long for every proof takes turns. So a proof that is run again on the
+    same day tries the same, and after ``count`` turns everything has been tried.
+
+    Args:
+        days: how long a turn is. Two that go together need turns of different lengths, or they would always meet in the same pairs.
     """
-    return date.today().toordinal() % count
+    return date.today().toordinal() // days % count
 
 
 def drawn(html: str) -> ElementTree.Element:

@@ -9,14 +9,13 @@ import pytest
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from project import LABS, turn_of
+from project import LABS, ROOT
 
 from course_utils.checking.expected import FILE_NAME
 from grader.author import training
+from grader.course import Course
 from grader.demo import solved
 from grader.lab import Lab, checked_exercise
-
-pytestmark = [pytest.mark.parametrize("name", LABS), pytest.mark.alone]
 
 
 def executed(lab: Lab, notebook: NotebookNode, folder):
@@ -53,20 +52,22 @@ def printed_without_training(lab: Lab, folder) -> str:
     return printed(executed(lab, notebook, folder))
 
 
-def waits_for_its_turn(labs: dict[str, Lab], name: str) -> bool:
-    """Of the labs whose training is on record, one is run again each day."""
-    recorded = [name for name, lab in labs.items() if training.promises(lab)]
-    return name in recorded and name != recorded[turn_of(len(recorded))]
+RECORDED = [name for name in LABS if training.promises(Lab(Course(ROOT), name))]
+"""The labs whose training is on record. One of them is run again each day."""
+
+
+def for_itself(name: str):
+    """A lab that trains has the machine to itself, so that its seconds can be compared with those on its first page."""
+    return pytest.param(name, marks=[pytest.mark.alone] if name in RECORDED else [])
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", map(for_itself, LABS))
 def test_the_solved_lab_runs_from_top_to_bottom_without_error_or_stderr(
-    labs, name, tmp_path, timings, trained, request
+    labs, name, tmp_path, timings, trained, its_turn
 ):
-    if not request.config.getoption("--every-lab") and waits_for_its_turn(labs, name):
-        pytest.skip(
-            "its training is on record, and it is another lab's turn today; --every-lab runs them all"
-        )
+    if name in RECORDED:
+        its_turn(RECORDED.index(name), len(RECORDED))
     began = time.monotonic()
     notebook = executed(labs[name], solved(labs[name]), tmp_path)
     timings(name, time.monotonic() - began)
@@ -88,6 +89,7 @@ STOPS = (
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", LABS)
 def test_the_untouched_lab_stops_only_at_what_is_still_to_be_written(labs, name, tmp_path):
     notebook = executed(labs[name], labs[name].release(), tmp_path)
     checks = [cell for cell in notebook.cells if checked_exercise(cell)]

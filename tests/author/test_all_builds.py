@@ -1,30 +1,66 @@
-"""Every lab is built once more: the build judges reference, variants and misconceptions, and refuses what a lab lacks."""
+"""Every lab is built once more: the build judges reference, variants and misconceptions, and refuses what a lab lacks.
+
+That takes minutes for the labs that train networks, because they have many layers. So the text of each release is compared with its
+source every time, and what a build judges takes turns from day to day.
+"""
 
 from __future__ import annotations
+
+import shutil
 
 import processors
 import pytest
 from project import LABS, ROOT
 
+from course_utils.checking.expected import FILE_NAME, load_hints
+from grader.author import build as author_build
 from grader.author.build import build
 from grader.author.training import promises
 from grader.course import STUB, Course
 from grader.lab import Lab
 
-
-def marked(name: str):
-    """Labs that train a network have many layers to check: minutes each, so they are for the full proof."""
-    return pytest.param(name, marks=pytest.mark.slow if promises(Lab(Course(ROOT), name)) else ())
+TRAINED = [name for name in LABS if promises(Lab(Course(ROOT), name))]
+QUICK = [name for name in LABS if name not in TRAINED]
 
 
-@pytest.mark.parametrize("lab", map(marked, LABS))
-def test_the_committed_notebook_is_what_its_source_gives(course, lab, request):
-    """In the full proof, with the settings of another processor: another one every day."""
-    if not request.config.getoption("--all"):
-        build(course, [lab], check=True, say=lambda line: None)
+@pytest.mark.parametrize("name", LABS)
+def test_a_release_has_the_text_and_the_hints_of_its_source(course, name, monkeypatch):
+    """The build without what it judges: of ``expected.npz``, only the hints are looked at."""
+    lab = Lab.load(course, name)
+
+    def keep_the_committed_one(file, exercises, hints):
+        shutil.copyfile(lab.release_folder / FILE_NAME, file)
+        assert {key: load_hints(file, key) for key in lab.exercises} == {
+            key: hints.get(key, []) for key in lab.exercises
+        }
+
+    monkeypatch.setattr(Lab, "expected", lambda lab, seed: {})
+    for judged in ("catalogue_faults", "bypass_faults", "answer_faults"):
+        monkeypatch.setattr(author_build, judged, lambda *_: [])
+    monkeypatch.setattr(author_build, "save_expected", keep_the_committed_one)
+    build(course, [name], check=True, say=lambda line: None)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_committed_notebook_is_what_its_source_gives(course, name, its_turn, request):
+    """In the full proof all of these labs, with the settings of another processor every day."""
+    if request.config.getoption("--all"):
+        built_in_a_row(name, every=request.config.getoption("--every-lab"))
         return
-    for row in processors.in_turn(every=request.config.getoption("--every-lab")):
-        said = processors.in_row(row, "-m", "grader.cli", "build", "--check", lab)
+    its_turn(QUICK.index(name), len(QUICK))
+    build(course, [name], check=True, say=lambda line: None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_committed_notebook_of_a_long_lab_is_what_its_source_gives(name, its_turn, request):
+    its_turn(TRAINED.index(name) % 4, 4)
+    built_in_a_row(name, every=request.config.getoption("--every-lab"))
+
+
+def built_in_a_row(name: str, every: bool) -> None:
+    for row in processors.in_turn(every):
+        said = processors.in_row(row, "-m", "grader.cli", "build", "--check", name)
         assert not said, f"{row.name}: {said}"
 
 

@@ -382,7 +382,6 @@ def test_where_a_hub_knows_who_asks_nobody_reads_in_another_s_name(lab, tmp_path
         assert points_of(lab, page) == 2
 
 
-@pytest.mark.alone
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
 def test_in_a_browser_lines_add_up_comments_are_put_in_and_nothing_is_wider_than_the_window(lab, server):
     """With TRANSFORMER_LABS_SCREENSHOTS, pictures are kept there."""

@@ -20,7 +20,8 @@ from written import answer_of, graded, mark, written_lab
 
 from grader.by_hand.agreement import pairs
 from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
-from grader.cli import app, console
+from grader.cli import app
+from grader.commands.terminal import console
 from grader.demo import hand_in as submit
 from grader.errors import GraderError
 from grader.grade import autograde as grading

@@ -67,7 +67,6 @@ def _missing() -> str | None:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
     pytest.mark.skipif(bool(_missing()), reason=_missing() or ""),
 ]
 

@@ -160,7 +160,10 @@ def course(tmp_path_factory) -> Course:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("name", CLASS)
-def test_a_class_gets_the_same_grades_beside_sixteen_busy_processes(course, monkeypatch, request, name):
+def test_a_class_gets_the_same_grades_beside_sixteen_busy_processes(
+    course, monkeypatch, request, its_turn, name
+):
+    its_turn(0, 2)
     if name != ATTENTION and not request.config.getoption("--every-lab"):
         pytest.skip("it takes minutes; --every-lab grades the classes of the other labs, too")
     monkeypatch.setattr(Lab, "expected", cache(Lab.expected))  # the same for both, and slow on a busy machine
@@ -187,7 +190,8 @@ def test_the_class_on_busy_machines_has_forty(course):
 
 
 @pytest.mark.alone
-def test_a_lab_is_released_and_checked_beside_sixteen_busy_processes(tmp_path):
+def test_a_lab_is_released_and_checked_beside_sixteen_busy_processes(tmp_path, its_turn):
+    its_turn(1, 2)
     course = with_gradebook(new_course(tmp_path))
     with busy_machine():
         for command in (["build", "--check", ATTENTION], ["release", ATTENTION]):

@@ -14,7 +14,8 @@ from classroom import START, KernelFree, book_of, new_course, with_gradebook
 from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
-from grader.cli import app, console
+from grader.cli import app
+from grader.commands.terminal import console
 from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
 from grader.grade import log

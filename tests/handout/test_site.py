@@ -171,7 +171,6 @@ def test_the_course_s_widgets_keep_their_data_and_their_still_picture(lab, ran):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
 def test_a_widget_answers_from_a_disk_and_without_a_module_keeps_its_still_picture(tmp_path):
     x = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
@@ -370,7 +369,6 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(pages, labs):
     found = {path: Links(path.read_text("utf-8")) for path in pages.rglob("*.html")}
     assert {pages / lab.name / f"{lab.slug}.html" for lab in labs.values()} < set(found)
@@ -390,7 +388,6 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(pages, 
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_a_lab_s_page_shows_stubs_passed_checks_and_figures(pages, labs):
     lab = labs[START]
     text = (pages / lab.name / f"{lab.slug}.html").read_text("utf-8")
@@ -411,7 +408,6 @@ def address(pages):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: scripts/setup_browser.sh says how")
 @pytest.mark.parametrize("width, theme", [(1400, "light"), (390, "dark")])
 def test_pages_fit_ask_nobody_else_and_can_be_searched(pages, address, width, theme):

@@ -309,7 +309,6 @@ def learners_model(labs):
 
 @installed
 @pytest.mark.slow
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "text", ["The train left the station on time, and nobody", smollm.chat("What is the capital of France?")]
 )

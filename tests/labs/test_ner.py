@@ -187,8 +187,10 @@ def test_the_model_that_comes_with_the_course_finds_what_the_trained_one_finds(l
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(lab, tmp_path):
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(
+    lab, its_turn, tmp_path
+):
+    its_turn(2, 5)  # of the labs that come with weights
     said = printed_without_training(lab, tmp_path)
     assert not training.broken(lab, training.figures(lab, said))
     assert "2 MB were loaded, for 43 MB of weights" in said and "steps [" not in said

@@ -337,8 +337,8 @@ def test_the_cell_for_the_hub_works_with_a_local_mirror_of_its_form(labs, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_a_learner_may_skip_the_training_and_both_readers_come_with_the_course(labs, tmp_path):
+def test_a_learner_may_skip_the_training_and_both_readers_come_with_the_course(labs, its_turn, tmp_path):
+    its_turn(3, 5)  # of the labs that come with weights
     lab = labs[LAB]
     said = printed_without_training(lab, tmp_path)
     assert not training.broken(lab, training.figures(lab, said))

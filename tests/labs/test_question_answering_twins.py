@@ -346,8 +346,8 @@ def test_the_cells_for_the_hub_read_a_checkpoint_into_the_lab_s_reader(
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_a_learner_may_skip_the_training_and_lab_10_s_reader_answers_in_keras(labs, tmp_path):
+def test_a_learner_may_skip_the_training_and_lab_10_s_reader_answers_in_keras(labs, its_turn, tmp_path):
+    its_turn(4, 5)  # of the labs that come with weights
     lab = labs[TENSORFLOW]
     said = printed_without_training(lab, tmp_path)
     assert not training.broken(lab, training.figures(lab, said))

@@ -742,8 +742,10 @@ def test_figures_of_the_lab_draw_what_they_are_given():
 
 
 @pytest.mark.slow
-@pytest.mark.alone
-def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(lab, tmp_path):
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_shipped_weights(
+    lab, its_turn, tmp_path
+):
+    its_turn(0, 5)  # of the labs that come with weights
     said = printed_without_training(lab, tmp_path)
     assert "after:  Jane visits Africa in September" in said
 

@@ -352,8 +352,10 @@ def test_a_file_is_read_if_it_holds_the_expected_model_and_else_refused_with_the
         assert message in str(caught.value)
 
 
-@pytest.mark.alone
-def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_weights_from_pytorch(labs, tmp_path):
+def test_a_learner_may_skip_the_training_and_the_whole_lab_runs_with_the_weights_from_pytorch(
+    labs, its_turn, tmp_path
+):
+    its_turn(1, 5)  # of the labs that come with weights
     lab = labs["06_transformer_tensorflow"]
     said = printed_without_training(lab, tmp_path)
     assert not training.broken(lab, training.figures(lab, said))

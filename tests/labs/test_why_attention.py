@@ -288,7 +288,6 @@ def story(labs) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_the_translator_that_looks_back_keeps_what_one_vector_loses(story):
     four_phrases = 3
     assert story["accuracy"]["one vector"][0] > 0.95
@@ -297,7 +296,6 @@ def test_the_translator_that_looks_back_keeps_what_one_vector_loses(story):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_the_same_vector_holds_more_after_more_training_but_never_as_much_as_looking_back(story):
     one, patient, looking = (np.array(story["accuracy"][name]) for name in
                              ("one vector", "one vector, 4 times the steps", "looking back"))  # fmt: skip
@@ -306,7 +304,6 @@ def test_the_same_vector_holds_more_after_more_training_but_never_as_much_as_loo
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_the_trained_alignment_is_the_known_one_and_that_of_the_learner_s_functions(story):
     content = story["content"]
     assert (story["looked_at"] == story["partner"])[:, content].mean() > 0.9
@@ -314,7 +311,6 @@ def test_the_trained_alignment_is_the_known_one_and_that_of_the_learner_s_functi
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_gradients_fade_in_recurrent_layers_more_slowly_with_gates_and_not_at_all_in_attention(story):
     fade = {name: norms[99] / norms[1] for name, norms in story["norms"].items()}
     assert fade["RNN"] < fade["GRU"] < 1e-10 and fade["LSTM"] < 1e-10
@@ -324,14 +320,12 @@ def test_gradients_fade_in_recurrent_layers_more_slowly_with_gates_and_not_at_al
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_each_probe_is_nearest_to_station_in_its_own_sentence(story):
     for mixed in (story["stations"], story["averages"]):  # attention, and the plain average beside it
         assert (story["probes"] @ mixed.T).argmax(axis=1).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_what_the_predictions_call_right_is_what_is_measured(story):
     one, looking = story["accuracy"]["one vector"], story["accuracy"]["looking back"]
     assert one[4] < 0.15  # room: almost none at 19 words
@@ -343,14 +337,12 @@ def test_what_the_predictions_call_right_is_what_is_measured(story):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_the_kept_weights_go_from_uniform_to_sharp(story):
     largest = [weights.max(axis=1).mean() for weights in story["kept"].values()]
     assert largest[0] < 2 / len(story["line"]) and largest[-1] > 3 * largest[0]
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_it_treats_both_nouns_alike_until_layers_have_learned_where_to_look(story):
     tired_animal, tired_street, wide_animal, wide_street = (
         [float(cell) for cell in row[1:]] for row in story["rows_of_it"]

@@ -745,7 +745,7 @@ def test_without_an_exchange_it_is_said_what_to_do(lab, tmp_path, monkeypatch):
 
 def test_the_command_lists_what_happened_to_whom(lab, monkeypatch):
     monkeypatch.chdir(lab.course.root)
-    monkeypatch.setattr("grader.cli.console.width", 200)
+    monkeypatch.setattr("grader.commands.terminal.console.width", 200)
     source = zip_of(lab, {info(f"[bold]x_1_2_{FILE}", stat.S_IFLNK): b"/etc", **GOOD})
     result = CliRunner().invoke(app, ["collect", LAB, str(source)])
     assert result.exit_code == 0, result.output

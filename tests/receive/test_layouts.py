@@ -372,7 +372,7 @@ def test_with_a_roster_the_same_archives_are_certain_and_give_the_people_on_it(l
 
 def run(lab: Lab, monkeypatch: pytest.MonkeyPatch, *arguments: str):
     monkeypatch.chdir(lab.course.root)
-    monkeypatch.setattr("grader.cli.console.width", 200)
+    monkeypatch.setattr("grader.commands.terminal.console.width", 200)
     return CliRunner().invoke(app, ["collect", LAB, *arguments])
 
 

@@ -20,7 +20,8 @@ from collecting import folder_of, zip_of
 from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
-from grader.cli import app, console
+from grader.cli import app
+from grader.commands.terminal import console
 from grader.demo import solved
 from grader.grade import autograde as grading
 from grader.grade import log

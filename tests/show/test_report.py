@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from grader.cli import _time, app
+from grader.cli import app
+from grader.commands.week import _time
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.gradebook import Gradebook, Result

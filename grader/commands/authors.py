@@ -1,0 +1,95 @@
+"""What an author of labs does: start one, build it, and try small mistakes in its solutions."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from grader.author.build import build as build_labs
+from grader.author.mutate import EQUIVALENT, keep_record
+from grader.author.mutate import mutate as mutate_lab
+from grader.author.new import new_lab
+from grader.commands.help import Commands
+from grader.commands.terminal import (
+    Labs,
+)
+from grader.course import Course
+from grader.lab import Lab
+
+app = Commands()
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its number and name, e.g. 13_my_lab.")],
+) -> None:
+    """Start a new lab: a small one that already builds, to be replaced piece by piece with your own.
+
+    \b
+    Examples:
+      grader new 13_my_lab
+    """
+    folder = new_lab(Course.find(), name)
+    typer.echo(
+        f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
+    )
+
+
+@app.command()
+def build(
+    labs: Labs = None,
+    check: Annotated[bool, typer.Option("--check", help="Only compare notebooks/ with its sources.")] = False,
+) -> None:
+    """Make notebooks/ from solutions/.
+
+    \b
+    Examples:
+      grader build 13_my_lab
+      grader build --check
+    """
+    build_labs(Course.find(), labs or [], check=check)
+
+
+@app.command()
+def mutate(
+    labs: Labs = None,
+    exercise: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this one; nothing is recorded.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes at a time.")] = os.cpu_count() or 1,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--every", help="Every mutant of the correct variants, not a sample; nothing is recorded."
+        ),
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="So many mutants of each correct variant; without it, as many as the last time.",
+        ),
+    ] = None,
+) -> None:
+    """Try small mistakes in every solution, and show those that the checks let pass.
+
+    \b
+    Examples:
+      grader mutate 13_my_lab
+      grader mutate 02 --exercise causal_mask
+    """
+    course = Course.find()
+    for name in labs or course.labs():
+        lab = Lab.load(course, name)
+        report = mutate_lab(lab, jobs, exercise, 0 if every else sample)
+        typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
+        for change in report.unused:
+            typer.echo(
+                f"{lab.folder / EQUIVALENT}: no mutant of {change.exercise} changes {change} and survives."
+            )
+        if exercise is None and not every:
+            keep_record(lab, report)
+        typer.echo(report.figures(name))

@@ -1,0 +1,513 @@
+"""What an instructor does each week: release, collect, grade, look, and give back."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from grader.author.build import build as build_labs
+from grader.commands.help import Commands
+from grader.commands.terminal import (
+    LabName,
+    Labs,
+    PageFile,
+    Section,
+    TableFile,
+    as_table,
+    console,
+    described,
+    show_table,
+    write_table,
+)
+from grader.course import Course
+from grader.demo import run_demo
+from grader.errors import GraderError
+from grader.grade import autograde as grading
+from grader.grade.gradebook import Gradebook, students_of
+from grader.grade.resume import Again
+from grader.grade.work import Record
+from grader.handout.bundle import write_bundle
+from grader.lab import Lab
+from grader.receive.collect import OUTCOMES, when_sure
+from grader.receive.collect import collect as collect_lab
+from grader.receive.files import time_of
+from grader.receive.lateness import late_in_words, undecided
+from grader.receive.recognise import names_of_layouts
+from grader.roster import Person
+from grader.show.canvas import TOKEN, Canvas, differences, send
+from grader.show.class_report import write_report
+from grader.show.export import export as export_scores
+from grader.show.export import write_feedback_zip
+from grader.show.feedback import generate_feedback
+from grader.show.progress_bar import Progress
+from grader.show.similar import write_similar
+
+app = Commands()
+
+Sandbox = Annotated[
+    str | None, typer.Option(metavar="none", help="'none': run learners' code unprotected on this machine.")
+]
+
+
+@app.command()
+def release(
+    lab: LabName,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="ZIP", help="Also write everything a learner needs to a zip."),
+    ] = None,
+    due: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Deadline, e.g. '2027-01-31 18:00 Europe/Berlin'; UTC if no zone; or 'none'."
+        ),
+    ] = None,
+) -> None:
+    """Check that a lab's notebook matches its source, and enter the lab in the gradebook.
+
+    \b
+    Examples:
+      grader release 02 --due "2027-01-31 18:00 Europe/Berlin" --out self_attention.zip
+      grader release 02 --due none
+    """
+    course = Course.find()
+    deadline = None if due in (None, "none") else _time(due)
+    build_labs(course, [lab], check=True)
+    loaded = Lab.load(course, lab)
+    with Gradebook.open(course) as gradebook:
+        gradebook.register(loaded)  # so that formgrader lists it before anything is handed in
+        if due is not None:
+            gradebook.set_deadline(loaded, deadline)
+        deadline = gradebook.deadline(loaded)
+    typer.echo(f"Notebook for learners: {loaded.release_folder / loaded.notebook_name}")
+    typer.echo(f"Deadline: {f'{deadline:%Y-%m-%d %H:%M} UTC' if deadline else 'none'}")
+    if out:
+        files = write_bundle(loaded, out)
+        typer.echo(f"To hand out: {out.resolve()} ({len(files)} files, no solutions)")
+
+
+def _time(text: str) -> datetime:
+    """A time that somebody has typed. Unlike in what programs write, a day and a month that could be taken for each other, or a zone
+    that nobody knows, are not guessed about: a deadline that is wrong by hours is seen too late.
+
+    Raises:
+        GraderError: it is none.
+    """
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(\S*)", text.strip())
+    with suppress(ValueError, KeyError, OSError, OverflowError):  # that is what dates and zones raise
+        if found:
+            date, clock, zone = found.groups()
+            if zone and zone[0] not in "+-Z":
+                when = datetime.fromisoformat(f"{date} {clock}").replace(tzinfo=ZoneInfo(zone))
+            else:
+                when = datetime.fromisoformat(f"{date} {clock}{zone or 'Z'}")
+            if time := time_of(f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"):
+                return time
+    raise GraderError(
+        f"{text!r} is not a time. Write it as 2027-01-31 18:00, with a zone if it is not UTC: '2027-01-31 18:00 Europe/Berlin'."
+    )
+
+
+_COLLECTED = ("Student", "File", "What happened", "Notes")
+
+
+@app.command()
+def collect(
+    lab: LabName,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SOURCE", help="A folder, or your learning platform's zip; default: the exchange."
+        ),
+    ] = None,
+    shared_account: Annotated[
+        bool,
+        typer.Option(
+            "--shared-account",
+            help="In the exchange, all submissions belong to one system user: do not check whose they are.",
+        ),
+    ] = False,
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="LAYOUT",
+            help=f"What SOURCE is, if that is not seen by itself: {', '.join(names_of_layouts())}.",
+        ),
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask whether SOURCE is what it is taken for.")
+    ] = False,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ZONE",
+            help="Time zone of the times in the names, e.g. Europe/Berlin: they then count as times of submission.",
+        ),
+    ] = None,
+    out: TableFile = None,
+) -> None:
+    """Collect submissions for grading, from nbgrader's exchange, a folder, or a learning platform's zip.
+
+    \b
+    Examples:
+      grader collect 02 submissions.zip
+      grader collect 02 submissions.zip --zone Europe/Berlin
+      grader collect 02 handed_in/ --as folder
+      grader collect 02
+    """
+    if shared_account and source:
+        raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
+    if (layout or zone) and not source:
+        raise GraderError("--as and --zone say something about SOURCE: leave them out, or give SOURCE.")
+    loaded = Lab.load(Course.find(), lab)
+    rows = collect_lab(
+        loaded,
+        source,
+        shared_account,
+        _ask_whose if sys.stdin.isatty() else None,
+        _go_on if yes or layout else _ask_whether_right,
+        layout,
+        _zone(zone) if zone else None,
+    )
+    table = [(row.student or "?", row.file, row.outcome, row.why) for row in rows]
+    console.print(as_table(lab, _COLLECTED, table))
+    counts = Counter(row.outcome for row in rows)
+    told = [f"{outcome}: {counts[outcome]}" for outcome in OUTCOMES if counts[outcome]]
+    typer.echo(f"{', '.join(told)}; with a note: {sum(bool(row.why) for row in rows)}")
+    if count := len(undecided(loaded)):
+        typer.echo(late_in_words(lab, count))
+    typer.echo(f"Submissions: {loaded.course.submitted}/<student>/{lab}/{loaded.notebook_name}")
+    write_table(out, _COLLECTED, table)
+
+
+def _go_on(said: str, doubts: Sequence[str]) -> None:
+    typer.echo(said)
+
+
+def _ask_whether_right(said: str, doubts: Sequence[str]) -> None:
+    """Says what a source is taken for, and asks in the terminal if that is not certain.
+
+    Raises:
+        GraderError: it is not, or nobody can be asked.
+    """
+    if not (doubts and sys.stdin.isatty()):
+        when_sure(said, doubts)
+        typer.echo(said)
+        return
+    for doubt in doubts:
+        typer.echo(f"{doubt}.")
+    typer.echo(f"Taken for: {said}")
+    if not typer.confirm("Is that right?"):
+        raise GraderError(
+            "Nothing was collected. Say what it is with --as LAYOUT (docs/collecting.md lists them)."
+        )
+
+
+def _zone(name: str) -> ZoneInfo:
+    """
+    Raises:
+        GraderError: there is no such time zone.
+    """
+    with suppress(ValueError, KeyError, OSError):
+        return ZoneInfo(name)
+    raise GraderError(f"{name!r} is no time zone. Write it as Europe/Berlin or America/New_York.")
+
+
+def _ask_whose(what: str, people: Sequence[Person]) -> Person | None:
+    """Asks in the terminal which of several people is meant."""
+    typer.echo(f"Who is {what}?")
+    for number, person in enumerate(people, 1):
+        typer.echo(f"  {number}  {described(person)}")
+    while True:
+        chosen = typer.prompt("  Number (0: I cannot say)", type=int, default=0)
+        if 0 <= chosen <= len(people):
+            return people[chosen - 1] if chosen else None
+
+
+@app.command()
+def autograde(
+    lab: LabName,
+    sandbox: Sandbox = None,
+    student: Annotated[str | None, typer.Option(metavar="NAME", help="Grade only this student.")] = None,
+    section: Section = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; default: one per core.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Regrade unchanged submissions too.")] = False,
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="Grade only new submissions, even if the lab changed.")
+    ] = False,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run notebooks on a Dask cluster: tcp://host:8786.")
+    ] = None,
+    out: TableFile = None,
+) -> None:
+    """Grade a lab's submissions. You can stop it at any point; run it again and it continues from there.
+
+    \b
+    Examples:
+      grader autograde 02
+      grader autograde 02 --student anna --force
+      grader autograde 02 --cluster tcp://host:8786
+    """
+    if force and only_new:
+        raise GraderError(
+            "--force grades everything and --only-new only new submissions: use one or the other."
+        )
+    loaded = Lab.load(Course.find(), lab)
+    runner = grading.choose_runner(loaded, sandbox, elsewhere=cluster is not None)
+    among = students_of(loaded.course, section)
+    folders = grading.submissions(loaded, student, among)
+    progress = Progress(f"Grading {lab}", len(folders), console)
+    stream = grading.autograde(
+        loaded,
+        folders,
+        runner,
+        grading.class_seed(loaded),
+        jobs=jobs or grading.usable_cores(),
+        cluster=cluster,
+        again=Again.ALL if force else Again.NEW if only_new else Again.CHANGED,
+        tell=progress.tell,
+    )
+    records: list[Record] = []
+    try:
+        records.extend(progress.watched(stream))
+    except KeyboardInterrupt:
+        stream.close()
+        typer.echo(
+            "grader: stopped. Grades already entered are kept; the same command continues from there.",
+            err=True,
+        )
+        raise typer.Exit(130) from None
+    records.sort(key=lambda record: record.student)
+    show(lab, records)
+    write_table(out, ("Student", "State", "Score", "Of", *_RECORD[3:]), map(_cells_of, records))
+    typer.echo(f"Graded notebooks: {loaded.course.autograded}. Gradebook: {loaded.course.gradebook}")
+    with Gradebook.open(loaded.course) as gradebook:
+        other = [
+            result.student
+            for result in gradebook.results(loaded, {student} if student else among)
+            if result.marker and round(result.score - result.marker.score, 2)
+        ]
+    if other:
+        typer.echo(
+            f"Points given by hand or deducted for lateness change {len(other)} of the scores (the table shows "
+            f"the points from the checks): see `grader report {lab}`."
+        )
+    if any(record.score is None for record in records):
+        raise GraderError(
+            "Some submissions were not entered because of an error in the grader; see their notes."
+        )
+
+
+_RECORD = ("Student", "State", "Score", "Recognised misconceptions", "Notes")
+
+
+def show(lab: str, records: Iterable[Record]) -> None:
+    console.print(table_of(lab, records))
+
+
+def table_of(title: str, records: Iterable[Record]) -> Table:
+    """Students, states, scores, recognised misconceptions and notes, as a table for the terminal."""
+    table = Table(title=title, title_justify="left")
+    student, state, score, *rest = _RECORD
+    table.add_column(student, overflow="fold")
+    table.add_column(state)
+    table.add_column(score, justify="right", no_wrap=True)
+    for name in rest:
+        table.add_column(name, overflow="fold")
+    for student, state, score, of, *rest in map(_cells_of, records):
+        table.add_row(escape(student), state, f"{score or '-'} / {of}", *map(escape, rest))
+    return table
+
+
+def _cells_of(record: Record) -> tuple[str, ...]:
+    """A record's cells; the score and what it is of are two."""
+    score = "" if record.score is None else f"{record.score:g}"
+    by_hand = [f"Written answers to grade by hand: {record.by_hand}."] if record.by_hand else []
+    notes = "\n".join([*by_hand, *record.notes])
+    return record.student, record.state, score, f"{record.max_score:g}", "\n".join(record.recognised), notes
+
+
+@app.command()
+def feedback(
+    lab: LabName,
+    pack: Annotated[
+        Path | None,
+        typer.Option("--zip", metavar="ZIP", help="Also pack the pages in the form that Moodle accepts."),
+    ] = None,
+    section: Section = None,
+) -> None:
+    """Make HTML feedback for a lab's graded submissions. Pages that would not change are left as they are.
+
+    \b
+    Examples:
+      grader feedback 02
+      grader feedback 02 --zip feedback.zip
+    """
+    loaded = Lab.load(Course.find(), lab)
+    among = students_of(loaded.course, section)
+    jobs = grading.usable_cores()
+    try:
+        found = generate_feedback(
+            loaded,
+            jobs,
+            lambda pages, total: Progress(f"Feedback on {lab}", total, console).counted(pages),
+            among,
+        )
+    except KeyboardInterrupt:
+        typer.echo(
+            "grader: stopped. Pages made so far stay; the same command continues from there.", err=True
+        )
+        raise typer.Exit(130) from None
+    typer.echo(
+        f"{found.pages} feedback pages ({found.made} new or changed): {loaded.course.feedback}/<student>/{lab}/{loaded.slug}.html"
+    )
+    if pack:
+        write_feedback_zip(loaded, pack, among)
+        typer.echo(f"All of them: {pack.resolve()}")
+
+
+@app.command()
+def report(
+    lab: LabName,
+    out: PageFile = None,
+    section: Section = None,
+) -> None:
+    """Write one page about a class: scores, exercises, common misconceptions, who needs help.
+
+    \b
+    Examples:
+      grader report 02
+      grader report 02 --section Monday --out monday.html
+    """
+    page, table = write_report(Lab.load(Course.find(), lab), out, section)
+    typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
+
+
+@app.command()
+def similar(
+    lab: LabName,
+    out: PageFile = None,
+    section: Annotated[
+        str | None,
+        typer.Option(
+            "--section", metavar="NAME", help="Compare everybody; show pairs with a student of this section."
+        ),
+    ] = None,
+) -> None:
+    """Show pairs of submissions that are more alike than the lab explains. No proof of anything; no points change.
+
+    \b
+    Examples:
+      grader similar 02
+    """
+    page, table, found = write_similar(Lab.load(Course.find(), lab), out, section)
+    typer.echo(
+        f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
+    )
+    typer.echo(f"Page:  {page.resolve()}\nTable: {table.resolve()}")
+
+
+@app.command()
+def export(
+    labs: Labs = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="csv, canvas or moodle; default: csv.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "--csv", metavar="FILE", help="CSV file to write; default: grades.csv."),
+    ] = None,
+    canvas: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Compare one lab with an assignment in Canvas instead; see --send."),
+    ] = None,
+    course: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the course.")
+    ] = None,
+    assignment: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Canvas's number of the assignment.")
+    ] = None,
+    really: Annotated[bool, typer.Option("--send", help="Enter what differs in Canvas.")] = False,
+    section: Section = None,
+) -> None:
+    """Write everybody's scores to a file for Canvas, Moodle or a spreadsheet, or enter them in Canvas.
+
+    \b
+    Examples:
+      grader export --format canvas --out grades.csv
+      grader export 02 --format moodle --out grades.csv
+      grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
+    """
+    if canvas is not None:
+        if course is None or assignment is None or len(labs or []) != 1:
+            raise GraderError(
+                "Name one lab, and Canvas's numbers of the course and the assignment, as in "
+                "`grader export 02_self_attention --canvas https://canvas.example.edu --course 12 --assignment 345`."
+            )
+        if form is not None:
+            raise GraderError("--format is for files; with --canvas URL, leave it out.")
+        there = Canvas(canvas, os.environ.get(TOKEN, ""), course, assignment)
+        _export_to_canvas(Lab.load(Course.find(), labs[0]), there, section, really, out)
+        return
+    if course or assignment or really:
+        raise GraderError("--course, --assignment and --send go with --canvas URL.")
+    out = out or Path("grades.csv")
+    found = Course.find()
+    for note in export_scores(found, labs or [], form or "csv", out, students_of(found, section)):
+        typer.echo(f"Note: {note}")
+    typer.echo(f"Scores: {out.resolve()}")
+
+
+def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool, out: Path | None) -> None:
+    found, notes = differences(lab, there, students_of(lab.course, section))
+    header = ("Student", "In Canvas", "Number", "Points there", "Points here")
+    rows = [
+        (
+            each.student,
+            each.name,
+            each.number,
+            "" if each.before is None else f"{each.before:g}",
+            f"{each.after:g}",
+        )
+        for each in found
+    ]
+    show_table("1 grade differs" if len(rows) == 1 else f"{len(rows)} grades differ", header, rows)
+    for note in notes:
+        typer.echo(f"Note: {note}")
+    write_table(out, header, rows, " Nothing was sent.")
+    if not found:
+        return
+    if not really:
+        typer.echo("Nothing was sent. Add --send to enter these grades in Canvas.")
+        return
+    if missing := send(there, found):
+        raise GraderError(
+            f"Canvas has not taken the grades of {', '.join(missing)}. Look at them there, then run the same command again."
+        )
+    typer.echo(f"Entered in Canvas and read back: {len(found)}.")
+
+
+@app.command()
+def demo(labs: Labs = None) -> None:
+    """Grade a small made-up class in .demo/ to show what grading does.
+
+    \b
+    Examples:
+      grader demo 02
+    """
+    run_demo(Course.find(), labs or [], say=typer.echo, show=show)

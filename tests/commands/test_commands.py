@@ -1,0 +1,149 @@
+"""The commands of ``grader``: loaded when called, explained as the guides do, and content with a lab's short name."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from project import ROOT
+from typer.main import get_command, get_group
+from typer.testing import CliRunner
+
+from grader.cli import COMMANDS, app
+from grader.course import Course, CourseError
+
+HEAVY = (
+    "jupytext",
+    "matplotlib",
+    "nbconvert",
+    "nbformat",
+    "nbgrader",
+    "numpy",
+    "sqlalchemy",
+    "tensorflow",
+    "torch",
+)
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def help_of(*words: str) -> str:
+    done = CliRunner().invoke(app, [*words, "--help"])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_list_of_commands_imports_nothing_that_only_a_command_needs():
+    code = f"import sys, grader.cli; print([name for name in {HEAVY} if name in sys.modules])"
+    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout == "[]\n"
+
+
+def test_every_command_of_a_module_is_in_the_list_of_commands_and_the_other_way_round():
+    listed: dict[str, set[str]] = {}
+    for commands in COMMANDS.values():
+        for name, (module, _) in commands.items():
+            listed.setdefault(module, set()).add(name)
+    modules = {file.stem for file in (ROOT / "grader/commands").glob("*.py")}
+    assert {*listed} == modules - {"__init__", "help", "terminal"}
+    for module, names in listed.items():
+        assert {*get_group(importlib.import_module(f"grader.commands.{module}").app).commands} == names
+
+
+def test_help_shows_no_types():
+    for commands in COMMANDS.values():
+        for name in commands:
+            assert not re.search(r"<\w+>|[<≤]=|╭", help_of(name)), name
+
+
+def written_in(text: str) -> list[str]:
+    """The calls of ``grader`` that stand alone on a line of a guide or of help, without comments."""
+    lines = re.findall(r"^ +(?:\.venv/bin/)?grader ([a-z].+)$", text, re.M)
+    return [re.sub(r"\s+#.*", "", line) for line in lines]
+
+
+def parsed(call: str) -> None:
+    """Reads a call as the command would, without carrying it out."""
+    command, words = get_command(app), shlex.split(call)
+    context = command.make_context("grader", list(words), resilient_parsing=False)
+    while context._protected_args:
+        rest = [*context._protected_args, *context.args]
+        name, command, rest = command.resolve_command(context, rest)
+        context = command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda file: file.name)
+def test_what_a_guide_says_to_type_is_understood(guide, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for call in written_in(guide.read_text("utf-8")):
+        if not re.search(r"\b(LAB|NN_slug|13_\w+)\b", call):  # labs that are not there
+            parsed(call)
+
+
+def test_help_gives_examples_that_are_understood(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for commands in COMMANDS.values():
+        for name in commands:
+            examples = [call for call in written_in(help_of(name)) if call.startswith(name)]
+            assert examples or name == "requests", name
+            for call in examples:
+                if "13_my_lab" not in call:
+                    parsed(call)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "02",
+        "2",
+        "self_attention",
+        "self-attention",
+        "Self_Attention",
+        "02_self_attention",
+        "02_self_attention/",
+    ],
+)
+def test_a_number_or_a_name_is_enough_for_a_lab(course, typed):
+    assert course.lab_named(typed) == "02_self_attention"
+
+
+def test_the_numbers_and_names_of_all_labs_are_understood(course):
+    for lab in course.labs():
+        number, _, name = lab.partition("_")
+        assert course.lab_named(number) == course.lab_named(name) == lab
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "question_answering",
+            r"several labs: 10_question_answering_pytorch, 11_question_answering_tensorflow",
+        ),
+        ("02_self_atention", r"no lab .* Did you mean 02_self_attention"),
+        ("mulit_head_attention", r"Did you mean 03_multi_head_attention"),
+        ("99", r"no lab '99' .* Labs: 00_start_here, 01"),
+        ("", r"no lab ''"),
+    ],
+)
+def test_a_lab_that_is_not_clear_is_refused_with_those_that_may_be_meant(course, typed, said):
+    with pytest.raises(CourseError, match=said):
+        course.lab_named(typed)
+
+
+def test_two_labs_of_one_number_are_told_apart_by_their_names(tmp_path):
+    for name in ("13_left", "13_right"):
+        (tmp_path / "solutions" / name).mkdir(parents=True)
+        (tmp_path / "solutions" / name / f"{name}.py").touch()
+    with pytest.raises(CourseError, match="13_left, 13_right"):
+        Course(tmp_path).lab_named("13")
+    assert Course(tmp_path).lab_named("left") == "13_left"
+
+
+def test_a_command_says_which_lab_it_understood(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(app, ["doctor", str(ROOT / "README.md"), "--lab", "attention"])
+    assert done.exit_code == 1 and "may be several labs" in done.stderr
