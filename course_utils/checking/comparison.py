@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from course_utils.checking.bypass import Use
-from course_utils.checking.checks import NOT_ENOUGH, CheckResult, checks_of, score_of
+from course_utils.checking.checks import NOT_ENOUGH, CheckResult, checks_of, score_of, seen_at_work
 from course_utils.checking.diagnosis import Diagnosis, diagnose
 from course_utils.checking.exercise import Exercise, sentence
 from course_utils.checking.expected import Expected, Misconception
@@ -104,8 +104,10 @@ def compare(
 
     Args:
         outcomes: one for each case of the exercise, which is ensured by :func:`course_utils.checking.outcome.decode`.
-        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source.
+        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source. If that is nothing, what was seen
+            when the cases ran counts.
     """
+    bypass = bypass or seen_at_work(outcomes)
     checks = checks_of(exercise, outcomes, expected, bypass)
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
 

@@ -14,15 +14,17 @@ import io
 import math
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from course_utils.checking.bypass import judged_elsewhere
 from course_utils.checking.chance import fixed
-from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.exercise import Case, Exercise, exercises_of
 from course_utils.checking.time_limit import TooSlow, time_limit
+from course_utils.checking.witness import MAX_LINE, MAX_NAME, Seen, watching
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 """MIME type of the bundle that a check cell publishes when a notebook is graded."""
@@ -48,12 +50,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Arrays of each run by name, or the problem that prevented them."""
+    """Arrays of each run by name, or the problem that prevented them.
+
+    ``ready_made`` is what :mod:`course_utils.checking.witness` saw at work of what the exercise does not want.
+    """
 
     runs: tuple[dict[str, np.ndarray], ...] = ()
     problem: Problem | None = None
     changed_inputs: tuple[str, ...] = ()
     printed: str = field(default="", compare=False)
+    ready_made: tuple[Seen, ...] = field(default=(), compare=False)
 
 
 def try_case(
@@ -71,9 +77,17 @@ def try_case(
         return Outcome(problem=Problem(kind, message, where), printed=printed.getvalue()[:MAX_TEXT])
 
     all_inputs = case.runs(key, seed)
+    watched = watching(
+        exercise.bypasses, namespace, _judged_elsewhere(exercise, key), closely=case is exercise.cases[0]
+    )
     handed_over = [copy.deepcopy(dict(inputs)) for inputs in all_inputs]
     try:
-        with _quiet(printed), fixed(seed, key, case.title), time_limit(exercise.seconds):
+        with (
+            _quiet(printed),
+            fixed(seed, key, case.title),
+            watched as witness,
+            time_limit(exercise.seconds),
+        ):
             runs = tuple(_named_arrays(exercise.call(learner, inputs), exercise) for inputs in handed_over)
     except _WrongType as error:
         return failed("type", str(error))
@@ -90,7 +104,21 @@ def try_case(
         for name, value in before.items()
         if not _same(value, after.get(name))
     )
-    return Outcome(runs, changed_inputs=tuple(changed), printed=printed.getvalue()[:MAX_TEXT])
+    return Outcome(
+        runs,
+        changed_inputs=tuple(changed),
+        printed=printed.getvalue()[:MAX_TEXT],
+        ready_made=witness.seen,
+    )
+
+
+def _judged_elsewhere(exercise: Exercise, key: str) -> frozenset[str]:
+    if not exercise.bypasses or not exercise.uses:
+        return frozenset()
+    try:
+        return judged_elsewhere(exercise, exercises_of(key.partition(".")[0]).values())
+    except LookupError:  # an exercise of no lab
+        return frozenset()
 
 
 def try_exercise(
@@ -207,7 +235,8 @@ def _unchanged_in_any_order(before: Collection, after: Collection) -> bool:
 
 
 def _problem_of(error: BaseException, namespace: Any) -> Problem:
-    where, unfinished = "", isinstance(error, NotImplementedError)
+    # what a stub raises; a library that cannot do something says what
+    where, unfinished = "", isinstance(error, NotImplementedError) and not error.args
     trace = error.__traceback__
     for (frame, line), entry in zip(traceback.walk_tb(trace), traceback.extract_tb(trace), strict=True):
         if namespace is not None and frame.f_globals is namespace:  # the innermost line of the learner's own
@@ -248,6 +277,7 @@ def encode(outcomes: list[Outcome]) -> list[dict]:
             and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
             "changed_inputs": list(outcome.changed_inputs),
         }
+        | _packed(outcome.ready_made)
         for outcome in outcomes
     ]
 
@@ -264,7 +294,7 @@ def decode(payload: Any, n_cases: int) -> list[Outcome]:
 
 
 def _decode_one(entry: Any) -> Outcome:
-    if not isinstance(entry, dict) or set(entry) != {"runs", "problem", "changed_inputs"}:
+    if not isinstance(entry, dict) or set(entry) - {"ready_made"} != {"runs", "problem", "changed_inputs"}:
         raise ValueError("an outcome has other fields")
     runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
     if not isinstance(runs, list) or len(runs) > 16:
@@ -290,7 +320,31 @@ def _decode_one(entry: Any) -> Outcome:
             raise ValueError("a case has both a problem and an output")
         problem = Problem(problem[0], _text(problem[1], MAX_TEXT), _text(problem[2], MAX_TEXT))
     arrays = tuple({_text(name, 100): _unpack(packed) for name, packed in run.items()} for run in runs)
-    return Outcome(arrays, problem, tuple(_text(name, 100) for name in changed))
+    return Outcome(
+        arrays,
+        problem,
+        tuple(_text(name, 100) for name in changed),
+        ready_made=_seen(entry.get("ready_made", [])),
+    )
+
+
+def _seen(entries: Any) -> tuple[Seen, ...]:
+    if not isinstance(entries, list) or len(entries) > 64:
+        raise ValueError("what was seen is not a short list")
+    for entry in entries:
+        if not isinstance(entry, list) or [type(part) for part in entry] != [str, int, int, str]:
+            raise ValueError("something seen is not a name, a count, a line and its text")
+        if not all(0 <= number < 2**31 for number in entry[1:3]):
+            raise ValueError("a count or a line is out of range")
+    return tuple(
+        Seen(_text(name, MAX_NAME), count, line, _text(text, MAX_LINE)) for name, count, line, text in entries
+    )
+
+
+def _packed(ready_made: Sequence[Seen]) -> dict[str, list]:
+    """What was seen, if anything was."""
+    seen = [[each.name, each.count, each.line, each.text] for each in ready_made]
+    return {"ready_made": seen} if seen else {}
 
 
 def _text(text: str, size: int) -> str:
