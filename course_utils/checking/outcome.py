@@ -12,6 +12,7 @@ import contextlib
 import copy
 import io
 import math
+import sys
 import traceback
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -144,7 +145,10 @@ class _WrongType(Exception):
 def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
     names = exercise.returns
     if value is None:
-        raise _WrongType("It returned None: is the `return` line there, and is it reached?")
+        what = f"`{names[0]}`" if len(names) == 1 else ", ".join(f"`{name}`" for name in names)
+        raise _WrongType(
+            f"It returned None; expected {what}. Does every way through the code end in a `return` with a value?"
+        )
     if exercise.as_dict:
         if not isinstance(value, Mapping):
             raise _WrongType(
@@ -171,22 +175,87 @@ def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
 
 
 def _array(value: Any, name: str) -> np.ndarray:
+    """A copy of what came back, as a plain array. Values are kept as they are; other forms of them are refused in a sentence."""
     if value is None:
         raise _WrongType(f"`{name}` is None; expected an array of numbers.")
     if isinstance(value, (list, tuple)):
         raise _WrongType(f"`{name}` is a Python {type(value).__name__}; make it an array with np.array(...).")
-    if hasattr(value, "detach"):  # torch.Tensor: off the graph and the device first
-        value = value.detach().cpu()
-    if hasattr(value, "numpy"):  # torch and TensorFlow tensors, Keras variables
-        value = value.numpy()
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
-        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
-    array = np.array(value)  # a copy, of the base class: later changes by the learner do not affect it
+    try:
+        array = np.array(
+            _in_memory(value, name)
+        )  # of the base class: later changes by the learner do not affect it
+    except (_WrongType, TooSlow, KeyboardInterrupt):
+        raise
+    except BaseException:  # of an object of the learner's own, say
+        raise _WrongType(
+            f"`{name}` is of type {type(value).__name__}, and no array of numbers can be made of it."
+        ) from None
+    if array.dtype.name in _SHORT_FLOATS:
+        array = array.astype(np.float32)  # which has all of their values
+    elif array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
     if array.dtype.str[1:] not in _DTYPES:
-        raise _WrongType(f"`{name}` is an array of {array.dtype}; expected numbers or booleans.")
+        raise _WrongType(
+            f"`{name}` {_NOT_NUMBERS.get(array.dtype.kind, f'is an array of {array.dtype}')}; expected numbers or booleans."
+        )
     if array.nbytes > MAX_ARRAY_BYTES:
         raise _WrongType(f"`{name}` has shape {array.shape}: far larger than anything expected here.")
     return array
+
+
+_SHORT_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4")
+_NOT_NUMBERS = {
+    "O": "holds Python objects, such as rows of different lengths",
+    "c": "holds complex numbers",
+    "U": "holds texts",
+    "S": "holds texts",
+    "M": "holds dates",
+    "m": "holds times",
+}
+"""What an array holds, by the kind of its dtype."""
+
+
+def _in_memory(value: Any, name: str) -> Any:
+    """A value as NumPy takes it: off the graph and the device, and with the values that it shows."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise _WrongType(
+                f"`{name}` is a masked array, and some of its places are masked: fill them with `.filled(...)`."
+            )
+        return value.data
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise _WrongType(f"`{name}` is a whole number of more than 64 bits.")
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
+        return value
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, getattr(torch, "Tensor", ())):
+        return _of_torch(torch, value, name)
+    if not hasattr(
+        value, "numpy"
+    ):  # TensorFlow's tensors and Keras's variables have it; symbolic ones do not
+        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
+    found = value.numpy()
+    if not isinstance(found, (np.ndarray, np.generic, bool, int, float)):
+        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
+    return found
+
+
+def _of_torch(torch: Any, value: Any, name: str) -> np.ndarray:
+    if value.is_nested or value.layout != torch.strided:
+        kind = "nested" if value.is_nested else "sparse" if "sparse" in str(value.layout) else "mkldnn"
+        cure = "" if value.is_nested else ": return it as `.to_dense()`"
+        raise _WrongType(f"`{name}` is a {kind} tensor; expected an ordinary (dense) one{cure}.")
+    if value.is_quantized:
+        raise _WrongType(
+            f"`{name}` is a quantised tensor; expected ordinary numbers: return it as `.dequantize()`."
+        )
+    if value.is_meta:
+        raise _WrongType(f"`{name}` is on the device `meta`, where tensors have a shape and no values.")
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    if str(value.dtype).removeprefix("torch.") in _SHORT_FLOATS:
+        value = value.float()
+    return value.numpy()
 
 
 def _same(before: Any, after: Any) -> bool:
