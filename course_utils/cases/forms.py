@@ -21,10 +21,15 @@ def only(kind: type, found: Any) -> Any:
     else:
         parts = ()
         if found is not None and not isinstance(found, kind):
-            package = kind.__module__.partition(".")[0]
-            raise TypeError(
-                f"it returned a {type(found).__name__} where a {package}.{kind.__name__} is expected."
-            )
+            raise _not_a(kind, type(found).__name__)
     for part in parts:
+        if isinstance(part, list) and not all(isinstance(each, kind) for each in part):
+            raise _not_a(kind, "list")  # and not what is in it
         only(kind, part)
     return found
+
+
+def _not_a(kind: type, name: str) -> TypeError:
+    article = "an" if name[0] in "aeiou" else "a"
+    package = kind.__module__.partition(".")[0]
+    return TypeError(f"it returned {article} {name} where a {package}.{kind.__name__} is expected.")

@@ -7,7 +7,8 @@ parsed is left out, the work grows in proportion to the text, and nothing here r
 
 It finds what a learner writes in good faith, and the most obvious ways around that (``getattr``, ``vars``,
 ``attrgetter``, ``sys.modules`` and ``import_module`` with a name in quotes), but not every disguise: it does not
-follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name). Files that the code imports are
+follow names that are put together while the code runs (``exec``, ``getattr`` with a computed name), and knows no methods of what code
+returns. For these there is a second witness (:mod:`course_utils.checking.witness`). Files that the code imports are
 followed if a cell writes them with ``%%writefile``, which is also how files beside the notebook are told (:func:`as_cell`).
 """
 
@@ -23,6 +24,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from course_utils.checking.exercise import Exercise
+from course_utils.checking.ready_made import names_of
 
 MAX_PARSED = 20_000
 """A cell with more characters than this is not parsed (Python 3.11 takes 10 GB for 200,000 of `import a.a.a...`)."""
@@ -48,7 +50,16 @@ _SAME = (  # a name that begins with the first can also be written with the seco
 )
 _IMPORT, _MODULES, _GETTER = "importlib.import_module", "sys.modules", "operator.attrgetter"
 _TABLE = ".__dict__"  # of a module's names
-_BY_NAME = ("import_module", "__import__", "getattr", "attrgetter", "modules", "vars", "__dict__")
+_BY_NAME = (
+    "import_module",
+    "__import__",
+    "getattr",
+    "attrgetter",
+    "modules",
+    "vars",
+    "__dict__",
+    "__getattribute__",
+)
 """If the text gets something by its name in quotes, it contains one of these words."""
 
 _MOST_FILES = 20
@@ -62,7 +73,7 @@ _LONGEST_CHAIN = 40  # steps from an expression to the name it stands for; a dot
 
 @dataclass(frozen=True)
 class Use:
-    """A use of something ready-made: its full ``name``, and the line of its cell (from 1) where it is."""
+    """A use of something ready-made: its full ``name``, and the line of its cell (from 1) where it is; 0 if that is not known."""
 
     name: str
     line: int
@@ -89,12 +100,17 @@ def uses_of(
     """
     if not exercise.bypasses:
         return ()
-    judged = {
+    judged = judged_elsewhere(exercise, others)
+    return find_bypass(sources, exercise.name if name is None else name, exercise.bypasses, judged)
+
+
+def judged_elsewhere(exercise: Exercise, others: Iterable[Exercise]) -> frozenset[str]:
+    """The earlier exercises of a lab that this one ``uses`` and that declare the same bypasses."""
+    return frozenset(
         other.name
         for other in others
         if other.name in exercise.uses and set(exercise.bypasses) <= set(other.bypasses)
-    }
-    return find_bypass(sources, exercise.name if name is None else name, exercise.bypasses, judged)
+    )
 
 
 def find_bypass(
@@ -108,10 +124,10 @@ def find_bypass(
     Args:
         sources: the notebook's code cells, oldest first; with or without IPython's magics.
         bypasses: full dotted names, such as ``torch.nn.MultiheadAttention``; other names under which the
-            libraries offer the same thing count as well.
+            libraries offer the same thing, and what does the same work, count as well.
         judged: names of the notebook that are not searched.
     """
-    spellings = {same for full in bypasses for same in _spellings(full)}
+    spellings = {same for full in names_of(bypasses) for same in _spellings(full)}
     if not _mentioned(spellings, sources):
         return ()
     cells, others = _newest(sources)
@@ -588,6 +604,14 @@ class _Notebook:
                 )
             case ast.Call(args=[owner, ast.Constant(str() as name), *_]) if _calls(
                 expression, "getattr", scope
+            ):
+                return self._attribute(owner, name, scope, steps)
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="__getattribute__"), args=[ast.Constant(str() as name)]
+            ):
+                return self._attribute(owner, name, scope, steps)
+            case ast.Call(
+                func=ast.Attribute(attr="__getattribute__"), args=[owner, ast.Constant(str() as name)]
             ):
                 return self._attribute(owner, name, scope, steps)
             case ast.Call(args=[owner]) if _calls(expression, "vars", scope):

@@ -5,6 +5,7 @@ These functions decide points. They never raise, whatever the arrays hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -119,6 +120,18 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
     return f"{off}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
 
 
+_COMPARED = re.compile(
+    r"^(?:\d+ of \d+ values differ, most at )?`(\w+)[^`]*`(?: differs)?: got .*, expected .*\.$", re.DOTALL
+)
+
+
+def without_values(check: CheckResult) -> CheckResult:
+    """A check that fails, without what would tell the expected values or where the difference to them is largest."""
+    return replace(check, detail=_COMPARED.sub(OTHER_VALUES.format(r"`\1`"), check.detail))
+
+
+OTHER_VALUES = "{} has other values than expected."
+
 NOT_REACHED = "Not tested: there is no output of the right form."
 NOT_ENOUGH = "Not reached."
 """Of a goal: the form is right."""
@@ -214,13 +227,24 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
     more = " or similar" if len(exercise.bypasses) > 1 else ""
     title = f"Written by you, without calling `{exercise.bypasses[0]}`{more}."
     if bypass:
-        lines = [
-            f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`" for use in bypass
-        ]
-        detail = f"It uses {'; '.join(lines)}"
+        detail = f"It uses {'; '.join(map(_place_of, bypass))}"
     else:
         detail = "" if any(outcome.problem is None for outcome in outcomes) else NOT_REACHED
     return CheckResult(title, not detail, detail, counts=False)
+
+
+def _place_of(use: Use) -> str:
+    if not use.line:
+        return f"`{use.name}`, as was seen when the cases ran."
+    return f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`"
+
+
+def seen_at_work(outcomes: Sequence[Outcome]) -> tuple[Use, ...]:
+    """The ready-made things that ran with the cases, one of each name."""
+    found = {
+        seen.name: Use(seen.name, seen.line, seen.text) for outcome in outcomes for seen in outcome.ready_made
+    }
+    return tuple(found.values())
 
 
 def _objection(function: Callable, *arguments) -> str | None:

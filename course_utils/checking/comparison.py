@@ -11,13 +11,20 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from course_utils.checking.bypass import Use
-from course_utils.checking.checks import NOT_ENOUGH, CheckResult, checks_of, score_of
+from course_utils.checking.checks import (
+    NOT_ENOUGH,
+    CheckResult,
+    checks_of,
+    score_of,
+    seen_at_work,
+    without_values,
+)
 from course_utils.checking.diagnosis import Diagnosis, diagnose
 from course_utils.checking.exercise import Exercise, sentence
 from course_utils.checking.expected import Expected, Misconception
 from course_utils.checking.given import Given
 from course_utils.checking.outcome import Outcome, Problem
-from course_utils.checking.symptoms import UNKNOWN_NAME, Symptom
+from course_utils.checking.symptoms import OF_SIZE, UNKNOWN_NAME, Symptom
 
 
 @dataclass(frozen=True)
@@ -104,8 +111,10 @@ def compare(
 
     Args:
         outcomes: one for each case of the exercise, which is ensured by :func:`course_utils.checking.outcome.decode`.
-        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source.
+        bypass: what :func:`course_utils.checking.bypass.uses_of` found in the learner's source. If that is nothing, what was seen
+            when the cases ran counts.
     """
+    bypass = bypass or seen_at_work(outcomes)
     checks = checks_of(exercise, outcomes, expected, bypass)
     printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
 
@@ -144,6 +153,21 @@ def follow_through(verdict: Verdict, given: Given | None) -> Verdict:
 def as_graded(verdict: Verdict) -> Verdict:
     """The verdict in words that fit a notebook that has been graded."""
     return replace(verdict, problem=_GRADED.get(verdict.problem, verdict.problem))
+
+
+def without_secrets(verdict: Verdict) -> Verdict:
+    """The verdict as learners may see it where the cases have a seed that stays secret.
+
+    Whoever is told what was expected can hand in just that the next time, without the work; whoever is told that something is too
+    large can find it by halves. Which checks hold is told, and so is what a mistake that has a name does.
+    """
+    given = verdict.given and replace(verdict.given, checks=tuple(map(without_values, verdict.given.checks)))
+    return replace(
+        verdict,
+        checks=tuple(map(without_values, verdict.checks)),
+        symptoms=tuple(each for each in verdict.symptoms if each.name not in OF_SIZE),
+        given=given,
+    )
 
 
 def is_about_names(verdict: Verdict) -> bool:

@@ -12,17 +12,20 @@ import contextlib
 import copy
 import io
 import math
+import sys
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from course_utils.checking.bypass import judged_elsewhere
 from course_utils.checking.chance import fixed
-from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.exercise import Case, Exercise, exercises_of
 from course_utils.checking.time_limit import TooSlow, time_limit
+from course_utils.checking.witness import MAX_LINE, MAX_NAME, Seen, watching
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
 """MIME type of the bundle that a check cell publishes when a notebook is graded."""
@@ -48,12 +51,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Arrays of each run by name, or the problem that prevented them."""
+    """Arrays of each run by name, or the problem that prevented them.
+
+    ``ready_made`` is what :mod:`course_utils.checking.witness` saw at work of what the exercise does not want.
+    """
 
     runs: tuple[dict[str, np.ndarray], ...] = ()
     problem: Problem | None = None
     changed_inputs: tuple[str, ...] = ()
     printed: str = field(default="", compare=False)
+    ready_made: tuple[Seen, ...] = field(default=(), compare=False)
 
 
 def try_case(
@@ -71,9 +78,17 @@ def try_case(
         return Outcome(problem=Problem(kind, message, where), printed=printed.getvalue()[:MAX_TEXT])
 
     all_inputs = case.runs(key, seed)
+    watched = watching(
+        exercise.bypasses, namespace, _judged_elsewhere(exercise, key), closely=case is exercise.cases[0]
+    )
     handed_over = [copy.deepcopy(dict(inputs)) for inputs in all_inputs]
     try:
-        with _quiet(printed), fixed(seed, key, case.title), time_limit(exercise.seconds):
+        with (
+            _quiet(printed),
+            fixed(seed, key, case.title),
+            watched as witness,
+            time_limit(exercise.seconds),
+        ):
             runs = tuple(_named_arrays(exercise.call(learner, inputs), exercise) for inputs in handed_over)
     except _WrongType as error:
         return failed("type", str(error))
@@ -90,7 +105,21 @@ def try_case(
         for name, value in before.items()
         if not _same(value, after.get(name))
     )
-    return Outcome(runs, changed_inputs=tuple(changed), printed=printed.getvalue()[:MAX_TEXT])
+    return Outcome(
+        runs,
+        changed_inputs=tuple(changed),
+        printed=printed.getvalue()[:MAX_TEXT],
+        ready_made=witness.seen,
+    )
+
+
+def _judged_elsewhere(exercise: Exercise, key: str) -> frozenset[str]:
+    if not exercise.bypasses or not exercise.uses:
+        return frozenset()
+    try:
+        return judged_elsewhere(exercise, exercises_of(key.partition(".")[0]).values())
+    except LookupError:  # an exercise of no lab
+        return frozenset()
 
 
 def try_exercise(
@@ -116,7 +145,10 @@ class _WrongType(Exception):
 def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
     names = exercise.returns
     if value is None:
-        raise _WrongType("It returned None: is the `return` line there, and is it reached?")
+        what = f"`{names[0]}`" if len(names) == 1 else ", ".join(f"`{name}`" for name in names)
+        raise _WrongType(
+            f"It returned None; expected {what}. Does every way through the code end in a `return` with a value?"
+        )
     if exercise.as_dict:
         if not isinstance(value, Mapping):
             raise _WrongType(
@@ -143,22 +175,87 @@ def _named_arrays(value: Any, exercise: Exercise) -> dict[str, np.ndarray]:
 
 
 def _array(value: Any, name: str) -> np.ndarray:
+    """A copy of what came back, as a plain array. Values are kept as they are; other forms of them are refused in a sentence."""
     if value is None:
         raise _WrongType(f"`{name}` is None; expected an array of numbers.")
     if isinstance(value, (list, tuple)):
         raise _WrongType(f"`{name}` is a Python {type(value).__name__}; make it an array with np.array(...).")
-    if hasattr(value, "detach"):  # torch.Tensor: off the graph and the device first
-        value = value.detach().cpu()
-    if hasattr(value, "numpy"):  # torch and TensorFlow tensors, Keras variables
-        value = value.numpy()
-    if not isinstance(value, (np.ndarray, np.generic, bool, int, float)):
-        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
-    array = np.array(value)  # a copy, of the base class: later changes by the learner do not affect it
+    try:
+        array = np.array(
+            _in_memory(value, name)
+        )  # of the base class: later changes by the learner do not affect it
+    except (_WrongType, TooSlow, KeyboardInterrupt):
+        raise
+    except BaseException:  # of an object of the learner's own, say
+        raise _WrongType(
+            f"`{name}` is of type {type(value).__name__}, and no array of numbers can be made of it."
+        ) from None
+    if array.dtype.name in _SHORT_FLOATS:
+        array = array.astype(np.float32)  # which has all of their values
+    elif array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
     if array.dtype.str[1:] not in _DTYPES:
-        raise _WrongType(f"`{name}` is an array of {array.dtype}; expected numbers or booleans.")
+        raise _WrongType(
+            f"`{name}` {_NOT_NUMBERS.get(array.dtype.kind, f'is an array of {array.dtype}')}; expected numbers or booleans."
+        )
     if array.nbytes > MAX_ARRAY_BYTES:
         raise _WrongType(f"`{name}` has shape {array.shape}: far larger than anything expected here.")
     return array
+
+
+_SHORT_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4")
+_NOT_NUMBERS = {
+    "O": "holds Python objects, such as rows of different lengths",
+    "c": "holds complex numbers",
+    "U": "holds texts",
+    "S": "holds texts",
+    "M": "holds dates",
+    "m": "holds times",
+}
+"""What an array holds, by the kind of its dtype."""
+
+
+def _in_memory(value: Any, name: str) -> Any:
+    """A value as NumPy takes it: off the graph and the device, and with the values that it shows."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise _WrongType(
+                f"`{name}` is a masked array, and some of its places are masked: fill them with `.filled(...)`."
+            )
+        return value.data
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise _WrongType(f"`{name}` is a whole number of more than 64 bits.")
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float)):
+        return value
+    torch = sys.modules.get("torch")
+    if torch and isinstance(value, getattr(torch, "Tensor", ())):
+        return _of_torch(torch, value, name)
+    if not hasattr(
+        value, "numpy"
+    ):  # TensorFlow's tensors and Keras's variables have it; symbolic ones do not
+        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
+    found = value.numpy()
+    if not isinstance(found, (np.ndarray, np.generic, bool, int, float)):
+        raise _WrongType(f"`{name}` is of type {type(value).__name__}; expected an array of numbers.")
+    return found
+
+
+def _of_torch(torch: Any, value: Any, name: str) -> np.ndarray:
+    if value.is_nested or value.layout != torch.strided:
+        kind = "nested" if value.is_nested else "sparse" if "sparse" in str(value.layout) else "mkldnn"
+        cure = "" if value.is_nested else ": return it as `.to_dense()`"
+        raise _WrongType(f"`{name}` is a {kind} tensor; expected an ordinary (dense) one{cure}.")
+    if value.is_quantized:
+        raise _WrongType(
+            f"`{name}` is a quantised tensor; expected ordinary numbers: return it as `.dequantize()`."
+        )
+    if value.is_meta:
+        raise _WrongType(f"`{name}` is on the device `meta`, where tensors have a shape and no values.")
+    value = value.detach().cpu().resolve_conj().resolve_neg()
+    if str(value.dtype).removeprefix("torch.") in _SHORT_FLOATS:
+        value = value.float()
+    return value.numpy()
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -207,7 +304,8 @@ def _unchanged_in_any_order(before: Collection, after: Collection) -> bool:
 
 
 def _problem_of(error: BaseException, namespace: Any) -> Problem:
-    where, unfinished = "", isinstance(error, NotImplementedError)
+    # what a stub raises; a library that cannot do something says what
+    where, unfinished = "", isinstance(error, NotImplementedError) and not error.args
     trace = error.__traceback__
     for (frame, line), entry in zip(traceback.walk_tb(trace), traceback.extract_tb(trace), strict=True):
         if namespace is not None and frame.f_globals is namespace:  # the innermost line of the learner's own
@@ -248,6 +346,7 @@ def encode(outcomes: list[Outcome]) -> list[dict]:
             and [outcome.problem.kind, outcome.problem.message, outcome.problem.where],
             "changed_inputs": list(outcome.changed_inputs),
         }
+        | _packed(outcome.ready_made)
         for outcome in outcomes
     ]
 
@@ -264,7 +363,7 @@ def decode(payload: Any, n_cases: int) -> list[Outcome]:
 
 
 def _decode_one(entry: Any) -> Outcome:
-    if not isinstance(entry, dict) or set(entry) != {"runs", "problem", "changed_inputs"}:
+    if not isinstance(entry, dict) or set(entry) - {"ready_made"} != {"runs", "problem", "changed_inputs"}:
         raise ValueError("an outcome has other fields")
     runs, problem, changed = entry["runs"], entry["problem"], entry["changed_inputs"]
     if not isinstance(runs, list) or len(runs) > 16:
@@ -290,7 +389,31 @@ def _decode_one(entry: Any) -> Outcome:
             raise ValueError("a case has both a problem and an output")
         problem = Problem(problem[0], _text(problem[1], MAX_TEXT), _text(problem[2], MAX_TEXT))
     arrays = tuple({_text(name, 100): _unpack(packed) for name, packed in run.items()} for run in runs)
-    return Outcome(arrays, problem, tuple(_text(name, 100) for name in changed))
+    return Outcome(
+        arrays,
+        problem,
+        tuple(_text(name, 100) for name in changed),
+        ready_made=_seen(entry.get("ready_made", [])),
+    )
+
+
+def _seen(entries: Any) -> tuple[Seen, ...]:
+    if not isinstance(entries, list) or len(entries) > 64:
+        raise ValueError("what was seen is not a short list")
+    for entry in entries:
+        if not isinstance(entry, list) or [type(part) for part in entry] != [str, int, int, str]:
+            raise ValueError("something seen is not a name, a count, a line and its text")
+        if not all(0 <= number < 2**31 for number in entry[1:3]):
+            raise ValueError("a count or a line is out of range")
+    return tuple(
+        Seen(_text(name, MAX_NAME), count, line, _text(text, MAX_LINE)) for name, count, line, text in entries
+    )
+
+
+def _packed(ready_made: Sequence[Seen]) -> dict[str, list]:
+    """What was seen, if anything was."""
+    seen = [[each.name, each.count, each.line, each.text] for each in ready_made]
+    return {"ready_made": seen} if seen else {}
 
 
 def _text(text: str, size: int) -> str:

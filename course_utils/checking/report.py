@@ -66,6 +66,10 @@ class Report:
             return ""
         return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case})'
 
+    @property
+    def _before_inputs(self) -> str:
+        return _INPUTS if self.points is None else _INPUTS_GRADED
+
     def __repr__(self) -> str:
         verdict = self.verdict
         lines = [f"{'[ok]' if verdict.correct else '[--]'} {self._headline()}"]
@@ -88,7 +92,7 @@ class Report:
         if verdict.next_step and not verdict.recognised:
             lines.append(f"  Next: {verdict.next_step}")
         if self._inputs:
-            lines += [f"  {_INPUTS}", *(f"    {line}" for line in self._inputs.splitlines())]
+            lines += [f"  {self._before_inputs}", *(f"    {line}" for line in self._inputs.splitlines())]
         lines += [f"  {words}" for words in (self.advice, self.tally) if words]
         if verdict.printed:
             lines += ["  Your code printed:", *(f"    {line}" for line in verdict.printed.splitlines()[:20])]
@@ -139,7 +143,7 @@ class Report:
         if self._inputs:
             # one click selects all of it
             parts.append(
-                f'<div>{_INPUTS}<pre style="user-select:all;margin:.2em 0;padding:.3em .6em;white-space:pre-wrap;'
+                f'<div>{self._before_inputs}<pre style="user-select:all;margin:.2em 0;padding:.3em .6em;white-space:pre-wrap;'
                 f'background:var(--jp-layout-color2,#f3f3f3);color:inherit">{escape(self._inputs)}</pre></div>'
             )
         if self.advice:
@@ -169,6 +173,10 @@ def _hunches(verdict: Verdict) -> list[tuple[str, str]]:
 _VALUE = re.compile(r"[\[(][\d, ]*[\])]|[-+.\w]*\d[-+.\w]*|\bnan\b|\binf\b")
 """Shapes, places and numbers: what differs between cases that are wrong in the same way."""
 _INPUTS = "The inputs of the first case that fails, to try your code on:"
+_INPUTS_GRADED = (
+    "Grading has numbers of its own and does not show them. The check in your notebook shows where values differ. Its inputs in "
+    "the first case that fails:"
+)
 
 
 def _of_a_case(check: CheckResult) -> bool:

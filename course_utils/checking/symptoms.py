@@ -1070,6 +1070,15 @@ _LOOKS = (
     *_TELLING[-1:], _where_zeros_belong, _too_many_or_few, _off_by_one, _nearly, _one_sided,
 )  # fmt: skip
 
+OF_SIZE = frozenset(
+    (
+        *("factor", "factor that varies", "factor of rows", "factor of columns", "shares of a multiple"),
+        *("offset", "offset of rows", "offset of columns", "off by one"),
+        *("too large", "too small", "nearly right", "zeros expected", "negative expected"),
+    )
+)
+"""Symptoms that tell how large the expected values are, to whoever does not know them."""
+
 _VAGUE = {"too large", "too small"}
 """Symptoms that say less than almost any other."""
 

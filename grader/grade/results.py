@@ -16,7 +16,7 @@ from typing import Any
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import new_markdown_cell
 
-from course_utils.checking.comparison import Verdict
+from course_utils.checking.comparison import Verdict, without_secrets
 from course_utils.checking.report import Report
 from grader.grade.judge import advice
 from grader.lab import Lab, checked_exercise, copy_of, is_added, nbgrader_of
@@ -25,7 +25,8 @@ from grader.receive.pictures import OURS
 RESULT_CELL = "grading-result"
 """The id of the cell at the top of a graded notebook that says how grading went."""
 FACTS = "course"
-"""The name under which a check cell's output carries what the feedback page's overview says about it."""
+"""The name under which a check cell's output carries what the feedback page's overview says about it, and what only instructors may
+know: ``wrong``, the details of what fails, with values."""
 
 MAX_TEXT = 10_000
 MAX_OUTPUT_TEXT = 200_000
@@ -90,11 +91,12 @@ def with_results(
 
 def _report(lab: Lab, key: str, verdict: Verdict, points: float, share: float, first: str) -> NotebookNode:
     got = earned(verdict, points, share)
-    report = Report(verdict, key, points=(got, points), advice=first)
+    report = Report(without_secrets(verdict), key, points=(got, points), advice=first)
     data = {"text/html": without_places(report._repr_html_(), lab), "text/plain": repr(float(got))}
     facts = {
         "summary": verdict.summary,
         "misconceptions": [found.title for found in verdict.recognised],
+        "wrong": [check.detail for check in verdict.shown if not check.passed],
     }
     return _output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
 

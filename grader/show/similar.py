@@ -7,7 +7,6 @@ here touches a score.
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections import defaultdict
@@ -23,7 +22,7 @@ import nbformat
 from course_utils.checking.given import all_earlier
 from grader.grade.autograde import submissions
 from grader.grade.gradebook import Gradebook, Result, students_of
-from grader.grade.results import MAX_SOURCE
+from grader.grade.results import FACTS, MAX_SOURCE
 from grader.grade.resume import fingerprint_of_submission
 from grader.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
 from grader.receive.beside import in_folder
@@ -226,17 +225,17 @@ class Reader:
         for cell in cells:
             name = (checked_exercise(cell) or "").rpartition(".")[2]
             if name and name not in explained and cell.outputs:
-                found[name] = wrong_values(cell.outputs[0].get("data", {}).get("text/html", ""))
+                found[name] = wrong_values(
+                    cell.outputs[0].get("metadata", {}).get(FACTS, {}).get("wrong", ())
+                )
         return {name: lines for name, lines in found.items() if lines}
 
 
-def wrong_values(report: str) -> tuple[str, ...]:
-    """The lines of a report (HTML) about wrong values; none if no value in them has at least four digits, because it could be wrong in the
+def wrong_values(details: Sequence[str]) -> tuple[str, ...]:
+    """What the grader noted about wrong values; nothing if no value in it has at least four digits, because it could be wrong in the
     same way by chance.
     """
-    report = re.sub(r"</?code>", "", report.partition("<summary>Your code printed</summary>")[0])
-    texts = (html.unescape(text).strip() for text in re.split(r"<[^>]*>", report))
-    lines = [found for text in texts if (found := _WRONG.search(text))]
+    lines = [found for text in details if (found := _WRONG.search(text.replace("`", "")))]
     telling = any(len(re.sub(r"e.*|\D", "", found[1]).strip("0")) >= 4 for found in lines)
     return tuple(dict.fromkeys(found[0] for found in lines)) if telling else ()
 

@@ -212,8 +212,9 @@ def softmax_in_torch(scores, axis=-1):
 
 @variant("softmax")
 def softmax_in_torch_in_logarithms(scores, axis=-1):
-    """Uses torch's logsumexp in float32, with gradients being recorded."""
+    """Subtracts the logarithm of the sum, in torch and float32, with gradients being recorded."""
     import torch
 
     scores = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    return (scores - torch.logsumexp(scores, dim=axis, keepdim=True)).exp()
+    scores = scores - scores.amax(axis, keepdim=True)
+    return (scores - scores.exp().sum(axis, keepdim=True).log()).exp()
