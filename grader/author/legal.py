@@ -93,7 +93,7 @@ class LegalInputs:
             for _ in range(rng.integers(1, _MOST_CHANGES + 1)):
                 words, inputs = changed(inputs, rng)
                 title += f", {words}"
-        return self._if_legal(Case(title, lambda _: inputs), seed)
+        return self._if_legal(replace(case, title=title, inputs=lambda _: inputs, relation=None), seed)
 
     def _if_legal(self, case: Case, seed: int) -> Legal | None:
         reference, *variants = self.right

@@ -472,10 +472,9 @@ def _defaults(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
 # ---------------------------------------------------------------------------------- what no output of one call may show
 
 CUT = "the gradient cut"
-"""Seen only where an exercise promises where gradients arrive."""
+"""A mistake only where an exercise says what gradients reach."""
 LEFT = "a module left in evaluation mode"
-UNSEEN = {CUT, LEFT}
-"""No output of a single call shows these."""
+"""No output of a single call shows it."""
 
 _OF_TEXTS = {
     "lower",
@@ -568,7 +567,7 @@ def _other_defaults(tree: ast.AST) -> Iterator[tuple[str, _Change]]:
 
 
 def _left_in_evaluation_mode(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str, _Change]]:
-    """What is called as a model, and was handed over, is in evaluation mode when the function has ended."""
+    """A model that was handed over, and that the function trains or asks for its mode, is in evaluation mode when it has ended."""
     for function in _functions_of(tree, lines) if _uses(tree, "torch", "nn") else ():
         if isinstance(function.body[-1], ast.Return):
             for name in sorted(_inputs(function) & _models(function)):
@@ -577,14 +576,14 @@ def _left_in_evaluation_mode(tree: ast.AST, lines: set[int] | None) -> Iterator[
 
 
 def _models(function: ast.FunctionDef) -> set[str]:
-    """The names whose ``train``, ``eval`` or ``parameters`` the function calls."""
-    return {
-        node.value.id
+    """The names whose mode or parameters the function uses, but whose ``eval`` it does not call."""
+    used = [
+        (node.value.id, node.attr)
         for node in ast.walk(function)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.attr in ("train", "eval", "parameters", "training")
-    }
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+    put_there = {name for name, attribute in used if attribute == "eval"}
+    return {name for name, attribute in used if attribute in ("train", "parameters", "training")} - put_there
 
 
 def _cut_gradients(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str, _Change]]:
@@ -617,9 +616,9 @@ def _cut_gradients(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str,
 
 
 def _functions_of(tree: ast.AST, lines: set[int] | None) -> list[ast.FunctionDef]:
-    """The functions whose end a learner writes."""
+    """The functions of which a learner writes something."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return [each for each in functions if lines is None or each.body[-1].lineno in lines]
+    return [each for each in functions if lines is None or any(part.lineno in lines for part in each.body)]
 
 
 def _uses(tree: ast.AST, *modules: str) -> bool:

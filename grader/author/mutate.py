@@ -31,7 +31,7 @@ from course_utils.checking.outcome import try_case
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.author.build import SEEDS
 from grader.author.legal import LegalInputs
-from grader.author.mutants import UNSEEN, Mutant, mutants, mutants_of
+from grader.author.mutants import CUT, LEFT, Mutant, mutants, mutants_of
 from grader.catalogue import run_cell
 from grader.course import Course, CourseError
 from grader.imports import code_of, imported, reached
@@ -109,7 +109,7 @@ class Survivor:
     @property
     def may_be_wrong(self) -> bool:
         """Whether an input shows it, or no output could."""
-        return bool(self.differs) or self.kind in UNSEEN
+        return bool(self.differs) or self.kind == LEFT
 
     def __str__(self) -> str:
         where = f", at place {self.place}" if self.place else ""
@@ -430,14 +430,20 @@ def _mutants_of(
 ) -> Iterator[tuple[str, Mutant, dict[str, Any]]]:
     """Of whom, the mutant, and the names that its text may use."""
     of_the_reference = mutants_of(lab, name)
+    trained_through = any(case.reaches for case in lab.exercises[f"{lab.slug}.{name}"].cases)
     if of_variants is None:
         for mutant in of_the_reference:
-            yield "reference", mutant, lab.reference
+            if trained_through or mutant.kind != CUT:
+                yield "reference", mutant, lab.reference
         return
     seen = {mutant.source for mutant in of_the_reference}
     for entry in lab.variants.get(f"{lab.slug}.{name}", []):
         names = {**lab.reference, **vars(sys.modules[entry.value.__module__])}
-        new = [each for each in mutants(entry.source) if each.source not in seen]
+        new = [
+            each
+            for each in mutants(entry.source)
+            if each.source not in seen and (trained_through or each.kind != CUT)
+        ]
         new.sort(key=_drawn_by)
         for mutant in new[:of_variants]:
             seen.add(mutant.source)
