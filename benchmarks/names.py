@@ -9,6 +9,7 @@ the public seed, and each misconception is printed with the changes that get its
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections import defaultdict
@@ -63,7 +64,10 @@ def main(only: list[str]) -> None:
         lab = Lab.load(course, lab_name)
         got = defaultdict(list)
         names = [exercise.name for exercise in lab.exercises.values()]
-        for exercise, tried in each_mutant(lab, names, 1, OF_A_VARIANT, Namer):
+        of_references, of_variants = (
+            each_mutant(lab, names, 1, Namer, sample) for sample in (None, OF_A_VARIANT)
+        )
+        for exercise, tried in itertools.chain(of_references, of_variants):
             for name in tried.said if tried else ():
                 changed = f"{tried.of}, {tried.mutant.kind}: {tried.mutant.old}  =>  {tried.mutant.new}"
                 pair = " (with another)" if len(tried.said) > 1 else ""

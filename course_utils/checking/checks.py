@@ -21,8 +21,9 @@ from course_utils.checking.outcome import Outcome
 class CheckResult:
     """One line of a verdict. ``detail`` is empty if the check passed.
 
-    ``counts`` is False for the check that nothing ready-made is used: it earns no points, but if it fails,
-    nothing else does either.
+    ``counts`` is False for conditions, which earn no points themselves: if something ready-made is used, nothing else
+    earns any, and a case in which an input was changed does not count. ``values_right`` says of a case, counted or not, whether its
+    values are right.
     """
 
     title: str
@@ -30,6 +31,7 @@ class CheckResult:
     detail: str = ""
     case: int | None = None
     counts: bool = True
+    values_right: bool = False
 
 
 def checks_of(
@@ -46,8 +48,9 @@ def checks_of(
         for index, (outcome, reference) in enumerate(zip(outcomes, expected.reference, strict=True))
     ]
     checks += _property_checks(exercise, outcomes, expected)
+    checks.append(_inputs_check(outcomes))
     if exercise.goals:
-        checks = [replace(check, counts=False) for check in checks]
+        checks = [replace(check, counts=False, values_right=False) for check in checks]
         checks += _goal_checks(exercise, outcomes, expected)
     if exercise.bypasses:
         checks.append(_own_work_check(exercise, outcomes, bypass))
@@ -57,11 +60,11 @@ def checks_of(
 def score_of(checks: Sequence[CheckResult], bypass: Sequence[Use] = ()) -> float:
     """Share of the exercise's points, 0 to 1: every check that counts earns the same.
 
-    Properties alone earn nothing: an output that is right in no case at all (all zeros, say) may
+    Properties alone earn nothing: an output whose values are right in no case at all (all zeros, say) may
     satisfy many of them. Neither does the output of something ready-made.
     """
     counted = [check for check in checks if check.counts]
-    if bypass or not any(check.passed and check.case is not None for check in counted):
+    if bypass or not any(check.values_right or check.passed for check in counted if check.case is not None):
         return 0.0
     return sum(check.passed for check in counted) / len(counted)
 
@@ -89,7 +92,10 @@ def difference(exercise: Exercise, outcome: Outcome, reference: Outcome, form_on
 def _values_check(exercise: Exercise, index: int, outcome: Outcome, reference: Outcome) -> CheckResult:
     title = exercise.cases[index].title
     detail = difference(exercise, outcome, reference, form_only=bool(exercise.goals))
-    return CheckResult(title, not detail, detail, index)
+    right = not detail
+    if right and outcome.changed_inputs:
+        detail = f"The values are right, but `{outcome.changed_inputs[0]}` was changed in place."
+    return CheckResult(title, not detail, detail, index, values_right=right)
 
 
 def _form_difference(name: str, got: np.ndarray, wanted: np.ndarray) -> str:
@@ -189,6 +195,10 @@ def _property_checks(
         if case.relation is not None:
             results = [(index, _objection(case.relation, runs[index]))] if runs[index] else []
             checks.append(_summed_up(exercise, sentence(case.relation), results))
+    return checks
+
+
+def _inputs_check(outcomes: Sequence[Outcome]) -> CheckResult:
     ran = [outcome for outcome in outcomes if outcome.problem is None]
     changed = [name for outcome in ran for name in outcome.changed_inputs]
     detail = (
@@ -198,7 +208,7 @@ def _property_checks(
         if ran
         else NOT_REACHED
     )
-    return [*checks, CheckResult("The inputs are left unchanged.", not detail, detail)]
+    return CheckResult("The inputs are left unchanged.", not detail, detail, counts=False)
 
 
 def _goal_checks(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected) -> list[CheckResult]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from course_utils.checking.bypass import judged_elsewhere
 from course_utils.checking.chance import fixed
-from course_utils.checking.exercise import Case, Exercise, exercises_of
+from course_utils.checking.exercise import Case, Exercise, Inputs, NoGradient, exercises_of
 from course_utils.checking.time_limit import TooSlow, time_limit
 from course_utils.checking.witness import MAX_LINE, MAX_NAME, Seen, watching
 
@@ -46,7 +46,7 @@ class Problem:
     message: str
     where: str = ""
 
-    KINDS = ("undefined", "stub", "type", "exception", "slow", "missing")
+    KINDS = ("undefined", "stub", "type", "gradient", "exception", "slow", "missing")
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,15 @@ def try_case(
             watched as witness,
             time_limit(exercise.seconds),
         ):
-            runs = tuple(_named_arrays(exercise.call(learner, inputs), exercise) for inputs in handed_over)
+            runs = tuple(
+                _named_arrays(exercise.call(learner, inputs), exercise)
+                | _gradients(exercise, case, learner, before)
+                for inputs, before in zip(handed_over, all_inputs, strict=True)
+            )
     except _WrongType as error:
         return failed("type", str(error))
+    except NoGradient as error:
+        return failed("gradient", str(error))
     except TooSlow as error:
         return failed("slow", str(error))
     except KeyboardInterrupt:
@@ -120,6 +126,14 @@ def _judged_elsewhere(exercise: Exercise, key: str) -> frozenset[str]:
         return judged_elsewhere(exercise, exercises_of(key.partition(".")[0]).values())
     except LookupError:  # an exercise of no lab
         return frozenset()
+
+
+def _gradients(exercise: Exercise, case: Case, learner: Any, inputs: Inputs) -> dict[str, np.ndarray]:
+    """What arrives where the case says that gradients arrive; nothing if it says nothing of them."""
+    if not case.reaches:
+        return {}
+    found = exercise.backward(learner, copy.deepcopy(dict(inputs)), case.reaches)
+    return {name: _array(value, name) for name, value in found.items()}
 
 
 def try_exercise(

@@ -2,13 +2,15 @@
 
 A lab is refused if a solution would leak, if a stub is not its solution minus the blanks, if the reference or a
 correct variant does not earn full points or uses what its exercise asks learners to build, if a misconception is not
-caught or is taken for another one, or if an answer without any work earns points. The checks are run at the public
-seed and at others, as in grading.
+caught or is taken for another one, if an answer without any work earns points, or if nothing fails a check that earns some. The checks are
+run at the public seed and at others, as in grading.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
 import json
 import logging
 import re
@@ -27,10 +29,11 @@ from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
 from course_utils.checking.bypass import uses_of
-from course_utils.checking.checks import checks_of, score_of
+from course_utils.checking.checks import NOT_REACHED, checks_of, score_of
 from course_utils.checking.comparison import compare
-from course_utils.checking.exercise import PUBLIC_SEED
+from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.expected import FILE_NAME, Expected, Hint, for_learners, save_expected
+from course_utils.checking.outcome import Outcome, try_exercise
 from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.labs import INFO_NAME, core_part
 from course_utils.quiz import FILE_NAME as QUIZ
@@ -38,6 +41,8 @@ from grader.author import rules
 from grader.author.kept import keep, without_rounding
 from grader.author.leaks import Secrets, files_in
 from grader.author.lessons import lessons_of
+from grader.author.mutants import mutants_of
+from grader.catalogue import run_cell
 from grader.course import STUB, Course, CourseError, make_private
 from grader.effortless import FOR_NOTHING, answers_for_nothing
 from grader.follow import Substitutions
@@ -45,6 +50,9 @@ from grader.lab import REGION, Lab, checked_exercise, code_before_check, is_solu
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """The seeds at which the reference, the variants and the misconceptions are tried."""
+
+_MUTANT_SECONDS = 2.0
+"""CPU time that one case of a mutant may take."""
 
 _TELLING_TOKENS = 8
 """So many tokens a line of a misconception has at least, if it is to be a secret: prose may name a shorter mistake."""
@@ -122,6 +130,7 @@ def build_lab(lab: Lab, scratch: Path) -> Path:
     _refuse_if(rules.faults(lab, source, hints))
     expected = {seed: lab.expected(seed) for seed in SEEDS}
     _refuse_if([*catalogue_faults(lab, expected), *bypass_faults(lab, source), *answer_faults(lab, expected)])
+    _refuse_if(point_faults(lab, expected[PUBLIC_SEED]))
 
     source_folder = lab.course.build / "source" / lab.name
     shutil.rmtree(source_folder, ignore_errors=True)
@@ -236,7 +245,7 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
         expected_at: seed -> exercise -> what is expected; the first seed is the public one.
     """
     faults = []
-    at_public_seed: dict[tuple[str, str], list[str]] = {}  # titles of the checks that hold
+    passed_at: dict[tuple[str, str, str], set[int]] = {}  # exercise, misconception, title of a check -> seeds
     for seed, everything in expected_at.items():
         for key, expected in everything.items():
             exercise = lab.exercises[key]
@@ -255,17 +264,70 @@ def catalogue_faults(lab: Lab, expected_at: Mapping[int, dict[str, Expected]]) -
                 verdict = compare(exercise, wrongly, expected)
                 name = misconception.name
                 found = [each.name for each in (*verdict.recognised, *verdict.possible)]
-                holding = [check.title for check in verdict.checks if check.passed]
-                if holding != at_public_seed.setdefault((key, name), holding):
-                    faults.append(
-                        f"{key}: the misconception {name} holds other checks at seed {seed} than at the "
-                        "public one: its score would depend on chance. Choose inputs that show it every time."
-                    )
+                for check in verdict.checks:
+                    seeds = passed_at.setdefault((key, name, check.title), set())
+                    if check.passed:
+                        seeds.add(seed)
                 if verdict.score == 1:
                     faults.append(f"{key}: the misconception {name} is not caught at seed {seed}.")
                 elif found != [name]:
                     faults.append(f"{key}: the misconception {name} is taken for {found} at seed {seed}.")
+    for (key, name, title), seeds in passed_at.items():
+        if seeds and (others := set(expected_at) - seeds):
+            some = f"passes {title!r} at {_few(seeds)} only"
+            if len(others) < len(seeds):
+                some = f"fails {title!r} at {_few(others)} only"
+            faults.append(
+                f"{key}: the misconception {name} {some}: its score would depend on chance. Choose inputs that show it every time."
+            )
     return faults
+
+
+def _few(seeds: set[int]) -> str:
+    return f"seed{'s' * (len(seeds) > 1)} {' and '.join(map(str, sorted(seeds)))}"
+
+
+def point_faults(lab: Lab, expected: dict[str, Expected]) -> list[str]:
+    """Checks that earn points and say nothing: neither a misconception nor a mutant of the reference fails them.
+
+    A property or relation that was not tested, because an output had another form, did not fail. A mutant has to be found only for what no
+    misconception fails, so a few are run, in most labs none.
+
+    Args:
+        expected: what is expected at the public seed.
+    """
+    faults = []
+    for key, each in expected.items():
+        exercise = lab.exercises[key]
+        if any(outcome.problem for outcome in each.reference):
+            continue  # catalogue_faults says so
+        left = [check.counts for check in checks_of(exercise, each.reference, each)]
+        for wrongly in itertools.chain(each.misconceptions.values(), _wrong_outcomes(lab, exercise, key)):
+            for at, check in enumerate(checks_of(exercise, wrongly, each)):
+                left[at] &= check.passed or check.detail == NOT_REACHED
+            if not any(left):
+                break
+        faults += [
+            f"{key}: nothing fails the check {check.title!r}: no misconception, and no small mistake in the reference. So its points would be "
+            "earned by whoever has an output of the right form. Write down the misconception that it is there to find, or delete it."
+            for check, is_left in zip(checks_of(exercise, each.reference, each), left, strict=True)
+            if is_left
+        ]
+    return faults
+
+
+def _wrong_outcomes(lab: Lab, exercise: Exercise, key: str) -> Iterator[list[Outcome]]:
+    """What the mutants of an exercise's reference give at the public seed."""
+    quick = replace(exercise, seconds=min(_MUTANT_SECONDS, exercise.seconds))
+    for mutant in mutants_of(lab, exercise.name):
+        scope = dict(lab.reference)
+        try:
+            run_cell(mutant.source, f"<mutant of {exercise.name}>", scope)
+        except Exception:
+            continue
+        with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+            outcomes = try_exercise(quick, key, scope.get(exercise.name), PUBLIC_SEED)
+        yield outcomes
 
 
 def bypass_faults(lab: Lab, source: NotebookNode) -> list[str]:

@@ -21,9 +21,9 @@ from course_utils.checking.diagnosis import same_everywhere
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.expected import Expected, Lesson, sketch
 from course_utils.checking.outcome import Outcome, try_exercise
-from grader.author.mutants import Mutant, mutants
+from grader.author.mutants import Mutant, mutants_of
 from grader.catalogue import run_cell
-from grader.lab import Lab, is_solution, learners_lines, nbgrader_of
+from grader.lab import Lab
 
 KEPT, TRIED = 8, 12
 """Of an exercise, so many mutants are kept at most, and so many are tried."""
@@ -174,16 +174,11 @@ def _same_again(exercise: Exercise, drawn: Sequence[Any], again: Sequence[Any]) 
 
 
 def _mutants_of(lab: Lab, exercise: Exercise) -> list[tuple[str, Mutant]]:
-    marked = next(
-        cell.source
-        for cell in lab.source().cells
-        if nbgrader_of(cell).get("grade_id") == exercise.name and is_solution(cell)
-    )
-    source = lab.solution_texts[exercise.name]
-    if "empty(" in source:  # what a mutant leaves unfilled is another number each time
+    if (
+        "empty(" in lab.solution_texts[exercise.name]
+    ):  # what a mutant leaves unfilled is another number each time
         return []
-    found = mutants(source, learners_lines(marked))
-    return [(_kind_of(mutant), mutant) for mutant in found if mutant.kind in _OF]
+    return [(_kind_of(mutant), mutant) for mutant in mutants_of(lab, exercise.name) if mutant.kind in _OF]
 
 
 def _kind_of(mutant: Mutant) -> str:

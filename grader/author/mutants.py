@@ -8,8 +8,11 @@ from __future__ import annotations
 import ast
 import difflib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from grader.lab import Lab, is_solution, learners_lines, nbgrader_of
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,25 @@ class Mutant:
         kind: what was done, in a few words.
         old, new: the lines that differ, as Python writes them out, without their indentation.
         source: the whole text.
+        place: counts from 1 at the top where the text can be changed so at several places, because the same lines stand at each;
+            else it is None.
     """
 
     kind: str
     old: str
     new: str
     source: str
+    place: int | None = None
+
+
+def mutants_of(lab: Lab, name: str) -> list[Mutant]:
+    """Every mutant of an exercise's reference, in what learners write of it."""
+    marked = next(
+        cell.source
+        for cell in lab.source().cells
+        if nbgrader_of(cell).get("grade_id") == name and is_solution(cell)
+    )
+    return mutants(lab.solution_texts[name], learners_lines(marked))
 
 
 def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
@@ -37,7 +53,15 @@ def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
     tree = ast.parse(source)
     plain = ast.unparse(tree)
     found: dict[str, Mutant] = {}
-    for changes in [*map(_changes, list(_spots(tree, lines))), _ignored_arguments(tree, lines)]:
+    spots = list(_spots(tree, lines))
+    for changes in [
+        *map(_changes, spots),
+        _ignored_arguments(tree, lines),
+        *map(_too_much_or_too_little, spots),
+        _other_defaults(tree),
+        _left_in_evaluation_mode(tree, lines),
+        _cut_gradients(tree, lines),
+    ]:
         for kind, change in changes:
             undo = change()
             try:
@@ -49,7 +73,18 @@ def mutants(source: str, lines: set[int] | None = None) -> list[Mutant]:
             undo()
             if text != plain and text not in found:
                 found[text] = Mutant(kind, *_difference(plain, text), text)
-    return list(found.values())
+    return _with_places(list(found.values()))
+
+
+def _with_places(found: list[Mutant]) -> list[Mutant]:
+    places = Counter((mutant.old, mutant.new) for mutant in found)
+    seen: Counter[tuple[str, str]] = Counter()
+    with_places = []
+    for mutant in found:  # from the top of the text to its end
+        change = mutant.old, mutant.new
+        seen[change] += 1
+        with_places.append(replace(mutant, place=seen[change]) if places[change] > 1 else mutant)
+    return with_places
 
 
 def _difference(before: str, after: str) -> tuple[str, str]:
@@ -432,6 +467,162 @@ def _defaults(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
         for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         if default is not None
     )
+
+
+# ---------------------------------------------------------------------------------- what no output of one call may show
+
+CUT = "the gradient cut"
+"""A mistake only where an exercise says what gradients reach."""
+LEFT = "a module left in evaluation mode"
+"""No output of a single call shows it."""
+
+_OF_TEXTS = {
+    "lower",
+    "upper",
+    "casefold",
+    "strip",
+    "split",
+    "splitlines",
+    "startswith",
+    "endswith",
+    "replace",
+    "find",
+    "join",
+}
+_FAR_BELOW = -100.0
+"""Taken for "below everything", which it is not."""
+
+
+def _too_much_or_too_little(spot: _Spot) -> Iterator[tuple[str, _Change]]:
+    """Casts left out, texts normalised once more, and a number that is not low enough."""
+    for kind, new in _too_much(spot):
+        yield kind, _replacing(spot, new)
+
+
+def _too_much(spot: _Spot) -> Iterator[tuple[str, ast.AST]]:
+    match spot.node:
+        case ast.Call(func=ast.Attribute(value=value, attr="astype" | "float")) if not _is_module(value):
+            yield "a cast left out", value
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value="-inf")]):
+            yield "a number that is not low enough", ast.Constant(_FAR_BELOW)
+        case ast.Call(func=ast.Name(id="float"), args=[arg]):
+            yield "a cast left out", arg
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Attribute(attr="inf")):
+            yield "a number that is not low enough", ast.Constant(_FAR_BELOW)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=float(value))) if value >= _HUGE:
+            yield "a number that is not low enough", ast.Constant(_FAR_BELOW)
+        case ast.Attribute(value=ast.Call(func=func), attr="min") if _name_of(func) == "finfo":
+            yield "a number that is not low enough", ast.Constant(_FAR_BELOW)
+        case ast.Call(func=ast.Attribute(value=value, attr="join") as func, args=[arg]):
+            in_order = ast.Call(ast.Name("sorted", ast.Load()), [arg], [])
+            yield "normalised once more", ast.Call(func, [in_order], [])
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=args, keywords=keywords):
+            if name in _OF_TEXTS and not _is_module(value):
+                for method in sorted({"lower", "strip"} - {name}):
+                    again = ast.Attribute(_called(value, method), name, ast.Load())
+                    yield "normalised once more", ast.Call(again, args, keywords)
+                if name == "split":
+                    yield "normalised once more", ast.Call(ast.Name("sorted", ast.Load()), [spot.node], [])
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()] as ops, comparators=[right]):
+            if _is_about_texts(spot.function) and not {type(left), type(right)} & {ast.Constant, ast.BinOp}:
+                both = _called(left, "lower"), _called(right, "lower")
+                yield "normalised once more", ast.Compare(both[0], ops, [both[1]])
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()] as ops, comparators=right):
+            if _is_about_texts(spot.function) and not isinstance(left, ast.Constant):
+                yield "normalised once more", ast.Compare(_called(left, "lower"), ops, right)
+        case ast.Subscript(value=value, slice=ast.Name() as key, ctx=ast.Load()):
+            if _is_about_texts(spot.function):
+                yield "normalised once more", ast.Subscript(value, _called(key, "lower"), ast.Load())
+
+
+def _called(value: ast.expr, method: str) -> ast.Call:
+    return ast.Call(ast.Attribute(value, method, ast.Load()), [], [])
+
+
+def _is_about_texts(function: ast.FunctionDef | None) -> bool:
+    return function is not None and (
+        "str" in ast.unparse(function.args)
+        or any(isinstance(node, ast.Attribute) and node.attr in _OF_TEXTS for node in ast.walk(function))
+    )
+
+
+def _other_defaults(tree: ast.AST) -> Iterator[tuple[str, _Change]]:
+    """Defaults of arguments: the course gives them, and a case must tell each."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for field in ("defaults", "kw_defaults"):
+                values = getattr(function.args, field)
+                for at, default in enumerate(values):
+                    match default:
+                        case ast.Constant(value=bool(value)):
+                            new = not value
+                        case ast.Constant(value=int(value)):
+                            new = value + 1
+                        case ast.Constant(value=float(value)):
+                            new = value * 10 if value else 1.0
+                        case _:
+                            continue
+                    changed = [*values[:at], ast.Constant(new), *values[at + 1 :]]
+                    yield "another default", _setting(function.args, field, changed)
+
+
+def _left_in_evaluation_mode(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str, _Change]]:
+    """A model that was handed over, and that the function trains or asks for its mode, is in evaluation mode when it has ended."""
+    for function in _functions_of(tree, lines) if _uses(tree, "torch", "nn") else ():
+        if isinstance(function.body[-1], ast.Return):
+            for name in sorted(_inputs(function) & _models(function)):
+                left = ast.Expr(_called(ast.Name(name, ast.Load()), "eval"))
+                yield LEFT, _setting(function, "body", [*function.body[:-1], left, function.body[-1]])
+
+
+def _models(function: ast.FunctionDef) -> set[str]:
+    """The names whose mode or parameters the function uses, but whose ``eval`` it does not call."""
+    used = [
+        (node.value.id, node.attr)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+    put_there = {name for name, attribute in used if attribute == "eval"}
+    return {name for name, attribute in used if attribute in ("train", "parameters", "training")} - put_there
+
+
+def _cut_gradients(tree: ast.AST, lines: set[int] | None) -> Iterator[tuple[str, _Change]]:
+    """No gradient comes through what a function returns, or through one of its arguments."""
+    if _uses(tree, "torch", "nn"):
+
+        def cut(value: ast.expr) -> ast.expr:
+            return _called(value, "detach")
+    elif _uses(tree, "keras", "ops", "tf", "layers"):
+        module = "tf" if _uses(tree, "tf") else "ops" if _uses(tree, "ops") else "keras.ops"
+        stop = ast.parse(f"{module}.stop_gradient", mode="eval").body
+
+        def cut(value: ast.expr) -> ast.expr:
+            return ast.Call(stop, [value], [])
+    else:
+        return
+    for function in _functions_of(tree, lines):
+        last = function.body[-1]
+        if isinstance(last, ast.Return) and last.value is not None:
+            if isinstance(last.value, ast.Tuple):
+                for at, part in enumerate(last.value.elts):
+                    parts = [*last.value.elts[:at], cut(part), *last.value.elts[at + 1 :]]
+                    yield CUT, _setting(last.value, "elts", parts)
+            else:
+                yield CUT, _setting(last, "value", cut(last.value))
+        at = 1 if _is_docstring(function.body[0]) else 0
+        for name in sorted(_inputs(function) - {"self"}):
+            alone = ast.Assign([ast.Name(name, ast.Store())], cut(ast.Name(name, ast.Load())))
+            yield CUT, _setting(function, "body", [*function.body[:at], alone, *function.body[at:]])
+
+
+def _functions_of(tree: ast.AST, lines: set[int] | None) -> list[ast.FunctionDef]:
+    """The functions of which a learner writes something."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [each for each in functions if lines is None or any(part.lineno in lines for part in each.body)]
+
+
+def _uses(tree: ast.AST, *modules: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id in modules for node in ast.walk(tree))
 
 
 def _neighbours(name: str, function: ast.FunctionDef | None) -> list[str]:

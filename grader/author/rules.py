@@ -49,6 +49,7 @@ MIN_MISCONCEPTION_HINT = 40
 MIN_SECRET = 12
 """A piece of a solution with this many characters or more must not occur in a hint."""
 
+_SENTENCE = re.compile(r"[^a-z][^\n]*\.(\n.*)?", re.DOTALL)
 _ROW = re.compile(r"^\| *\d+ *\| *`(\w+)` *\|(?:[^|\n]*\|){2} *(\d+) *\| *(\d+) *\|$", re.MULTILINE)
 
 
@@ -108,8 +109,9 @@ def _exercises(lab: Lab) -> Iterator[str]:
             *(case.relation for case in exercise.cases if case.relation),
         ]
         for function in functions:
-            if not (function.__doc__ or "").strip():
-                yield f"{place}: the property {function.__name__} of {exercise.name} needs a docstring: learners read it as its title."
+            name = getattr(function, "__name__", type(function).__name__)
+            if not hasattr(function, "__name__") or not _SENTENCE.fullmatch((function.__doc__ or "").strip()):
+                yield f"{place}: the property {name} of {exercise.name} needs a docstring with a sentence: learners read it as its title."
         titles = [case.title for case in exercise.cases]
         for title in sorted({title for title in titles if titles.count(title) > 1}):
             yield f"{place}: {exercise.name} has two cases with the title {title!r}."

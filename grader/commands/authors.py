@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from grader.author.build import build as build_labs
-from grader.author.mutate import EQUIVALENT, keep_record
+from grader.author.mutate import EQUIVALENT, OF_A_VARIANT, keep_record
 from grader.author.mutate import mutate as mutate_lab
 from grader.author.new import new_lab
 from grader.commands.help import Commands
@@ -59,20 +59,13 @@ def mutate(
         str | None, typer.Option(metavar="NAME", help="Only this one; nothing is recorded.")
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Processes at a time.")] = os.cpu_count() or 1,
-    every: Annotated[
+    variants: Annotated[
         bool,
-        typer.Option(
-            "--every", help="Every mutant of the correct variants, not a sample; nothing is recorded."
-        ),
+        typer.Option("--variants", help="Mutants of the correct variants instead; nothing is recorded."),
     ] = False,
     sample: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="So many mutants of each correct variant; without it, as many as the last time.",
-        ),
-    ] = None,
+        int, typer.Option(metavar="N", min=1, help="So many mutants of each correct variant.")
+    ] = OF_A_VARIANT,
 ) -> None:
     """Try small mistakes in every solution, and show those that the checks let pass.
 
@@ -84,12 +77,12 @@ def mutate(
     course = Course.find()
     for name in labs or course.labs():
         lab = Lab.load(course, name)
-        report = mutate_lab(lab, jobs, exercise, 0 if every else sample)
+        report = mutate_lab(lab, jobs, exercise, sample if variants else None)
         typer.echo("\n".join(map(str, report.survivors)), nl=bool(report.survivors))
         for change in report.unused:
             typer.echo(
-                f"{lab.folder / EQUIVALENT}: no mutant of {change.exercise} changes {change} and survives."
+                f"{lab.folder / EQUIVALENT}: {change.exercise}, {change}: it loses points, or makes no difference. Delete the entry."
             )
-        if exercise is None and not every:
+        if exercise is None and not variants:
             keep_record(lab, report)
         typer.echo(report.figures(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -194,8 +195,54 @@ def test_a_misconception_that_holds_other_checks_at_another_seed_is_refused(tiny
 
     title = next(filter(differs, map(str, range(50))))
     with_cases(monkeypatch, tiny, ORDINARY, Case(title, two_or_zero))
-    with pytest.raises(BuildError, match="its score would depend on chance"):
+    with pytest.raises(BuildError) as error:
         made(tiny)
+    drawn = {seed: Case(title, two_or_zero).runs("tiny.double", seed)[0]["x"].item() for seed in SEEDS}
+    (odd,) = (seed for seed in SEEDS if [*drawn.values()].count(drawn[seed]) == 1)
+    verb = "passes" if drawn[odd] else "fails"
+    fault = (
+        f"the misconception added_two {verb} {title!r} at seed {odd} only: its score would depend on chance"
+    )
+    assert fault in str(error.value)
+
+
+def anything(inputs, outputs):
+    """The output is what it is."""
+    return True
+
+
+def finite(inputs, outputs):
+    """Every number is finite."""
+    return np.isfinite(outputs["doubled"])
+
+
+def larger(inputs, outputs):
+    """What is above 0 gets larger."""
+    return outputs["doubled"][inputs["x"] > 0] > inputs["x"][inputs["x"] > 0]
+
+
+@pytest.mark.parametrize("property_, fails", [(anything, False), (finite, False), (larger, True)])
+def test_a_check_that_nothing_fails_is_refused_and_one_that_a_small_mistake_fails_is_not(
+    tiny, monkeypatch, property_, fails
+):
+    with_cases(monkeypatch, tiny, ORDINARY, properties=(property_,))
+    if fails:  # by x / 2 and not by x + 2
+        made(tiny)
+    else:
+        with pytest.raises(BuildError) as error:
+            made(tiny)
+        assert f"tiny.double: nothing fails the check {property_.__doc__!r}" in str(error.value)
+
+
+def test_a_property_whose_title_is_no_sentence_is_refused(tiny, monkeypatch):
+    def untold(inputs, outputs):
+        """larger than the input"""
+        return outputs["doubled"] > inputs["x"]
+
+    for kind in (untold, partial(larger)):
+        with_cases(monkeypatch, tiny, ORDINARY, properties=(kind,))
+        with pytest.raises(BuildError, match="of double needs a docstring with a sentence"):
+            made(tiny)
 
 
 def zeros(rng: np.random.Generator) -> dict:
@@ -218,7 +265,7 @@ def test_an_answer_without_any_work_must_not_earn_points(tiny, monkeypatch, inpu
     with_cases(monkeypatch, tiny, ORDINARY, Case("a special one", inputs))
     with pytest.raises(BuildError) as error:
         made(tiny)
-    fault = f"tiny.double: {answer} earns 67% at seed {SEEDS[0]}, because it is right in: a special one."
+    fault = f"tiny.double: {answer} earns 50% at seed {SEEDS[0]}, because it is right in: a special one."
     assert fault in str(error.value)
     with_cases(monkeypatch, tiny, ORDINARY, Case("both", lambda rng: [inputs(rng), ORDINARY.inputs(rng)]))
     made(tiny)
@@ -351,7 +398,7 @@ WRITTEN = """# | points | what the answer does |
         (NB, '"grade_id": "check_double"', '"grade_id": "double_check"', f"{NB}:", "must be followed by its check"),
         (NB, "# ## Going further", WRITTEN, f"{NB}:", "the table of points above why adds up to 2.5, but the cell has 3 points"),
         (EX, '"""Lab 00: what', "# Lab 00: what", f"{EX}:", "it needs a docstring that says how"),
-        (EX, '"""Half of the result is the input again."""', "", f"{EX}:", "needs a docstring: learners read it as its title"),
+        (EX, '"""Half of the result is the input again."""', "", f"{EX}:", "needs a docstring with a sentence: learners read it as its title"),
         (EX, "a table of shape (2, 5)", "a row of 3 numbers", f"{EX}:", "two cases with the title 'a row of 3 numbers'"),
         (EX, 'lambda rng: {"x": normal(rng, 2, 5)}', "lambda rng: normal(rng, 2, 5)", f"{EX}:", "gives ndarray; it must give a dict"),
         (EX, "normal(rng, 2, 5)", "nothing(rng)", f"{EX}:", "cannot make its inputs: NameError"),

@@ -152,11 +152,28 @@ def test_the_largest_difference_is_shown_with_both_numbers():
     assert detail == "2 of 3 values differ, most at `result[2]`: got 9, expected 3."
 
 
-def test_a_changed_input_costs_its_check_but_not_the_values():
-    got = Outcome(({"result": np.ones(2) / 2},), changed_inputs=("x",))
-    verdict = verdict_of(got, np.ones(2) / 2)
-    assert verdict.passed == 1 and not verdict.correct
-    assert "`x` was changed in place" in verdict.checks[-1].detail
+def test_a_case_in_which_an_input_was_changed_does_not_count_and_the_rest_keeps_its_points():
+    right, right_with_changes = (
+        outcome([0.5, 0.5]),
+        Outcome(({"result": np.ones(2) / 2},), changed_inputs=("x",)),
+    )
+
+    def judged(*got) -> Verdict:
+        exercise = exercise_of(3, properties=(sums_to_one,))
+        return compare(exercise, got, expected(*[[0.5, 0.5]] * 3))
+
+    verdict = judged(right, right_with_changes, right)
+    assert verdict.score == 3 / 4 and not verdict.correct  # of three cases and a property
+    assert [check.counts for check in verdict.checks] == [True, True, True, True, False]
+    assert verdict.checks[1].detail == "The values are right, but `x` was changed in place."
+    assert verdict.checks[-1].detail == "`x` was changed in place; work on a copy of it."
+    assert judged(*[right_with_changes] * 3).score == 1 / 4  # the values are right, so the property counts
+
+
+def test_to_leave_the_inputs_unchanged_earns_nothing_by_itself():
+    assert verdict_of([0.1, 0.9], [0.9, 0.1]).score == 0
+    half = compare(exercise_of(2), [outcome([1.0]), outcome([2.0])], expected([1.0], [3.0]))
+    assert half.score == 1 / 2
 
 
 def test_properties_alone_earn_nothing():
