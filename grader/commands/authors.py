@@ -7,16 +7,11 @@ from typing import Annotated
 
 import typer
 
-from grader.author.build import build as build_labs
-from grader.author.mutate import EQUIVALENT, keep_record
-from grader.author.mutate import mutate as mutate_lab
-from grader.author.new import new_lab
 from grader.commands.help import Commands
 from grader.commands.terminal import (
     Labs,
 )
 from grader.course import Course
-from grader.lab import Lab
 
 app = Commands()
 
@@ -31,6 +26,9 @@ def new(
     Examples:
       grader new 13_my_lab
     """
+
+    from grader.author.new import new_lab
+
     folder = new_lab(Course.find(), name)
     typer.echo(
         f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
@@ -49,6 +47,9 @@ def build(
       grader build 13_my_lab
       grader build --check
     """
+
+    from grader.author.build import build as build_labs
+
     build_labs(Course.find(), labs or [], check=check)
 
 
@@ -81,6 +82,11 @@ def mutate(
       grader mutate 13_my_lab
       grader mutate 02 --exercise causal_mask
     """
+
+    from grader.author.mutate import EQUIVALENT, keep_record
+    from grader.author.mutate import mutate as mutate_lab
+    from grader.lab import Lab
+
     course = Course.find()
     for name in labs or course.labs():
         lab = Lab.load(course, name)
