@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 import numpy as np
 from nbformat import NotebookNode
@@ -305,6 +304,8 @@ class Lab:
 
     def source(self) -> NotebookNode:
         """A fresh copy of the notebook with solutions. Cell ids are stable from build to build."""
+        import jupytext  # half a second, and few commands read a source
+
         path = self.folder / f"{self.name}.py"
         notebook = jupytext.read(path)
         notebook.metadata.pop("jupytext", None)

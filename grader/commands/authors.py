@@ -7,16 +7,9 @@ from typing import Annotated
 
 import typer
 
-from grader.author.build import build as build_labs
-from grader.author.mutate import EQUIVALENT, OF_A_VARIANT, keep_record
-from grader.author.mutate import mutate as mutate_lab
-from grader.author.new import new_lab
 from grader.commands.help import Commands
-from grader.commands.terminal import (
-    Labs,
-)
+from grader.commands.terminal import Labs
 from grader.course import Course
-from grader.lab import Lab
 
 app = Commands()
 
@@ -31,6 +24,9 @@ def new(
     Examples:
       grader new 13_my_lab
     """
+
+    from grader.author.new import new_lab
+
     folder = new_lab(Course.find(), name)
     typer.echo(
         f"{folder} holds a small lab. Build it with `grader build {name}`, then replace it file by file (docs/writing-a-lab.md)."
@@ -49,6 +45,9 @@ def build(
       grader build 13_my_lab
       grader build --check
     """
+
+    from grader.author.build import build as build_labs
+
     build_labs(Course.find(), labs or [], check=check)
 
 
@@ -64,8 +63,8 @@ def mutate(
         typer.Option("--variants", help="Mutants of the correct variants instead; nothing is recorded."),
     ] = False,
     sample: Annotated[
-        int, typer.Option(metavar="N", min=1, help="So many mutants of each correct variant.")
-    ] = OF_A_VARIANT,
+        int, typer.Option(metavar="N", min=1, help="With --variants: mutants tried of each of them.")
+    ] = 60,
 ) -> None:
     """Try small mistakes in every solution, and show those that the checks let pass.
 
@@ -74,6 +73,11 @@ def mutate(
       grader mutate 13_my_lab
       grader mutate 02 --exercise causal_mask
     """
+
+    from grader.author.mutate import EQUIVALENT, keep_record
+    from grader.author.mutate import mutate as mutate_lab
+    from grader.lab import Lab
+
     course = Course.find()
     for name in labs or course.labs():
         lab = Lab.load(course, name)

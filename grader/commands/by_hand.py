@@ -7,20 +7,6 @@ from typing import Annotated
 
 import typer
 
-from grader.by_hand.agreement import agreement, pairs
-from grader.by_hand.overview import (
-    ADDRESS,
-    agreement_table,
-    difference_table,
-    nobody_s,
-    progress_table,
-    reader_table,
-    readers_of,
-    share_of,
-    short_differences,
-    standings,
-)
-from grader.by_hand.readings import Readings, Settings
 from grader.commands.help import Commands, Group
 from grader.commands.terminal import (
     LabName,
@@ -32,13 +18,6 @@ from grader.commands.terminal import (
 )
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, students_of
-from grader.lab import Lab
-from grader.receive.regrade import MAX_WORDS, legible
-from grader.receive.regrade import add as add_requests
-from grader.show.requests import HEADER as REQUESTS_HEADER
-from grader.show.requests import SHORT_HEADER, details, short_row
-from grader.show.requests import table as table_of_requests
 
 app = Commands()
 
@@ -90,6 +69,24 @@ def queue(
       grader queue 12 --agreement
       grader queue 12 --release
     """
+
+    from grader.by_hand.agreement import agreement, pairs
+    from grader.by_hand.overview import (
+        ADDRESS,
+        agreement_table,
+        difference_table,
+        nobody_s,
+        progress_table,
+        reader_table,
+        readers_of,
+        share_of,
+        short_differences,
+        standings,
+    )
+    from grader.by_hand.readings import Readings, Settings
+    from grader.grade.gradebook import Gradebook, students_of
+    from grader.lab import Lab
+
     giving = readers is not None or by_section is not None or second is not None
     if sum((giving, reader is not None, agree, release)) > 1:
         raise GraderError(
@@ -185,6 +182,13 @@ def requests_list(
     out: TableFile = None,
 ) -> None:
     """List requests, the open ones last. The same as `grader requests [LAB]`."""
+
+    from grader.grade.gradebook import students_of
+    from grader.lab import Lab
+    from grader.show.requests import HEADER as REQUESTS_HEADER
+    from grader.show.requests import SHORT_HEADER, short_row
+    from grader.show.requests import table as table_of_requests
+
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     rows = table_of_requests(course, name, students_of(course, section))
@@ -209,6 +213,9 @@ def requests_add(
     Examples:
       grader requests add mails/
     """
+
+    from grader.receive.regrade import add as add_requests
+
     received = add_requests(Course.find(), files)
     entered = [each for each in received if each.number is not None]
     refused = [each for each in received if each.number is None]
@@ -227,6 +234,9 @@ def requests_show(
     number: Annotated[int, typer.Argument(metavar="NO", help="Number in the list.")],
 ) -> None:
     """Show a request, the answer that it is about, what the check said, and the points."""
+
+    from grader.show.requests import details
+
     shown = details(Course.find(), number)
     typer.echo(shown.title)
     for heading, text in shown.parts:
@@ -252,6 +262,10 @@ def requests_decide(
       grader requests decide 3 --points 2 --reason "Right in another way."
       grader requests decide 3 --keep --reason "The mask is missing."
     """
+
+    from grader.grade.gradebook import Gradebook
+    from grader.receive.regrade import MAX_WORDS, legible
+
     if keep == (points is not None):
         raise GraderError("Say either --points X or --keep.")
     told = legible(reason).strip()

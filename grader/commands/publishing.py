@@ -13,10 +13,6 @@ from grader.commands.terminal import (
     Labs,
 )
 from grader.course import Course
-from grader.handout.bundle import publish as publish_course
-from grader.handout.gradescope import write_autograder
-from grader.handout.site import build_site
-from grader.lab import Lab
 
 app = Commands()
 
@@ -41,6 +37,9 @@ def publish(
     Examples:
       grader publish transformer-labs --colab OWNER/NAME
     """
+
+    from grader.handout.bundle import publish as publish_course
+
     count = publish_course(Course.find(), folder, colab)
     typer.echo(f"To hand out: {folder.resolve()} ({count} labs, no solutions)")
 
@@ -61,6 +60,9 @@ def site(
       grader site --out site
       grader site --quick
     """
+
+    from grader.handout.site import build_site
+
     course = Course.find()
     page = build_site(course, out.resolve(), [] if quick else labs or course.labs(), colab, say=typer.echo)
     typer.echo(f"Pages without solutions: {page}")
@@ -77,6 +79,10 @@ def gradescope(
     Examples:
       grader gradescope 02 --out autograder.zip
     """
+
+    from grader.handout.gradescope import write_autograder
+    from grader.lab import Lab
+
     count = write_autograder(Lab.load(Course.find(), lab), out)
     typer.echo(
         f"For Gradescope's Configure Autograder only; do not share it: {out.resolve()} ({count} files)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,7 +14,9 @@ from rich.table import Table
 
 from grader.course import Course
 from grader.errors import GraderError
-from grader.roster import Person
+
+if TYPE_CHECKING:
+    from grader.roster import Person
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from math import isnan
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,15 +28,9 @@ from grader.commands.terminal import (
 )
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, students_of
-from grader.grade.merge import carry_out, plan, work_of
-from grader.grade.requests import exercises_in
-from grader.lab import Lab
-from grader.receive.files import printable
-from grader.receive.lateness import decide, undecided
-from grader.roster import Joined, Roster, changes, joined, read_roster
-from grader.show.standing import standing
-from grader.show.term import write_term
+
+if TYPE_CHECKING:
+    from grader.roster import Joined, Roster
 
 app = Commands()
 
@@ -59,6 +53,9 @@ def roster(
       grader roster remove anna
       grader roster merge anna.m anna
     """
+
+    from grader.show.standing import standing
+
     if context.invoked_subcommand:
         return
     course = Course.find()
@@ -92,6 +89,11 @@ def roster_import(
     Examples:
       grader roster import students.csv
     """
+
+    from grader.grade.gradebook import Gradebook
+    from grader.receive.files import printable
+    from grader.roster import changes, joined, read_roster
+
     listed = read_roster(file)
     typer.echo(f"Read: {printable(', '.join(listed.read), 300)}.")
     if listed.unused:
@@ -155,6 +157,10 @@ def roster_remove(
     ] = False,
 ) -> None:
     """Take people off the roster who have left the course. Nothing that was handed in is removed."""
+
+    from grader.grade.gradebook import Gradebook
+    from grader.grade.merge import work_of
+
     course = Course.find()
     with Gradebook.open(course) as gradebook:
         listed = gradebook.roster()
@@ -191,6 +197,9 @@ def roster_merge(
     Examples:
       grader roster merge anna.m anna
     """
+
+    from grader.grade.merge import carry_out, plan
+
     course = Course.find()
     planned, begun = plan(course, old, new, keep)
     if begun:
@@ -229,6 +238,11 @@ def extend(
       grader extend 02 anna --days 3
       grader extend 02 anna --days 0
     """
+
+    from grader.grade.gradebook import Gradebook
+    from grader.lab import Lab
+    from grader.roster import Roster
+
     loaded = Lab.load(Course.find(), lab)
     if isnan(days):
         raise GraderError("--days is a number of days, as in --days 2.5.")
@@ -289,6 +303,12 @@ def late(
       grader late 02
       grader late 02 anna --days 1
     """
+
+    from grader.grade.gradebook import Gradebook
+    from grader.lab import Lab
+    from grader.receive.lateness import decide, undecided
+    from grader.roster import Roster
+
     loaded = Lab.load(Course.find(), lab)
     if days is None:
         found = undecided(loaded)
@@ -318,6 +338,9 @@ def term(
       grader term
       grader term --section Monday --out monday.html
     """
+
+    from grader.show.term import write_term
+
     page, *tables = write_term(Course.find(), out, section)
     typer.echo(f"Report: {page.resolve()}")
     for table in tables:
@@ -340,6 +363,11 @@ def log(
       grader log 02 --student anna
       grader log --out log.csv
     """
+
+    from grader.grade.gradebook import Gradebook, students_of
+    from grader.grade.requests import exercises_in
+    from grader.lab import Lab
+
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""
     among = students_of(course, section)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -19,13 +19,9 @@ from grader.commands.terminal import (
 )
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade import autograde as grading
-from grader.gradebook_backups import backups
-from grader.gradebook_backups import restore as restore_gradebook
-from grader.gradebook_file import opened
-from grader.gradebook_state import is_there
-from grader.receive.doctor import Examination, examine
-from grader.receive.openings import openings
+
+if TYPE_CHECKING:
+    from grader.receive.doctor import Examination
 
 app = Commands()
 
@@ -49,6 +45,9 @@ def doctor(
       grader doctor anna.ipynb
       grader doctor --course
     """
+
+    from grader.receive.doctor import examine
+
     if course == (file is not None):
         raise GraderError("Name a notebook, as in grader doctor FILE, or give --course, but not both.")
     if course:
@@ -96,6 +95,8 @@ def _show_examination(file: Path, found: Examination) -> None:
 
 
 def _show_openings(course: Course) -> None:
+    from grader.receive.openings import openings
+
     found, closed_above = openings(course)
     if not found:
         typer.echo(f"Nothing private in {course.root} is open to others.")
@@ -128,6 +129,10 @@ def restore(
       grader restore
       grader restore ~/backups/gradebook.db
     """
+
+    from grader.grade import autograde as grading
+    from grader.gradebook_backups import restore as restore_gradebook
+
     course = Course.find()
     if name is None:
         _show_backups(course)
@@ -157,6 +162,8 @@ _BACKUPS = (
 
 
 def _show_backups(course: Course) -> None:
+    from grader.gradebook_backups import backups
+
     rows = []
     for each in backups(course):
         had = each.contents()
@@ -172,6 +179,10 @@ def _show_backups(course: Course) -> None:
 
 def _trouble_with_gradebook(course: Course) -> GraderError | None:
     """Why the gradebook cannot be used, if it cannot."""
+
+    from grader.gradebook_file import opened
+    from grader.gradebook_state import is_there
+
     try:
         with opened(course) if is_there(course) else nullcontext():
             return None

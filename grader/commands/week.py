@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from grader.author.build import build as build_labs
 from grader.commands.help import Commands
 from grader.commands.terminal import (
     LabName,
@@ -32,27 +31,14 @@ from grader.commands.terminal import (
     write_table,
 )
 from grader.course import Course
-from grader.demo import run_demo
 from grader.errors import GraderError
-from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook, students_of
-from grader.grade.resume import Again
-from grader.grade.work import Record
-from grader.handout.bundle import write_bundle
-from grader.lab import Lab
-from grader.receive.collect import OUTCOMES, when_sure
-from grader.receive.collect import collect as collect_lab
-from grader.receive.files import time_of
-from grader.receive.lateness import late_in_words, undecided
-from grader.receive.recognise import names_of_layouts
-from grader.roster import Person
-from grader.show.canvas import TOKEN, Canvas, differences, send
-from grader.show.class_report import write_report
-from grader.show.export import export as export_scores
-from grader.show.export import write_feedback_zip
-from grader.show.feedback import generate_feedback
-from grader.show.progress_bar import Progress
-from grader.show.similar import write_similar
+from grader.receive.layouts import names_of_layouts
+
+if TYPE_CHECKING:
+    from grader.grade.work import Record
+    from grader.lab import Lab
+    from grader.roster import Person
+    from grader.show.canvas import Canvas
 
 app = Commands()
 
@@ -82,6 +68,12 @@ def release(
       grader release 02 --due "2027-01-31 18:00 Europe/Berlin" --out self_attention.zip
       grader release 02 --due none
     """
+
+    from grader.author.build import build as build_labs
+    from grader.grade.gradebook import Gradebook
+    from grader.handout.bundle import write_bundle
+    from grader.lab import Lab
+
     course = Course.find()
     deadline = None if due in (None, "none") else _time(due)
     build_labs(course, [lab], check=True)
@@ -105,6 +97,9 @@ def _time(text: str) -> datetime:
     Raises:
         GraderError: it is none.
     """
+
+    from grader.receive.files import time_of
+
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(\S*)", text.strip())
     with suppress(ValueError, KeyError, OSError, OverflowError):  # that is what dates and zones raise
         if found:
@@ -168,6 +163,12 @@ def collect(
       grader collect 02 handed_in/ --as folder
       grader collect 02
     """
+
+    from grader.lab import Lab
+    from grader.receive.collect import OUTCOMES
+    from grader.receive.collect import collect as collect_lab
+    from grader.receive.lateness import late_in_words, undecided
+
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
     if (layout or zone) and not source:
@@ -203,6 +204,9 @@ def _ask_whether_right(said: str, doubts: Sequence[str]) -> None:
     Raises:
         GraderError: it is not, or nobody can be asked.
     """
+
+    from grader.receive.collect import when_sure
+
     if not (doubts and sys.stdin.isatty()):
         when_sure(said, doubts)
         typer.echo(said)
@@ -263,6 +267,13 @@ def autograde(
       grader autograde 02 --student anna --force
       grader autograde 02 --cluster tcp://host:8786
     """
+
+    from grader.grade import autograde as grading
+    from grader.grade.gradebook import Gradebook, students_of
+    from grader.grade.resume import Again
+    from grader.lab import Lab
+    from grader.show.progress_bar import Progress
+
     if force and only_new:
         raise GraderError(
             "--force grades everything and --only-new only new submissions: use one or the other."
@@ -358,6 +369,14 @@ def feedback(
       grader feedback 02
       grader feedback 02 --zip feedback.zip
     """
+
+    from grader.grade import autograde as grading
+    from grader.grade.gradebook import students_of
+    from grader.lab import Lab
+    from grader.show.export import write_feedback_zip
+    from grader.show.feedback import generate_feedback
+    from grader.show.progress_bar import Progress
+
     loaded = Lab.load(Course.find(), lab)
     among = students_of(loaded.course, section)
     jobs = grading.usable_cores()
@@ -394,6 +413,10 @@ def report(
       grader report 02
       grader report 02 --section Monday --out monday.html
     """
+
+    from grader.lab import Lab
+    from grader.show.class_report import write_report
+
     page, table = write_report(Lab.load(Course.find(), lab), out, section)
     typer.echo(f"Report: {page.resolve()}\nTable:  {table.resolve()}")
 
@@ -415,6 +438,10 @@ def similar(
     Examples:
       grader similar 02
     """
+
+    from grader.lab import Lab
+    from grader.show.similar import write_similar
+
     page, table, found = write_similar(Lab.load(Course.find(), lab), out, section)
     typer.echo(
         f"{len(found.works)} compared; pairs to look at: {len(found.pairs)}. This is no proof of anything."
@@ -453,6 +480,12 @@ def export(
       grader export 02 --format moodle --out grades.csv
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
     """
+
+    from grader.grade.gradebook import students_of
+    from grader.lab import Lab
+    from grader.show.canvas import TOKEN, Canvas
+    from grader.show.export import export as export_scores
+
     if canvas is not None:
         if course is None or assignment is None or len(labs or []) != 1:
             raise GraderError(
@@ -474,6 +507,9 @@ def export(
 
 
 def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool, out: Path | None) -> None:
+    from grader.grade.gradebook import students_of
+    from grader.show.canvas import differences, send
+
     found, notes = differences(lab, there, students_of(lab.course, section))
     header = ("Student", "In Canvas", "Number", "Points there", "Points here")
     rows = [
@@ -510,4 +546,7 @@ def demo(labs: Labs = None) -> None:
     Examples:
       grader demo 02
     """
+
+    from grader.demo import run_demo
+
     run_demo(Course.find(), labs or [], say=typer.echo, show=show)

@@ -11,8 +11,6 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from nbgrader.utils import parse_utc
-
 MAX_BYTES = 50 * 2**20
 """The most bytes that a file that is handed in may have."""
 MAX_FILES = 1_000
@@ -154,6 +152,10 @@ def time_of(text: str) -> datetime | None:
 
     No clock shows years like 1 or 9999, and not every program can write, compare or convert such times.
     """
+    from nbgrader.utils import (
+        parse_utc,  # which imports all of nbgrader: a second of every command, also of those without a time
+    )
+
     try:
         found = parse_utc(text)
     except Exception:  # the parser fails in many ways, and anybody may have written the text

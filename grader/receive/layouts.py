@@ -16,6 +16,8 @@ from pathlib import Path
 _MAX_NAME = 255
 """No file system that a platform runs on has longer names; and some patterns take long for them."""
 _DATA = Path(__file__).with_name("layouts.toml")
+STUDENTS, CLASSES = "folder", "class-folder"
+"""Our own layouts: a folder or file named after each student; and the same in a folder of the class, or one of each section."""
 
 
 @dataclass(frozen=True)
@@ -186,3 +188,13 @@ class Titles:
             if who[place:] and self.knows(who[place:]):
                 return who[place:]
         return who.removeprefix(self.title) if self.title else who.rpartition(self.layout.between)[2]
+
+
+def names_of_layouts() -> list[str]:
+    """What ``--as`` takes."""
+    return [*map(key, layouts()), STUDENTS, CLASSES]
+
+
+def key(name: str) -> str:
+    """A layout's name as it is typed."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")

@@ -13,13 +13,11 @@ from shlex import quote
 from grader.errors import GraderError
 from grader.lab import Lab
 from grader.receive.files import Unreadable, printable
-from grader.receive.layouts import Layout, Titles, layouts
+from grader.receive.layouts import CLASSES, STUDENTS, Layout, Titles, key, layouts, names_of_layouts
 from grader.receive.names import NOTEBOOK, Aside, File, is_work, name_reader, plain
 from grader.receive.sources import Offer, is_zip, leads_out
 from grader.roster import NotSure, Roster
 
-STUDENTS, CLASSES = "folder", "class-folder"
-"""Our own layouts: a folder or file named after each student; and the same in a folder of the class, or one of each section."""
 _LEVELS = 4
 """So many folders around everything are looked through."""
 _MANY = 3
@@ -75,16 +73,6 @@ def recognise(lab: Lab, offers: Sequence[Offer], stem: str, roster: Roster, want
         GraderError: there is no layout of that name, or the source does not have it.
     """
     return _Source(lab, offers, stem, roster).taken_for(wanted)
-
-
-def names_of_layouts() -> list[str]:
-    """What ``--as`` takes."""
-    return [*map(key, layouts()), STUDENTS, CLASSES]
-
-
-def key(name: str) -> str:
-    """A layout's name as it is typed."""
-    return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
 class _Source:

@@ -37,8 +37,8 @@ from grader.lab import Lab
 from grader.receive import sources
 from grader.receive.collect import NEW, REFUSED, UNCHANGED, _found, collect
 from grader.receive.files import LATE, TIMESTAMP
-from grader.receive.layouts import layouts
-from grader.receive.recognise import names_of_layouts, recognise
+from grader.receive.layouts import layouts, names_of_layouts
+from grader.receive.recognise import recognise
 from grader.receive.refused import refused
 from grader.receive.sources import looked_into
 from grader.receive.whose import Reception
