@@ -20,14 +20,18 @@ _STYLE = (
     "background:var(--jp-layout-color1,#fff);font-family:var(--jp-content-font-family,system-ui,sans-serif)"
 )
 
+MOST_WORDS = 120
+"""So many words of a report are open, if that is possible."""
+
 _LATER = "What you hand in earns points by what it reaches. Only grading can tell:"
 
 
 class Report:
     """Shows a verdict in a notebook.
 
-    What is wrong comes first: each kind of difference once, with the cases that differ in the same way folded. Checks that
-    need an output of the right form are neither right nor wrong until there is one. What holds is one line.
+    What is wrong comes first: the first two kinds of difference (one, if the mistake is known), with the cases that differ in the same
+    way folded; all others are one line. Checks that need an output of the right form are neither right nor wrong until there is
+    one. What holds is one line.
 
     Args:
         key: the exercise as :func:`course_utils.inputs_of` wants it; empty: nothing is said about inputs.
@@ -66,6 +70,23 @@ class Report:
             return ""
         return f'from course_utils import inputs_of\ninputs_of("{self.key}", case={failing.case})'
 
+    def _first_to_read(
+        self, failing: list[list[CheckResult]], most: int = 2
+    ) -> tuple[list[list[CheckResult]], list[CheckResult]]:
+        """The groups that are read at once, and the checks of all others: they follow from what is wrong in the former, mostly.
+
+        Where the mistake is known, or may be, one example is enough. Properties are the last to look at: it is values that make them fail.
+        """
+        of_cases = [group for group in failing if _of_a_case(group[0])]
+        known = self.verdict.recognised or self.verdict.possible
+        shown = (of_cases or failing)[: 1 if known else most]
+        return shown, [check for group in failing if group not in shown for check in group]
+
+    @property
+    def _next_step(self) -> str:
+        """What to do; nothing where it is said already: by the hint of a mistake that is known, or above the inputs to try."""
+        return "" if self.verdict.recognised or self._inputs else self.verdict.next_step
+
     @property
     def _before_inputs(self) -> str:
         return _INPUTS if self.points is None else _INPUTS_GRADED
@@ -81,16 +102,18 @@ class Report:
             lines += [f"  {words}", *([f"     {hint}"] if hint else [])]
         if not verdict.problem:
             failing, waiting, passed = _sorted(verdict.shown)
-            for first, *others in failing:
+            first_to_read, more = self._first_to_read(failing)
+            for first, *others in first_to_read:
                 lines += [f"  not  {first.title}", f"         {first.detail}"]
                 lines += [f"         {_likewise(others)}."] if others else []
+            lines += [f"  not  {check.title}" for check in more]
             lines += [f"   -   {_number(waiting, 'check')}: {NOT_REACHED}"] if waiting else []
             lines += [f"  ok   {_number(passed, 'check')}"] if passed else []
         if verdict.later:
             lines.append(f"  {_LATER}")
             lines += [f"     - {title}" for title in verdict.later]
-        if verdict.next_step and not verdict.recognised:
-            lines.append(f"  Next: {verdict.next_step}")
+        if self._next_step:
+            lines.append(f"  Next: {self._next_step}")
         if self._inputs:
             lines += [f"  {self._before_inputs}", *(f"    {line}" for line in self._inputs.splitlines())]
         lines += [f"  {words}" for words in (self.advice, self.tally) if words]
@@ -99,6 +122,19 @@ class Report:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        """As much of it open as fits into :data:`MOST_WORDS`; the rest is folded."""
+        for brevity in range(4):
+            found = self._html(brevity)
+            if _open_words(found) <= MOST_WORDS:
+                break
+        return found
+
+    def _html(self, brevity: int) -> str:
+        """
+        Args:
+            brevity: 0: everything worth reading is open. 1: one kind of difference is. 2: of that only the case's name, if the mistake
+                is known, and else of a possible cause only what it is. 3: only the case's name in any case.
+        """
         verdict = self.verdict
         undecided = verdict.problem or verdict.given
         colour = GOOD if verdict.correct else OPEN if undecided else BAD
@@ -116,12 +152,21 @@ class Report:
                 f"<b>{_certain(verdict)}</b> {inline(found.title)}<br>{inline(found.hint)}</div>"
             )
         for words, hint in _hunches(verdict):
-            parts.append(f'<div style="padding:.2em 0">{inline(words)}{hint and "<br>"}{inline(hint)}</div>')
+            more = f"<br>{inline(hint)}" if hint else ""
+            if hint and brevity > 1:
+                more = f'<details><summary style="cursor:pointer">Why</summary>{inline(hint)}</details>'
+            parts.append(f'<div style="padding:.2em 0">{inline(words)}{more}</div>')
         if not verdict.problem:
             failing, waiting, passed = _sorted(verdict.shown)
+            first_to_read, more = self._first_to_read(failing, 1 if brevity else 2)
+            folded = brevity > (1 if verdict.recognised else 2)
             items = [
-                _item(BAD, "&#10007;", "failed", inline(group[0].title), _details(group)) for group in failing
+                _item(BAD, "&#10007;", "failed", inline(group[0].title), _details(group, folded))
+                for group in first_to_read
             ]
+            if more:
+                summary = f"{_number(more, 'other check')} did not pass"
+                items.append(_item(BAD, "&#10007;", "failed", _folded(summary, more, with_details=True)))
             if waiting:
                 items.append(
                     _item(
@@ -138,8 +183,8 @@ class Report:
         if verdict.later:
             items = [f"<li>{inline(title)}</li>" for title in verdict.later]
             parts.append(f'<div>{_LATER}<ul style="margin:.2em 0">{"".join(items)}</ul></div>')
-        if verdict.next_step and not verdict.recognised:
-            parts.append(f"<div><b>Next:</b> {inline(verdict.next_step)}</div>")
+        if self._next_step:
+            parts.append(f"<div><b>Next:</b> {inline(self._next_step)}</div>")
         if self._inputs:
             # one click selects all of it
             parts.append(
@@ -165,17 +210,21 @@ def _certain(verdict: Verdict) -> str:
 
 
 def _hunches(verdict: Verdict) -> list[tuple[str, str]]:
-    """What is said where no misconception is certain: (sentence, hint) of what stands out, and of what may be the cause."""
-    said = [(f"What stands out: {symptom.sentence}", "") for symptom in verdict.symptoms]
+    """What is said where no misconception is certain: (sentence, hint) of what stands out, and of what may be the cause.
+
+    Beside a possible cause, the most telling symptom is enough.
+    """
+    symptoms = verdict.symptoms[:1] if verdict.possible else verdict.symptoms
+    said = [(f"What stands out: {symptom.sentence}", "") for symptom in symptoms]
     return said + [(f"One possible cause: {each.title}", each.hint) for each in verdict.possible]
 
 
 _VALUE = re.compile(r"[\[(][\d, ]*[\])]|[-+.\w]*\d[-+.\w]*|\bnan\b|\binf\b")
 """Shapes, places and numbers: what differs between cases that are wrong in the same way."""
-_INPUTS = "The inputs of the first case that fails, to try your code on:"
+_INPUTS = "Next: follow the inputs of the first case that fails through your code:"
 _INPUTS_GRADED = (
     "Grading has numbers of its own and does not show them. The check in your notebook shows where values differ. Its inputs in "
-    "the first case that fails:"
+    "the first case that fails here:"
 )
 
 
@@ -209,11 +258,20 @@ def _item(colour: str, mark: str, word: str, title: str, more: str = "") -> str:
     )
 
 
-def _details(group: list[CheckResult]) -> str:
+def _details(group: list[CheckResult], folded: bool = False) -> str:
     first, *others = group
+    if folded:
+        return _folded("What differs", group, with_details=True)
     return f"<div>{inline(first.detail)}</div>" + (
         _folded(_likewise(others), others, with_details=True) if others else ""
     )
+
+
+def _open_words(report: str) -> int:
+    """How many words of a report (HTML) are read without opening anything; code to copy does not count."""
+    report = re.sub(r"<details>(<summary.*?</summary>).*?</details>", r"\1", report, flags=re.DOTALL)
+    report = re.sub(r"<pre.*?</pre>", "", report, flags=re.DOTALL)
+    return len(re.sub(r"<[^>]*>", " ", report).split())
 
 
 def _folded(summary: str, checks: list[CheckResult], with_details: bool = False) -> str:

@@ -53,7 +53,17 @@ def symptoms_of(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expec
             what += _values(exercise, outcomes, expected, failing, beside_problems=bool(what))
             what = what or _gradients(exercise, outcomes, expected, failing)
         where = _cases(exercise, outcomes, expected, failing)
+    if len(failing) < len(outcomes):
+        what = [_in_those_that_fail(each, len(failing)) for each in what]
     return tuple([*what, *changed, *where][:MOST])
+
+
+def _in_those_that_fail(symptom: Symptom, count: int) -> Symptom:
+    """A symptom of the cases that fail, beside others that are right: "everywhere" is not to be taken for all of them."""
+    if "everywhere" not in symptom.sentence or symptom.sentence.startswith(("In ", "Where ")):
+        return symptom
+    scope = "In the case that fails" if count == 1 else "In the cases that fail"
+    return Symptom(symptom.name, f"{scope}: {symptom.sentence}")
 
 
 def _changed(outcomes: Sequence[Outcome]) -> list[Symptom]:
@@ -74,7 +84,7 @@ def _changed(outcomes: Sequence[Outcome]) -> list[Symptom]:
 UNKNOWN_NAME = "unknown name"
 
 _HELP = (
-    ("none", r"\(type\).*returned None|is None; expected", "The result is None: is there a `return`, and does every way through the code reach it?"),
+    ("none", r"\(type\).*returned None|is None; expected", "The result is None where a value is expected."),
     ("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor|`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
      "An array is used as a condition (`if`, `and`, `or`, `not`). Of many values, which one should decide? To ask whether something was passed, compare it with `None`."),
     ("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
@@ -1109,6 +1119,7 @@ _VAGUE = {"too large", "too small"}
 
 _NEEDS_EVIDENCE = {
     _factor,
+    _rounded,
     _offset,
     _function_of_it,
     _factor_of_rows,
@@ -1143,15 +1154,44 @@ def _cases(
     if len(failing) > 1 and len(right) > 1 and (shared := _shared(expected, failing)):
         return [Symptom("cases that share something", shared)]
     if len(failing) == 1:
-        return [Symptom("one case", f"Right in every case but one: {_titles(exercise, failing)}.")]
+        return [Symptom("one case", "Right in every case but one.")]
     if len(right) == 1:
         return [Symptom("one case right", f"Right in one case only: {_titles(exercise, right)}.")]
     if len(failing) == 2:
-        return [Symptom("two cases", f"Right in every case but two: {_titles(exercise, failing)}.")]
+        return [Symptom("two cases", "Right in every case but two.")]
     before = max((index for index in right if index < failing[0]), default=right[0])
-    return [
-        Symptom("two to compare", f"{_titles(exercise, [before])} is right, {_titles(exercise, failing[:1])} is not: what does the one have that the other has not?")
-    ]  # fmt: skip
+    return [Symptom("two to compare", f"{_titles(exercise, [before])} is right, and the first case below is not: {_unlike(expected, before, failing[0])}.")]  # fmt: skip
+
+
+def _unlike(expected: Expected, right: int, wrong: int) -> str:
+    """What distinguishes the inputs of a case that is wrong from those of one that is right."""
+    here, there = (
+        dict.fromkeys(
+            feature
+            for run in expected.inputs[case]
+            for name, value in _flat(run)
+            for feature in _features(name, value)
+        )
+        for case in (wrong, right)
+    )
+    if only := [feature for feature in here if feature not in there]:
+        return f"only there, {min(only, key=_rank)}"
+    if only := [feature for feature in there if feature not in here]:
+        return f"not there, {min(only, key=_rank)}"
+    if len(expected.inputs[wrong]) != len(expected.inputs[right]):
+        return f"there, your code is called {len(expected.inputs[wrong])} times"
+    flat = [dict(_flat(expected.inputs[case][0])) for case in (wrong, right)]
+    for name, value in flat[0].items():
+        sizes = [np.shape(array) for each in flat if (array := _as_array(each.get(name))) is not None]
+        if len(sizes) == 2 and sizes[0] != sizes[1]:
+            return f"there, `{name}` has shape {sizes[0]} instead of {sizes[1]}"
+        if (
+            isinstance(value, bool | int | float | str)
+            and value != flat[1].get(name)
+            and len(str(value)) < 20
+        ):
+            return f"there, `{name}` is {value!r} instead of {flat[1].get(name)!r}"
+    return "their inputs are of the same form, so look at the values"
 
 
 def _shared(expected: Expected, failing: Sequence[int]) -> str:

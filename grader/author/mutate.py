@@ -43,8 +43,6 @@ EVERY_CHANGE = "*"
 """In the place of a change's new lines, if it has none."""
 ENOUGH = 0.995
 """Of the mutants of every exercise that are wrong, at least such a share must lose points at every seed."""
-OF_A_VARIANT = 60
-"""So many mutants of each correct variant are tried, unless another number is asked for."""
 TIMES_AS_LONG, SECONDS_MORE = 20, 1.0
 """A mutant may compute for so many times as long as what it was made from, and so many seconds more, in each case. One that needs
 longer is taken for one that never ends."""

@@ -7,7 +7,7 @@ import re
 from course_utils.checking.checks import NOT_ENOUGH, NOT_REACHED, CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Misconception
-from course_utils.checking.report import Report
+from course_utils.checking.report import MOST_WORDS, Report
 from course_utils.checking.symptoms import Symptom
 
 
@@ -113,3 +113,43 @@ def test_one_certain_mistake_explains_every_case_and_two_explain_some_each():
         for shown in (repr(report), report._repr_html_()):
             assert shown.count(f"{words}, your code does what this mistake does:") == len(found)
             assert shown.count("your code does") == len(found)
+
+
+def words_open(html: str) -> int:
+    html = re.sub(r"<details>(<summary.*?</summary>).*?</details>", r"\1", html, flags=re.DOTALL)
+    return len(re.sub(r"<pre.*?</pre>|<[^>]*>", " ", html, flags=re.DOTALL).split())
+
+
+def test_a_long_report_is_folded_until_it_can_be_read_at_a_glance():
+    long = "RuntimeError: " + "something went wrong here and there " * 12
+    checks = (
+        *(wrong(number, f"{long} {'abc'[number]}.") for number in range(3)),
+        CheckResult("Sums to 1.", False, "It does not hold for: case 0"),
+    )
+    cause = Misconception("known", "The mask is ignored.", "Look at the mask, and where it is used. " * 8)
+    symptom = Symptom("transposed", "`y` has its last two axes exchanged.")
+    for verdict in (
+        Verdict("f", checks),
+        Verdict("f", checks, possible=(cause,), symptoms=(symptom, symptom)),
+        Verdict("f", checks, recognised=(cause,)),
+    ):
+        html = Report(verdict, "lab.f")._repr_html_()
+        assert words_open(html) <= MOST_WORDS
+        assert all(f"{long} {letter}." in html for letter in "abc")  # nothing is lost
+        assert "Sums to 1." in html
+        assert cause.hint.strip() in html or verdict == Verdict("f", checks)
+
+
+def test_a_short_report_is_open():
+    checks = (wrong(0, "`y` differs: got 1, expected 2."), wrong(1, "`y` has shape (1,); expected (2,)."))
+    html = Report(Verdict("f", checks), "lab.f")._repr_html_()
+    assert "<details" not in html
+
+
+def test_beside_a_possible_cause_one_symptom_and_one_case_are_enough():
+    cause = Misconception("known", "The mask is ignored.", "Look.")
+    symptoms = (Symptom("a", "First of all."), Symptom("b", "Secondly."))
+    checks = (wrong(0, "`y` differs: got 1, expected 2."), wrong(1, "`y` has shape (1,); expected (2,)."))
+    text, html = texts(Verdict("f", checks, possible=(cause,), symptoms=symptoms))
+    assert "Secondly" not in text + html
+    assert "1 other check did not pass" in html and text.count("expected") == 1

@@ -165,7 +165,43 @@ def test_what_failing_cases_share_is_said():
     said = judged([right, wrong, right, wrong], [right] * 4, inputs=inputs)
     assert said[-1].sentence == "Wrong exactly in the cases in which `mask` is given."
     said = judged([right, right, right, wrong], [right] * 4, inputs=inputs)
-    assert said[-1].sentence == "Right in every case but one: “case 3”."
+    assert said[-1].sentence == "Right in every case but one."
+
+
+def test_what_two_cases_to_compare_differ_in_is_stated():
+    right, wrong = np.arange(4.0) ** 2, np.array([5.0, 1, 7, 2])
+    for inputs, words in (
+        ([{"a": None, "b": 1.5}, {"a": 2, "b": 2.5}], "only there, `a` is given"),
+        ([{"a": 2}, {"a": None}], "only there, `a` is not given"),
+        ([{"x": np.ones(3)}, {"x": np.ones(4)}], "there, `x` has shape (4,) instead of (3,)"),
+        ([{"x": 5}, {"x": 7}], "there, `x` is 7 instead of 5"),
+        ([{"x": object()}, {"x": object()}], "their inputs are of the same form, so look at the values"),
+    ):
+        others = [{"z": n} for n in (2, 3, 4, 5)]
+        got = [right, wrong, wrong, wrong, right, right]
+        said = judged(got, [right] * 6, inputs=[*inputs, *others])
+        assert said[-1].name == "two to compare" and "?" not in said[-1].sentence
+        assert said[-1].sentence == f"“case 0” is right, and the first case below is not: {words}."
+
+
+def test_a_coincidence_is_no_symptom():
+    """Of one or two different numbers, some way of rounding gives the right ones in every other case."""
+    wanted = [np.array([1, 0, 1]), np.array([0, 1, 1])]
+    got = [np.array([0.3, 0.0, 0.9]), np.array([0.0, 0.5, 0.1])]
+    assert "not rounded" not in names_of(got, wanted)
+    counts = [np.array([3, 1, 7]), np.array([2, 5, 4])]
+    assert "not rounded" in names_of([each - 0.4 for each in counts], counts)
+
+
+def test_everywhere_is_said_of_the_cases_that_fail_only():
+    right = [RNG.normal(size=(2, 3)) for _ in range(3)]
+    said = judged([right[0], right[1], right[2] * np.nan], right)
+    assert [each.sentence for each in said] == [
+        "In the case that fails: `y` is NaN everywhere.",
+        "Right in every case but one.",
+    ]
+    (first, *_) = judged([each * np.nan for each in right], right)
+    assert first.sentence == "`y` is NaN everywhere."
 
 
 def test_a_sentence_about_some_cases_only_says_which():
