@@ -58,7 +58,8 @@ class Report:
         if self.points is None:
             return text
         earned, of = self.points
-        unearned = self.verdict.passed and not (earned or self.verdict.bypass or self.verdict.given)
+        held = any(check.passed and check.counts for check in self.verdict.checks)
+        unearned = held and not (earned or self.verdict.bypass or self.verdict.given)
         why = ": properties earn points only if at least one case is right" if unearned else ""
         return f"{text} ({earned:g} of {of:g} points{why})"
 

@@ -28,6 +28,8 @@ _FIRST_SEED = 1_000
 _UNCHANGED = 4
 """One input in so many is as a case makes it, at a seed of its own."""
 _MOST_CHANGES = 3
+_LEFT_OUT = 0.1
+"""In this share of the changes, an input that may have a default is left out."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,12 @@ Change = Callable[[Any, np.random.Generator], Any]
 
 def changed(inputs: Mapping[str, Any], rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
     """What was changed, in words, and the inputs with it: one size wherever it occurs, one array, number, text or list, or two that
-    become equal.
+    become equal; or an input is left to its default.
     """
+    defaults = [name for name, value in inputs.items() if _is_plain(value)]
+    if defaults and len(inputs) > 1 and rng.random() < _LEFT_OUT:
+        name = defaults[rng.integers(len(defaults))]
+        return f"without {name}", {other: value for other, value in inputs.items() if other != name}
     parts = [each for each in _parts(inputs, ()) if each[0]]
     kinds = [(words, path, change) for path, value in parts for words, change in _changes_of(value)]
     sizes = sorted({size for _, value in parts for size in _sizes(value) if size > 1})
@@ -215,6 +221,16 @@ def _resized(value: Any, old: int, new: int, numbers: bool, lists: bool) -> Any:
     return new if numbers and type(value) is int and value == old else value
 
 
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _without_a_setting(value: dict, rng: np.random.Generator) -> dict:
+    plain = [name for name, part in value.items() if _is_plain(part)]
+    left_out = plain[rng.integers(len(plain))] if plain else None
+    return {name: part for name, part in value.items() if name != left_out}
+
+
 def _changes_of(value: Any) -> list[tuple[str, Change]]:
     if isinstance(value, np.ndarray) and value.size:
         return [*_OF_ARRAYS, *_OF_KIND.get(value.dtype.kind, ())]
@@ -228,7 +244,7 @@ def _changes_of(value: Any) -> list[tuple[str, Change]]:
         return _OF_TEXTS
     if isinstance(value, list):
         return _OF_LISTS if value else []
-    return []
+    return [("without a setting", _without_a_setting)] if isinstance(value, dict) else []
 
 
 def _one_axis(value: np.ndarray, rng: np.random.Generator) -> int:

@@ -275,14 +275,17 @@ def keep_record(lab: Lab, report: Report) -> None:
         name: [number, report.same.get(name, 0), report.excused.get(name, 0)]
         for name, number in report.tried.items()
     }
-    lines = [f'"fingerprint": "{fingerprint(lab)}"']
-    lines += [
-        f'"mutants": {{\n{_rows(f"{json.dumps(name)}: {numbers}" for name, numbers in counts.items())}}}'
-    ]
-    lines += [
-        f'"survivors": [\n{_rows(json.dumps(asdict(each), ensure_ascii=False) for each in report.survivors)}]'
-    ]
-    (lab.folder / FILE_NAME).write_text("{" + ",\n".join(lines) + "}\n", "utf-8")
+    text = f"""{{
+"fingerprint": "{fingerprint(lab)}",
+"mutants": {{
+{_rows(f"{json.dumps(name)}: {numbers}" for name, numbers in counts.items())}
+}},
+"survivors": [
+{_rows(json.dumps(asdict(each), ensure_ascii=False) for each in report.survivors)}
+]
+}}
+"""
+    (lab.folder / FILE_NAME).write_text(text, "utf-8")
 
 
 def _rows(rows: Iterator[str]) -> str:
