@@ -453,7 +453,9 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     name.evaluate("element => element.closest('.jp-Cell').scrollIntoView()")
     keep_picture(page, "diagnosed")
     error = page.locator(".jp-RenderedText", has_text="CheckFailed").first.inner_text()
-    assert error.strip() == "CheckFailed: scaled_dot_product_attention: 7 of 18 checks passed."
+    assert re.fullmatch(
+        r"CheckFailed: scaled_dot_product_attention: \d+ of \d+ checks passed\.", error.strip()
+    )
 
 
 def test_validate_reports_each_unsolved_exercise_in_one_line(jupyterlab, page):

@@ -48,6 +48,14 @@ def _far_apart(rng: np.random.Generator) -> Inputs:
     return {"scores": scores}
 
 
+def _one_far_above(rng: np.random.Generator) -> Inputs:
+    """One score of each row gets everything. A logarithm of the sum loses nothing here, however it is rounded."""
+    scores = _sixteenths(rng, 2, 5)
+    scores[[0, 1], rng.integers(5, size=2)] += 40_000
+    scores[1] -= 60_000
+    return {"scores": scores}
+
+
 softmax = Exercise(
     name="softmax",
     returns=("probabilities",),
@@ -61,26 +69,36 @@ softmax = Exercise(
                 lambda rng: {"scores": normal(rng, 1, 4, scale=2)},
             ),
         ),
-        Case("the same with axis=0: over the columns", lambda rng: {"scores": normal(rng, 3, 4), "axis": 0}),
         Case("a batch of shape (2, 3, 5)", lambda rng: {"scores": normal(rng, 2, 3, 5)}),
         Case(
-            "that batch with axis=1, then axis=-2: over the middle axis",
+            "axis=0, the first axis: of a table, over its columns; of a batch",
+            together(
+                lambda rng: {"scores": normal(rng, 3, 4), "axis": 0},
+                lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0},
+            ),
+        ),
+        Case(
+            "axis=1, then axis=-2: the middle axis of a batch",
             together(
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 1},
                 lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": -2},
             ),
         ),
         Case(
-            "that batch with axis=0: over the first axis",
-            lambda rng: {"scores": normal(rng, 2, 3, 5), "axis": 0},
+            "scores around 1000; then scores around -1000",
+            together(
+                lambda rng: {"scores": 1000 + _sixteenths(rng, 2, 4)},
+                lambda rng: {"scores": -1000 + _sixteenths(rng, 2, 4)},
+            ),
         ),
-        Case("scores around 1000", lambda rng: {"scores": 1000 + _sixteenths(rng, 2, 4)}),
-        Case("scores around -1000", lambda rng: {"scores": -1000 + _sixteenths(rng, 2, 4)}),
         Case(
             "one row around 1000, another around -1000",
             lambda rng: {"scores": np.array([[1000.0], [-1000.0]]) + _sixteenths(rng, 2, 4)},
         ),
-        Case("in each row some scores around 900, others around -900", _far_apart),
+        Case(
+            "in each row some scores around 900, others around -900; then a single one is much larger than all others",
+            together(_far_apart, _one_far_above),
+        ),
         Case("a row, and the same row plus 7.5", _shifted, shift_changes_nothing),
     ),
     properties=(rows_sum_to_one, never_negative),

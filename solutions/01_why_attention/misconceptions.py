@@ -30,6 +30,15 @@ slip("rnn_forward", "sigmoid_for_tanh", "A sigmoid is used instead of the tanh."
      ("np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
       "1 / (1 + np.exp(-(x[..., step, :] @ w_input + state @ w_hidden + bias)))"))
 
+slip("rnn_forward", "tanh_overflows",
+     "For large numbers, on either side of 0, an exponential overflows, and the states become NaN.",
+     "Written with exponentials, the tanh of 900 is infinity divided by infinity, which is NaN, though it ought to be nearly 1. "
+     "NumPy has a tanh that bears large numbers.",
+     ("        state = np.tanh(x[..., step, :] @ w_input + state @ w_hidden + bias)",
+      "        before = x[..., step, :] @ w_input + state @ w_hidden + bias\n"
+      "        up, down = np.exp(before), np.exp(-before)\n"
+      "        state = (up - down) / (up + down)"))
+
 slip("rnn_forward", "state_added_outside_the_tanh", "The old state's part is added outside the tanh.",
      "Only the word's part goes through your tanh, and the old state is added outside. Look at the formula: "
      "what is inside the brackets?",

@@ -24,6 +24,11 @@ slip("project_qkv", "weights_transposed", "A matrix is transposed before it is m
      "equal.",
      ("x @ w_query", "x @ w_query.T"), ("x @ w_key", "x @ w_key.T"), ("x @ w_value", "x @ w_value.T"))
 
+slip("project_qkv", "multiplied_entry_by_entry", "x is multiplied by a matrix entry by entry, with `*`.",
+     "`*` multiplies numbers that stand at the same place, and needs arrays of one shape. A projection is a matrix product: "
+     "each new number is a sum of products. Which operator is that in NumPy?",
+     ("x @ w_query", "x * w_query"), ("x @ w_key", "x * w_key"), ("x @ w_value", "x * w_value"))
+
 slip("project_qkv", "single_sentence_only", "It works for one sentence only, not for a batch.",
      "Your code leaves no room for a batch. A matrix product works on the last two axes and leaves any "
      "leading axes alone, so nothing needs to be unpacked or reshaped.",
@@ -68,6 +73,12 @@ slip("attend_one_word", "one_word_without_softmax",
      "The scores say how well each word fits, but they are not shares yet: they can be negative and do not "
      "sum to 1. One step is missing between the scaled scores and the weighted sum.",
      ("softmax(scores)", "scores"))
+
+slip("attend_one_word", "one_word_overflows",
+     "For large scores an exponential overflows, and the weights are NaN.",
+     "exp(900) is more than a float can hold: infinity, and infinity divided by infinity is NaN. What did lab 00 do about that? "
+     "Its `softmax` is there.",
+     ("softmax(scores)", "np.exp(scores) / np.exp(scores).sum()"))
 
 slip("attend_one_word", "one_word_asks_with_its_key", "The word asks with its key instead of its query.",
      "You have the right word, but the wrong vector of it. What a word wants to know and what it is found by "
@@ -170,6 +181,12 @@ slip("scaled_dot_product_attention", "tiny_instead_of_huge",
      ("    if mask is not None:\n"
       "        weights = np.where(mask, weights, 0.0)\n",
       ""))
+
+slip("scaled_dot_product_attention", "blocked_not_low_enough",
+     "A blocked score is not low enough: some scores that are allowed are lower, and then get no weight.",
+     "The number that you put into blocked places must lie far below every score that is allowed. How low can a score be if "
+     "the vectors are very long? Take a number that no score comes near, or minus infinity.",
+     ("-1e9", "-1e4"))
 
 slip("scaled_dot_product_attention", "mask_ignored",
      "The mask has no effect.",
@@ -368,6 +385,11 @@ slip("combine_masks", "python_and",
      "Python's `and`, `or`, `not` and `if` want one True or False, and an array has many. NumPy has an operator "
      "that combines two boolean arrays entry by entry; and whether a mask is missing, `is None` tells.",
      ("first & second", "first and second"))
+
+slip("combine_masks", "combined_but_not_returned", "Where there are two masks, nothing is returned.",
+     "Your function combines the two masks, and then keeps the result to itself: what it does not hand back is lost, and None comes out. But "
+     "None means that everything is allowed. Does each way through the function end by handing the mask back?",
+     ("return first & second", "first & second"))
 
 slip("combine_masks", "none_not_handled", "A mask that is None is not handled.",
      "None means a mask that allows everything, so then the other mask alone decides. NumPy cannot combine "

@@ -659,7 +659,8 @@ class MultiHeadAttention(nn.Module):
         Returns:
             output (batch, q_len, d_model) and weights (batch, num_heads, q_len, k_len).
             A blocked weight is exactly 0; a query that may look at nothing has weights
-            0, and so its output is the bias of w_output.
+            0, and so its output is the bias of w_output. Gradients get back from the
+            output to query, key, value and every weight.
         """
         # 1. Project, then split: three tensors (batch, num_heads, q_len or k_len, d_k).
         ### BEGIN SOLUTION

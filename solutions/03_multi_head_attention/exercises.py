@@ -6,13 +6,14 @@ behind two axes of equal length; the cases that give up one of these differences
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_utils.cases.properties import normal, random_mask, together
-from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
+from course_utils.cases.torch_modules import sent_back
+from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
     import torch
@@ -74,24 +75,14 @@ def _blocked_words_changed(rng: np.random.Generator) -> list[Inputs]:
     return [inputs, {**inputs, "memory": np.where(blocked, normal(rng, 2, 7, 8), inputs["memory"])}]
 
 
-def _sentences_exchanged(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _heads((3,), 5, 7, 8, 2, 4, 6)(rng)
-    return [inputs, {**inputs, "x": inputs["x"][::-1].copy(), "memory": inputs["memory"][::-1].copy()}]
-
-
 def blocked_words_count_for_nothing(runs: list[Run]) -> np.ndarray:
     """Changing a blocked word of memory changes no output."""
     return np.isclose(runs[0][1]["output"], runs[1][1]["output"], atol=1e-4)
 
 
-def sentences_are_separate(runs: list[Run]) -> np.ndarray:
-    """Reordering the sentences reorders their outputs in the same way: no sentence looks into another."""
-    return np.isclose(runs[0][1]["output"][::-1], runs[1][1]["output"], atol=1e-4)
-
-
 def _mask_over_heads(inputs: Inputs, weights: np.ndarray) -> np.ndarray | None:
     """The mask, the same for each head, in the shape of the weights (..., num_heads, q_len, k_len)."""
-    mask = inputs.get("forward", inputs).get("mask")
+    mask = inputs.get("mask")
     return None if mask is None else np.broadcast_to(np.expand_dims(mask, -3), weights.shape)
 
 
@@ -116,22 +107,27 @@ _CASES = (
         "d_k = d_v = d_model / num_heads, as in the paper; then memory has the shape of x",
         together(_heads((2,), 5, 7, 12, 3, 4, 4), _heads((2,), 6, 6, 12, 3, 4, 4)),
     ),
-    Case("a mask row for each query, (5, 7)", _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7))),
     Case(
-        "a mask for each sentence, (2, 1, 7); then with two batch axes, (2, 2, 1, 7)",
+        "a mask row for each query, (5, 7): for 2 sentences, then for 5",
         together(
-            _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7)),
-            _heads((2, 2), 5, 7, 8, 3, 4, 6, mask=(2, 2, 1, 7)),
+            _heads((2,), 5, 7, 8, 3, 4, 6, mask=(5, 7)),
+            _heads((5,), 5, 7, 8, 2, 4, 6, mask=(5, 7)),  # the heads are as wide as x, the values wider
         ),
     ),
     Case(
-        "as many sentences as heads, 3, with a mask for each sentence",
-        _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),
+        "a mask for each sentence: (2, 1, 7); two batch axes, (2, 2, 1, 7); as many sentences as heads, (3, 5, 7)",
+        together(
+            _heads((2,), 5, 7, 8, 3, 4, 6, mask=(2, 1, 7)),
+            _heads((2, 2), 5, 7, 8, 3, 4, 6, mask=(2, 2, 1, 7)),
+            _heads((3,), 5, 7, 8, 3, 4, 6, mask=(3, 5, 7)),
+        ),
     ),
     Case("a query that may look at nothing", _blocked_query),
-    Case("a single head", _heads((2,), 5, 7, 8, 1, 4, 6)),
+    Case(
+        "a single head; a batch of one with a single query",
+        together(_heads((2,), 5, 7, 8, 1, 4, 6), _heads((1,), 1, 5, 8, 3, 4, 6)),
+    ),
     Case("blocked words of memory changed", _blocked_words_changed, blocked_words_count_for_nothing),
-    Case("the sentences of the batch in reverse order", _sentences_exchanged, sentences_are_separate),
 )
 
 multi_head_attention_loop = Exercise(
@@ -157,16 +153,24 @@ split_heads = Exercise(
     returns=("heads",),
     cases=(
         Case("one sentence: x (5, 6), 2 heads", lambda rng: {"x": normal(rng, 5, 6), "num_heads": 2}),
-        Case("a batch: x (2, 5, 12), 3 heads", lambda rng: {"x": normal(rng, 2, 5, 12), "num_heads": 3}),
         Case(
-            "a long sentence: x (3, 7, 8), 4 heads",
-            lambda rng: {"x": normal(rng, 3, 7, 8), "num_heads": 4},
+            "a batch: x (2, 5, 12), 3 heads; then x (3, 7, 8), 4 heads",
+            together(
+                lambda rng: {"x": normal(rng, 2, 5, 12), "num_heads": 3},
+                lambda rng: {"x": normal(rng, 3, 7, 8), "num_heads": 4},
+            ),
         ),
         Case(
             "two axes in front: x (3, 2, 5, 28), 4 heads",
             lambda rng: {"x": normal(rng, 3, 2, 5, 28), "num_heads": 4},
         ),
-        Case("a single head: x (2, 4, 3)", lambda rng: {"x": normal(rng, 2, 4, 3), "num_heads": 1}),
+        Case(
+            "a single head: x (2, 4, 3); then a batch of one word, (1, 1, 6), 2 heads",
+            together(
+                lambda rng: {"x": normal(rng, 2, 4, 3), "num_heads": 1},
+                lambda rng: {"x": normal(rng, 1, 1, 6), "num_heads": 2},
+            ),
+        ),
     ),
     properties=(words_keep_their_features,),
 )
@@ -185,8 +189,12 @@ merge_heads = Exercise(
     returns=("merged",),
     cases=(
         Case("one sentence: (2, 5, 3)", lambda rng: {"heads": normal(rng, 2, 5, 3)}),
-        Case("a batch: (2, 3, 5, 4)", lambda rng: {"heads": normal(rng, 2, 3, 5, 4)}),
-        Case("more heads than words: (2, 6, 3, 5)", lambda rng: {"heads": normal(rng, 2, 6, 3, 5)}),
+        Case(
+            "a batch: (2, 3, 5, 4); then more heads than words, (2, 6, 3, 5)",
+            together(
+                lambda rng: {"heads": normal(rng, 2, 3, 5, 4)}, lambda rng: {"heads": normal(rng, 2, 6, 3, 5)}
+            ),
+        ),
         Case("two axes in front: (2, 3, 4, 6, 5)", lambda rng: {"heads": normal(rng, 2, 3, 4, 6, 5)}),
         Case(
             "a single head: (2, 1, 4, 3); a batch of one: (1, 3, 4, 2); a single word: (2, 3, 1, 4)",
@@ -237,37 +245,44 @@ def _module(
             parameters[f"{name}.weight"] = weight.astype(np.float32)
             if bias:
                 parameters[f"{name}.bias"] = normal(rng, d_model, scale=0.5).astype(np.float32)
-        forward = {"query": normal(rng, batch, q_len, d_model).astype(np.float32)}
-        for name in ("key", "value"):
-            forward[name] = normal(rng, batch, k_len, d_model).astype(np.float32)
-        if mask:
-            forward["mask"] = random_mask(rng, *mask)
-        construct = {"d_model": d_model, "num_heads": num_heads, "bias": bias}
-        return {"construct": construct, "parameters": parameters, "forward": forward, **more}
+        made = {
+            "construct": {"d_model": d_model, "num_heads": num_heads} | ({} if bias else {"bias": False}),
+            "parameters": parameters,
+            "query": normal(rng, batch, q_len, d_model).astype(np.float32),
+            "key": normal(rng, batch, k_len, d_model).astype(np.float32),
+            "value": normal(rng, batch, k_len, d_model).astype(np.float32),
+        }
+        return made if mask is None else {**made, "mask": random_mask(rng, *mask)}
 
     return inputs
 
 
 def _self_attention(rng: np.random.Generator) -> Inputs:
     inputs = _module(2, 5, 5, 12, 3)(rng)
-    return {**inputs, "forward": dict.fromkeys(("query", "key", "value"), inputs["forward"]["query"])}
+    return {**inputs, "key": inputs["query"], "value": inputs["query"]}
 
 
 def _module_blocked_query(rng: np.random.Generator) -> Inputs:
     inputs = _module(2, 5, 7, 12, 3, mask=(2, 5, 7))(rng)
-    inputs["forward"]["mask"][1, 3] = False
+    inputs["mask"][1, 3] = False
     return inputs
+
+
+def _one_word_allowed(rng: np.random.Generator) -> Inputs:
+    """Each query may look at one word only. About half of these have scores far below -10,000."""
+    inputs = _module(2, 5, 7, 12, 3)(rng)
+    allowed = np.arange(7) == rng.integers(7, size=(2, 5, 1))
+    return {**inputs, "query": np.float32(1e5) * inputs["query"], "mask": allowed}
 
 
 def _module_blocked_changed(rng: np.random.Generator) -> list[Inputs]:
     inputs = _module(2, 5, 7, 12, 3, mask=(2, 1, 7))(rng)
-    forward = inputs["forward"]
-    blocked = ~forward["mask"][:, 0, :, None]
+    blocked = ~inputs["mask"][:, 0, :, None]
     changed = {
-        name: np.where(blocked, normal(rng, 2, 7, 12), forward[name]).astype(np.float32)
+        name: np.where(blocked, normal(rng, 2, 7, 12), inputs[name]).astype(np.float32)
         for name in ("key", "value")
     }
-    return [inputs, {**inputs, "forward": {**forward, **changed}}]
+    return [inputs, {**inputs, **changed}]
 
 
 def _module_masked_before(rng: np.random.Generator) -> Inputs:
@@ -275,38 +290,53 @@ def _module_masked_before(rng: np.random.Generator) -> Inputs:
     return {**inputs, "mask_before": random_mask(rng, 2, 1, 7)}
 
 
-def _call_module(learner: Any, inputs: Inputs) -> tuple:
-    """Constructs the module, sets its weights, and calls it; with ``trained``, after a step of gradient descent; with
-    ``mask_before``, after a call with that mask.
+def _made(learner: Any, inputs: Mapping[str, Any]) -> tuple[nn.Module, dict[str, nn.Parameter]]:
+    """The module with the wanted weights, and these by name.
 
     Raises:
-        WrongModule: it has not the parameters that its docstring names, or it cannot be trained, or it is random.
+        WrongModule: it has not the parameters that its docstring names.
     """
     import torch
 
     construct = inputs["construct"]
-    module = learner(construct["d_model"], construct["num_heads"], bias=construct["bias"])
+    more = {name: construct[name] for name in construct if name == "bias"}
+    module = learner(construct["d_model"], construct["num_heads"], **more)
     if not isinstance(module, torch.nn.Module):
         raise WrongModule(f"{type(module).__name__} is no nn.Module: the class line must be left as it is.")
-    parameters = _set(module, inputs["parameters"])
-    module.train(bool(inputs.get("trained")))
-    forward = [_tensor(inputs["forward"][name], parameters[0]) for name in ("query", "key", "value")]
-    if "mask" in inputs["forward"]:
-        forward.append(torch.from_numpy(inputs["forward"]["mask"]))
-    with torch.enable_grad():
-        if "mask_before" in inputs:
-            module(*forward, torch.from_numpy(inputs["mask_before"]))
-        found = module(*forward)
-        if inputs.get("trained"):
-            _step(dict(zip(inputs["parameters"], parameters, strict=True)), found)
-            found = module(*forward)
-        if _differ(found, module(*forward)):
-            raise WrongModule(
-                "Two calls with the same input give two different outputs. Is there dropout? None is asked for. Is a layer made "
-                "in `forward`? It gets new random weights at every call: use those of `__init__`. Or does a call leave something "
-                "behind that the next one finds, such as a changed mask?"
-            )
+    return module, _set(module, inputs["parameters"])
+
+
+def _call_module(learner: Any, inputs: Inputs) -> tuple:
+    """Constructs the module, sets its weights, and calls it; with ``mask_before``, after a call with that mask.
+
+    Raises:
+        WrongModule: it has not the parameters that its docstring names, or it is random.
+    """
+    import torch
+
+    module, parameters = _made(learner, inputs)
+    module.eval()
+    like = next(iter(parameters.values()))
+    forward = [_tensor(inputs[name], like) for name in ("query", "key", "value")]
+    if "mask" in inputs:
+        forward.append(torch.from_numpy(inputs["mask"]))
+    if "mask_before" in inputs:
+        module(*forward, torch.from_numpy(inputs["mask_before"]))
+    found = module(*forward)
+    if _differ(found, module(*forward)):
+        raise WrongModule(
+            "Two calls with the same input give two different outputs. Is there dropout? None is asked for. Is a layer made "
+            "in `forward`? It gets new random weights at every call: use those of `__init__`. Or does a call leave something "
+            "behind that the next one finds, such as a changed mask?"
+        )
     return found
+
+
+def _train_through(learner: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, nn.Parameter]]:
+    module, parameters = _made(learner, given)
+    like = next(iter(parameters.values()))
+    forward = [given[name].to(like.dtype) for name in ("query", "key", "value")]
+    return module.train()(*forward, given["mask"]), parameters
 
 
 def _tensor(array: np.ndarray, like: torch.Tensor) -> torch.Tensor:
@@ -315,7 +345,7 @@ def _tensor(array: np.ndarray, like: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(array).to(like.dtype)  # shares the array's memory: a change in place is noticed
 
 
-def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> list:
+def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> dict[str, nn.Parameter]:
     """Gives the module the wanted parameters, and returns them in that order."""
     import torch
 
@@ -340,30 +370,7 @@ def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> list:
     with torch.no_grad():
         for name, array in wanted.items():
             there[name].copy_(torch.from_numpy(array))
-    return [there[name] for name in wanted]
-
-
-def _step(parameters: Mapping[str, torch.Tensor], found: Any) -> None:
-    """A step of gradient descent on the mean square of the output."""
-    import torch
-
-    if not (tensors := _tensors(found)):
-        return  # not of the right form: the report says so
-    output = tensors[0]
-    if not output.requires_grad:
-        raise WrongModule(
-            "The output has no gradient, so the module cannot be trained. `detach`, `no_grad` and a way through "
-            "NumPy cut it off: compute with tensors from beginning to end."
-        )
-    output.square().mean().backward()
-    if without := [name for name, parameter in parameters.items() if parameter.grad is None]:
-        raise WrongModule(
-            f"No gradient reaches `{without[0]}`: the output does not depend on it, or not through tensors. Follow the "
-            "way from this layer to the output."
-        )
-    with torch.no_grad():
-        for parameter in parameters.values():
-            parameter -= 0.5 * parameter.grad
+    return {name: there[name] for name in wanted}
 
 
 def _differ(found: Any, again: Any) -> bool:
@@ -396,19 +403,31 @@ MultiHeadAttention = Exercise(
             "padding: a mask for each sentence, (2, 1, 7); then a call without a mask, after one with it",
             together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_masked_before),
         ),
-        Case("a mask row for each query, (5, 7)", _module(2, 5, 7, 12, 3, mask=(5, 7))),
+        Case(
+            "a mask row for each query, (5, 7): for 2 sentences, then for 5",
+            together(_module(2, 5, 7, 12, 3, mask=(5, 7)), _module(5, 5, 7, 12, 3, mask=(5, 7))),
+        ),
         Case(
             "as many sentences as heads, 3, with a mask for each sentence",
             _module(3, 5, 7, 12, 3, mask=(3, 5, 7)),
         ),
         Case("a query that may look at nothing", _module_blocked_query),
+        Case("each query may look at one word only, however badly it fits", _one_word_allowed),
         Case("without biases: bias=False, 2 heads", _module(3, 4, 6, 10, 2, bias=False)),
-        Case("a single head; key and value have the shape of query", _module(2, 5, 5, 6, 1)),
-        Case("after one step of gradient descent", _module(2, 5, 7, 12, 3, trained=True)),
+        Case(
+            "a single head; key and value have the shape of query; then one sentence with a single query",
+            together(_module(2, 5, 5, 6, 1), _module(1, 1, 5, 6, 3)),
+        ),
+        Case(
+            "gradients reach query, key, value and every weight",
+            _module(2, 5, 7, 12, 3, mask=(2, 1, 7)),
+            reaches=("query", "key", "value", "weights"),
+        ),
         Case("blocked keys and values changed", _module_blocked_changed, blocked_words_count_for_nothing),
     ),
     properties=(each_head_shares_out, blocked_in_every_head),
     call=_call_module,
+    backward=sent_back(_train_through),
     bypasses=READY_MADE,
 )
 
@@ -420,7 +439,7 @@ def _sizes(bias: bool):
 
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "d_model": int(rng.integers(40, 80)),
+            "d_model": int(rng.integers(80, 120)),  # more than num_heads * d_v can be
             "num_heads": int(rng.integers(2, 5)),
             "d_k": int(rng.integers(5, 10)),
             "d_v": int(rng.integers(11, 20)),
@@ -438,9 +457,17 @@ def _as_in_the_paper(**more: bool):
     return inputs
 
 
+def _call_count(learner: Callable, inputs: Inputs) -> Any:
+    found = call_function(learner, inputs)
+    if isinstance(found, float | np.floating):
+        raise TypeError(f"it returned {found!r}, a float; expected a whole number.")
+    return found
+
+
 count_parameters = Exercise(
     name="count_parameters",
     returns=("parameters",),
+    call=_call_count,
     cases=(
         Case(
             "d_k = d_v = d_model / num_heads, as in the paper, without biases", _as_in_the_paper(bias=False)

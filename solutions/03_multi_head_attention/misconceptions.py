@@ -465,6 +465,18 @@ slip("MultiHeadAttention", "GradientCutOff",
      ("(weights @ v).transpose", "torch.from_numpy((weights @ v).detach().numpy()).transpose"),
      ("return output, weights", "return output, weights.detach()"))
 
+slip("MultiHeadAttention", "NoGradient",
+     "The output is computed without gradients, so neither the module nor anything before it can be trained.",
+     "The numbers are right, but there is no way back from them. `no_grad` and `detach` are for results that nothing is "
+     "trained through; when this module is trained, gradients must get back through every step to its weights and inputs.",
+     ("        return output, weights", "        return output.detach(), weights"))
+
+slip("MultiHeadAttention", "BlockedNotLowEnough",
+     "A blocked score is not low enough: some scores that are allowed are lower, and then get no weight.",
+     "The number that you put into blocked places must lie far below every score that is allowed. How low can a score be if "
+     "the vectors are very long? Take a number that no score comes near, or minus infinity.",
+     ("-1e9", "-1e4"))
+
 slip("MultiHeadAttention", "WeightsAveraged", "The weights are averaged over the heads.",
      "The average over the heads hides what each of them does differently. The docstring asks for the "
      "weights of each head; `torch.nn.MultiheadAttention` averages unless you tell it not to.",

@@ -335,9 +335,9 @@ class AttentionInDoublePrecision(nn.Module):
             for linear, x in ((self.w_query, q), (self.w_key, k), (self.w_value, v))
         )
         logits = q.matmul(k.transpose(2, 3)) / q.size(3) ** 0.5
-        exps = (logits - logits.amax(-1, keepdim=True)).exp()
-        if mask is not None:
-            exps = exps * mask.unsqueeze(-3)
+        allowed = torch.ones_like(logits) if mask is None else mask.unsqueeze(-3).double()
+        top = (logits - 1e9 * (1 - allowed)).amax(-1, keepdim=True)
+        exps = (logits - top).clamp(max=0).exp() * allowed
         weights = exps / exps.sum(-1, keepdim=True).clamp(min=1e-30)
         output = (weights @ v).transpose(1, 2).flatten(2)
         return self.w_output(output.float()), weights.float()

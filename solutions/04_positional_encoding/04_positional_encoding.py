@@ -768,7 +768,7 @@ class LearnedPositionalEmbedding(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Adds the first seq_len rows of the table to every sentence; x itself stays as
-        it is.
+        it is. Gradients get back to x and to the table.
 
         Args:
             x: (batch, seq_len, d_model).

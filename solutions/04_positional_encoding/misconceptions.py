@@ -141,6 +141,15 @@ slip("positional_encoding", "pair_of_two_angles",
       "np.arange(max_len)[:, np.newaxis] / 10000 ** (2 * np.arange(d_model) / d_model)"))
 
 
+slip("positional_encoding", "cosine_with_its_own_exponent",
+     "The exponent is k / d_model for every feature k, so the two features of a pair differ.",
+     "Your sines are right, but the cosines are a little too slow: feature 2i + 1 belongs to pair i, and has the angle of "
+     "the sine beside it. Your `get_angles` is there for that. Or is it where the angles differ?",
+     ("get_angles(np.arange(max_len)[:, np.newaxis],\n"
+      "                        np.arange(d_model)[np.newaxis, :], d_model)",
+      "np.arange(max_len)[:, np.newaxis] / 10000 ** (np.arange(d_model) / d_model)"))
+
+
 # ---------------------------------------------------------------------------------- shift_matrix
 
 slip("shift_matrix", "shifted_back", "The rotation goes the wrong way: the matrix is transposed.",
@@ -288,6 +297,12 @@ slip("LearnedPositionalEmbedding", "CutOff",
      "The values are right, but no gradient reaches the table: it will never be learned. `.detach()`, "
      "`.data`, `no_grad` and `requires_grad=False` all cut the connection.",
      ("self.table[:seq_len]", "self.table[:seq_len].detach()"))
+
+slip("LearnedPositionalEmbedding", "WordsCutOff",
+     "The words are cut off from the gradient, so nothing before this layer is trained.",
+     "The values are right, but no gradient gets back to x, and with it none to the embeddings of the words, which are made before "
+     "this layer. Which line cuts x off?",
+     ("return x + self", "return x.detach() + self"))
 
 slip("LearnedPositionalEmbedding", "PositionsOnly", "The positions are returned without the words.",
      "Only the positions come out; the words are gone. The layer *adds* its rows to x.",

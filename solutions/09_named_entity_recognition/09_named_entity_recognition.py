@@ -499,8 +499,8 @@ class TokenClassifier(nn.Module):
         """Logits, (batch, seq_len, num_labels), of ids and mask (batch, seq_len).
 
         The encoder is called with ids and mask; dropout acts on its last hidden states,
-        in training only. Training changes the encoder too. Logits of padding may be
-        anything.
+        in training only. Training changes the encoder too: gradients get back to all
+        weights. Logits of padding may be anything.
         """
         ### BEGIN SOLUTION
         hidden = self.encoder(

@@ -75,6 +75,16 @@ slip("clean_entities", "longest_before_trimming",
      ("label in entities:", "label in sorted(entities, key=lambda span: (span[0] - span[1], span[0])):"),
      ("sorted(trimmed, key=lambda span: (span.start - span.end, span.start))", "trimmed"))
 
+slip("clean_entities", "last_listed_stays",
+     "Of a span that is marked twice, with different labels, the one that is listed last is kept.",
+     "Two spans begin and end at the same places, and you keep the later one of the list. The docstring says which one stays. Does "
+     "a dict or a sort put the last one first?",
+     ("sorted(trimmed, key=", "sorted(reversed(trimmed), key="))
+
+slip("clean_entities", "longest_listed_first", "The spans are returned with the longest first, not in the order of the text.",
+     "You have the right spans in the order in which you considered them. The caller reads them along the text: what is left to do?",
+     ("return sorted(kept)", "return kept"))
+
 slip("clean_entities", "pushed_out_by_what_goes",
      "A span is dropped as soon as any longer span overlaps it, even one that is itself dropped.",
      "A span is pushed out only by one that is *kept*. You also drop spans because of longer ones that are "
@@ -285,6 +295,11 @@ slip("TokenClassifier", "EncoderCutOff", "No gradient reaches the encoder.",
      "or `detach`. Fine-tuning trains the encoder, too.",
      (".last_hidden_state", ".last_hidden_state.detach()"))
 
+slip("TokenClassifier", "NoGradient", "The logits are computed without gradients, so nothing of the model can be trained.",
+     "The numbers are right, but no weight can learn from them. `no_grad` is for a model that only predicts; when this one is trained, "
+     "gradients must get back through every step. Which line cuts them off?",
+     ("return self.classifier(self.dropout(hidden))", "return self.classifier(self.dropout(hidden)).detach()"))
+
 
 # ---------------------------------------------------------------------------------- token_loss
 
@@ -451,6 +466,11 @@ slip("decode_entities", "continues_any_label",
      "Your I- continues whatever entity is open, whatever its label. I-College does not continue a name: "
      "compare the labels.",
      (" and open_entity[2] == label", ""))
+
+slip("decode_entities", "labels_compared_without_case", "Labels that differ only in capital letters are taken for the same.",
+     "An I- of the label `name` does not continue an entity of the label `Name`: for the data, these are two labels. Compare labels as "
+     "they are.",
+     ("open_entity[2] == label", "open_entity[2].lower() == label.lower()"))
 
 slip("decode_entities", "neighbours_joined", "A B- right after an entity of the same label continues it.",
      "Two entities of the same label that are next to each other come out as one. A B- always begins a new "
