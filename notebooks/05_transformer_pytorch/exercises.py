@@ -60,6 +60,9 @@ from course_utils.cases.translation import (
     source_padding_changes_nothing,
     stops_when_all_have_ended,
     target_mask,
+    trained,
+    with_a_word_of_zeros,
+    without_options,
 )
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
@@ -113,11 +116,6 @@ def _call_module(*names: str) -> Callable[[Callable, Inputs], Any]:
         return _extremes(found) if inputs.get("extremes") else found
 
     return call
-
-
-def _trained(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
-    """The same inputs in training mode: there, gradients are needed."""
-    return lambda rng: {**make(rng), "training": True}
 
 
 def _in_single_precision(value: Any) -> Any:
@@ -376,20 +374,6 @@ def _encoder_layer_inputs(
     return inputs
 
 
-def _with_a_word_of_zeros(make: Callable[[np.random.Generator], Inputs]):
-    """A word like any other: without a mask nothing is hidden."""
-
-    def inputs(rng: np.random.Generator) -> Inputs:
-        made = make(rng)
-        made["x"][0, 2] = 0
-        return made
-
-    return inputs
-
-
-DEFAULTS = ("dropout_rate", "layernorm_eps", "norm_first")
-
-
 def _by_default(make: Callable[..., Callable]):
     """Small equal rows in training, through a layer that is made without what has a default. Only one number of what the
     feed-forward network gives is not 0: it is dropped, or scaled up.
@@ -404,10 +388,9 @@ def _by_default(make: Callable[..., Callable]):
         made["x"] = np.tile(1e-3 * made["x"][:1, :1], (60, 8, 1))
         if "memory" in made:
             made["memory"] = np.tile(made["memory"][:1, :1], (60, 8, 1))
-        config = {name: value for name, value in made["config"].items() if name not in DEFAULTS}
-        return {**made, "config": config, "extremes": True}
+        return {**made, "extremes": True}
 
-    return inputs
+    return without_options(inputs)
 
 
 def _encoder_layer_padded(rng: np.random.Generator) -> list[Inputs]:
@@ -429,7 +412,7 @@ encoder_layer = Exercise(
     cases=(
         Case(
             "post-norm, no mask, one word is all zeros; then with every default, in training",
-            together(_with_a_word_of_zeros(_encoder_layer_inputs()), _by_default(_encoder_layer_inputs)),
+            together(with_a_word_of_zeros(_encoder_layer_inputs()), _by_default(_encoder_layer_inputs)),
         ),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_layer_inputs(masked=True)),
         Case(
@@ -458,7 +441,7 @@ encoder_layer = Exercise(
         Case("two more words of padding", _encoder_layer_padded, padding_changes_no_real_word),
         Case(
             "gradients reach x and every weight",
-            _trained(_encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            trained(_encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
             reaches=("x", "weights"),
         ),
     ),
@@ -496,17 +479,6 @@ def _encoder_inputs(
     return inputs
 
 
-def _without_options(make: Callable[[np.random.Generator], Inputs]):
-    """Made without what has a default."""
-
-    def inputs(rng: np.random.Generator) -> Inputs:
-        made = make(rng)
-        config = {name: value for name, value in made["config"].items() if name not in DEFAULTS}
-        return {**made, "config": config}
-
-    return inputs
-
-
 def _single_sentence(rng: np.random.Generator) -> Inputs:
     """Of more words than the vocabulary has."""
     return {**_encoder_inputs(words=6)(rng), "source_ids": rng.integers(1, 5, (1, SOURCE_LEN))}
@@ -534,7 +506,7 @@ encoder = Exercise(
     cases=(
         Case(
             "post-norm, 2 layers, no mask: nothing is hidden, not even the id 0",
-            _without_options(_encoder_inputs()),
+            without_options(_encoder_inputs()),
         ),
         Case("post-norm, sentences of 7, 4 and 5 words", _encoder_inputs(masked=True)),
         Case(
@@ -554,7 +526,7 @@ encoder = Exercise(
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
-            _trained(_encoder_inputs(norm_first=True, eps=LARGE_EPS)),
+            trained(_encoder_inputs(norm_first=True, eps=LARGE_EPS)),
             reaches=("weights",),
         ),
     ),
@@ -624,7 +596,7 @@ decoder_layer = Exercise(
     cases=(
         Case(
             "post-norm, no masks, one word is all zeros; then with every default, in training",
-            together(_with_a_word_of_zeros(_decoder_layer_inputs()), _by_default(_decoder_layer_inputs)),
+            together(with_a_word_of_zeros(_decoder_layer_inputs()), _by_default(_decoder_layer_inputs)),
         ),
         Case("post-norm, both masks", _decoder_layer_inputs(masked=True)),
         Case(
@@ -658,7 +630,7 @@ decoder_layer = Exercise(
         Case("the memory changed at its padding", _source_padding_changed, source_padding_is_never_looked_at),
         Case(
             "gradients reach x, the memory and every weight",
-            _trained(_decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            trained(_decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
             reaches=("x", "memory", "weights"),
         ),
     ),
@@ -728,7 +700,7 @@ decoder = Exercise(
     cases=(
         Case(
             "post-norm, 2 layers, no masks: nothing is hidden, not even the id 0; fewer source words than target words",
-            _without_options(_decoder_inputs(source_len=4)),
+            without_options(_decoder_inputs(source_len=4)),
         ),
         Case("post-norm, both masks", _decoder_inputs(masked=True)),
         Case(
@@ -746,7 +718,7 @@ decoder = Exercise(
         ),
         Case(
             "gradients reach the memory and every weight",
-            _trained(_decoder_inputs(norm_first=True, eps=LARGE_EPS)),
+            trained(_decoder_inputs(norm_first=True, eps=LARGE_EPS)),
             reaches=("memory", "weights"),
         ),
     ),
@@ -878,7 +850,7 @@ transformer = Exercise(
     cases=(
         Case(
             "post-norm, no padding; then sources of 31 words, more than there are in a vocabulary",
-            together(_without_options(_transformer_inputs()), _transformer_inputs(source_len=31)),
+            together(without_options(_transformer_inputs()), _transformer_inputs(source_len=31)),
         ),
         Case(
             "post-norm, padded source and target; then after a call with another source",
@@ -900,7 +872,7 @@ transformer = Exercise(
         Case("target words 4 and 5 changed", _target_ends_changed, future_words_change_nothing),
         Case(
             "gradients reach every weight",
-            _trained(_transformer_inputs(norm_first=True, eps=LARGE_EPS)),
+            trained(_transformer_inputs(norm_first=True, eps=LARGE_EPS)),
             reaches=("weights",),
         ),
     ),
