@@ -118,12 +118,26 @@ def a_module(*names: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, 
 
 
 def run_module(module: nn.Module, given: Mapping[str, Any]) -> Any:
-    """A module's output, by keyword, or in order if parameters were renamed."""
+    """A module's output, by keyword, or in order if parameters were renamed.
+
+    Raises:
+        TypeError: afterwards it, or a part of it, is in another mode than before.
+    """
+    modes = {name: part.training for name, part in module.named_modules()}
     try:
         inspect.signature(module.forward).bind(**given)
     except TypeError:  # renamed parameters; the forward of an nn.Sequential
-        return module(*given.values())
-    return module(**given)
+        found = module(*given.values())
+    else:
+        found = module(**given)
+    for name, part in module.named_modules():
+        if part.training != modes.get(name, part.training):
+            mode = "training" if part.training else "evaluation"
+            raise TypeError(
+                f"after the call {f'`{name}`' if name else 'the module'} is in {mode} mode, and before it was not: only the "
+                "caller decides on that, with train() and eval()."
+            )
+    return found
 
 
 def sent_back(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from course_utils.cases.properties import f32, normal
@@ -54,6 +56,46 @@ def target_mask() -> np.ndarray:
 def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
     """Reordering the words reorders the outputs in the same way, and changes nothing else."""
     return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
+
+
+Make = Callable[[np.random.Generator], Inputs]
+
+DEFAULTS = ("dropout_rate", "layernorm_eps", "norm_first")
+"""What a layer or a stack may be made without."""
+
+
+def without_options(make: Make) -> Make:
+    """The same inputs for a layer that is made with every default."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {
+            **made,
+            "config": {name: value for name, value in made["config"].items() if name not in DEFAULTS},
+        }
+
+    return inputs
+
+
+def with_a_word_of_zeros(make: Make) -> Make:
+    """One word of x is all zeros, and a word like any other."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        made["x"][0, 2] = 0
+        return made
+
+    return inputs
+
+
+def trained(make: Make) -> Make:
+    """The same inputs in training, where gradients are needed, with a dropout that drops nothing."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        return {**made, "config": {**made["config"], "dropout_rate": 0.0}, "training": True}
+
+    return inputs
 
 
 LAYER = {"embedding_dim": WIDTH, "num_heads": HEADS, "fully_connected_dim": INNER}

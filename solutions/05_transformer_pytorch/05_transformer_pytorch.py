@@ -164,7 +164,7 @@ def layer_norm(
 
     Returns:
         (..., features), as float32. The variance is the mean of the squared distances
-        from the mean: divided by d, not by d - 1.
+        from the mean: divided by d, not by d - 1. Gradients reach x, gamma and beta.
     """
     # 1. Mean and variance of each word, (..., 1).
     ### BEGIN SOLUTION
@@ -211,6 +211,9 @@ class FeedForward(nn.Module):
 
     Its parameters are those of two `nn.Linear` layers: `linear1`, from embedding_dim to
     fully_connected_dim, and `linear2`, back again.
+
+    As in every module of this lab, gradients reach the inputs and all parameters, and
+    `forward` leaves the module in the mode it is in, training or evaluation.
     """
 
     def __init__(self, embedding_dim: int, fully_connected_dim: int) -> None:
@@ -362,7 +365,7 @@ class EncoderLayer(nn.Module):
         self, x: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
         """x: (batch, src_len, embedding_dim); mask: (batch, 1, 1, src_len), True = may
-        attend. Returns x's shape.
+        attend; None hides nothing. Returns x's shape.
 
         `self.self_attention(query, key, value, mask)` gives (output, weights).
         """
@@ -448,8 +451,8 @@ class Encoder(nn.Module):
     def forward(
         self, source_ids: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len). Returns the
-        memory, (batch, src_len, embedding_dim).
+        """source_ids: (batch, src_len); mask: (batch, 1, 1, src_len), None hides
+        nothing. Returns the memory, (batch, src_len, embedding_dim).
         """
         # 1. Embeddings, scaled; positions 0, 1, 2, ... (one row of self.positions
         # each); dropout.
@@ -546,7 +549,7 @@ class DecoderLayer(nn.Module):
             x: (batch, tgt_len, embedding_dim).
             memory: (batch, src_len, embedding_dim).
             target_mask: (batch, 1, tgt_len, tgt_len), the past and no padding.
-            source_mask: (batch, 1, 1, src_len).
+            source_mask: (batch, 1, 1, src_len). A mask that is None hides nothing.
 
         Returns:
             output (batch, tgt_len, embedding_dim); the weights of the self-attention
@@ -928,8 +931,8 @@ def shift_right(labels: torch.Tensor, bos_id: int = 1) -> torch.Tensor:
             changed.
 
     Returns:
-        (batch, tgt_len): a new tensor of whole numbers; its rows are bos_id and the
-            labels without the last column.
+        (batch, tgt_len): a new tensor of whole numbers (int64, for an embedding); its
+            rows are bos_id and the labels without the last column.
     """
     ### BEGIN SOLUTION
     begin = torch.full_like(labels[:, :1], bos_id)
@@ -1012,7 +1015,7 @@ def label_smoothed_loss(
 
     Returns:
         a tensor of shape (): the sum of the losses of all real positions, divided by
-            their number.
+            their number. Gradients reach the logits.
     """
     # 1. What the model believes: log-probabilities, (batch, tgt_len, V).
     ### BEGIN SOLUTION
@@ -1122,7 +1125,7 @@ def train_step(
 
     Args:
         model: `model(source_ids, decoder_input)` gives (logits, attention). It is put
-            into training mode.
+            into training mode and stays in it.
         optimizer: holds the model's parameters; its rate is `group["lr"]` of each group
             in `optimizer.param_groups`.
         source_ids: (batch, src_len). labels: (batch, tgt_len), each row y1, ..., yn,

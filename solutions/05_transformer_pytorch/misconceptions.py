@@ -2,6 +2,13 @@
 
 from grader.catalogue import slip
 
+CUT_OFF = "The result is computed without gradients, so nothing before it can be trained."
+
+WHAT_CUTS_IT_OFF = (
+    "The numbers are right, but the way back from them is cut off. In training, gradients go back from the loss through every step to "
+    "the weights. `no_grad`, `detach`, `.data`, `.item()` and a way through NumPy all end that way: which of them do you use, and what for?"
+)
+
 # ---------------------------------------------------------------------------------- layer_norm
 
 slip("layer_norm", "sample_variance", "The variance is divided by n - 1 instead of n.",
@@ -66,6 +73,20 @@ slip("layer_norm", "axis_dropped", "The mean or the variance loses its axis, so 
      (", keepdim=True", "", 2))
 
 
+slip("layer_norm", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("def layer_norm(", "@torch.no_grad()\ndef layer_norm("))
+
+slip("layer_norm", "x_cut_off", "Gradients reach γ and β, but not x, so no layer below this one can be trained.",
+     "γ and β would learn, and everything below them would stay as it is: `x.detach()` or `x.numpy()` takes x out of what PyTorch "
+     "keeps track of. Is everything that you need there as a function of tensors?",
+     ("mean = x.mean(", "x = x.detach()\n    mean = x.mean("))
+
+slip("layer_norm", "statistics_cut_off", "The mean and the variance count as constants: no gradient goes through them.",
+     "Your numbers are right, but not your gradients. The mean and the variance depend on every feature of x, so when a feature "
+     "changes, they change as well. Are they detached, or computed under `no_grad`?",
+     ("    # 2.", "    mean, variance = mean.detach(), variance.detach()\n    # 2."))
+
+
 # ---------------------------------------------------------------------------------- FeedForward
 
 slip("FeedForward", "no_activation", "No ReLU acts between the two layers.",
@@ -116,6 +137,10 @@ slip("FeedForward", "activation_first", "The ReLU comes before the first layer."
      "The ReLU belongs between the layers. In front of them, it would throw away everything negative that "
      "comes in.",
      ("torch.relu(self.linear1(x))", "self.linear1(torch.relu(x))"))
+
+
+slip("FeedForward", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
 
 
 # ---------------------------------------------------------------------------------- EncoderLayer
@@ -217,6 +242,10 @@ slip("EncoderLayer", "attention_thrown_away",
      ("x = x + self.dropout(attended)", "found = x + self.dropout(attended)"))
 
 
+slip("EncoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+
 # ---------------------------------------------------------------------------------- Encoder
 
 slip("Encoder", "embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
@@ -301,6 +330,15 @@ slip("Encoder", "eps_not_handed_on", "The layers use a tiny eps such as their de
      "The LayerNorms inside your layers do not add the layernorm_eps that was asked for. Which arguments of the "
      "encoder do its layers take, too?",
      ("dropout_rate, layernorm_eps, norm_first)", "dropout_rate, norm_first=norm_first)"))
+
+
+slip("Encoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("Encoder", "mask_guessed", "Without a mask, the words with id 0 are hidden all the same.",
+     "Whoever calls the encoder decides what is hidden, by the mask. Without one, every word may be looked at, whatever its id. "
+     "Where does your mask come from?",
+     ("        # 1. Emb", "        if mask is None:\n            mask = (source_ids != 0)[:, None, None, :]\n        # 1. Emb"))
 
 
 # ---------------------------------------------------------------------------------- DecoderLayer
@@ -436,6 +474,15 @@ slip("DecoderLayer", "cross_attention_first", "The cross-attention comes before 
       "            attended, self_weights = self.self_attention(normed, normed, normed, target_mask)"))
 
 
+slip("DecoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("DecoderLayer", "memory_cut_off", "No gradient reaches the memory, so the encoder cannot be trained.",
+     "The decoder's own weights would learn. The encoder learns only through its memory: the loss has to reach it through the "
+     "cross-attention. What do you do to the memory before it is attended to?",
+     ("        if not self.norm_first:", "        memory = memory.detach()\n        if not self.norm_first:"))
+
+
 # ---------------------------------------------------------------------------------- Decoder
 
 slip("Decoder", "target_embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
@@ -492,6 +539,15 @@ slip("Decoder", "memory_overwritten", "Each layer's output is also handed to the
      ("cross_attention.append(cross_weights)",
       "cross_attention.append(cross_weights)\n"
       "            memory, source_mask = x, None"))
+
+
+slip("Decoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("Decoder", "mask_guessed", "Without a mask, the words with id 0 are hidden all the same.",
+     "Whoever calls the decoder decides what is hidden, by the masks. Without one, every word may be looked at, whatever its id. "
+     "Where does your mask come from?",
+     ("        # 1. Emb", "        if target_mask is None:\n            target_mask = (target_ids != 0)[:, None, None, :]\n        # 1. Emb"))
 
 
 # ---------------------------------------------------------------------------------- make_masks
@@ -602,6 +658,25 @@ slip("Transformer", "decoder_reads_embeddings",
      "The decoder gets the source's embeddings as memory instead of the encoder's output.",
      "The encoder's work is thrown away: the decoder has to read what comes *out* of the encoder.",
      ("self.encoder(source_ids, source_mask)", "self.encoder.embedding(source_ids)"))
+
+
+slip("Transformer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("Transformer", "encoder_cut_off", "No gradient reaches the encoder: only the decoder can be trained.",
+     "A pretrained encoder may be used in this way, but yours has learned nothing yet. What stands around the call of the encoder, or "
+     "behind it?",
+     ("memory = self.encoder(source_ids, source_mask)", "memory = self.encoder(source_ids, source_mask).detach()"))
+
+slip("Transformer", "switches_its_mode", "In its forward, the model or a part of it is put into evaluation mode.",
+     "Whoever trains the model puts it into training mode, and after one call of yours, dropout is off for good. Only the caller "
+     "knows whether this is training.",
+     ("        # 1. The masks", "        self.eval()\n        # 1. The masks"))
+
+slip("Transformer", "dropout_in_the_encoder_only", "In training, dropout has no effect in the decoder.",
+     "In evaluation mode your model is right. The rate of dropout is meant for both stacks: what do you hand to the decoder when you make it?",
+     ("self.decoder = Decoder(*sizes, target_vocab_size, *options)",
+      "self.decoder = Decoder(*sizes, target_vocab_size, max_len, 0.0, layernorm_eps, norm_first)"))
 
 
 # ---------------------------------------------------------------------------------- shift_right
@@ -753,6 +828,10 @@ slip("label_smoothed_loss", "pad_is_always_zero", "Padding is assumed to be 0, w
      ("wanted[..., pad_id]", "wanted[..., 0]"), ("labels != pad_id", "labels != 0"))
 
 
+slip("label_smoothed_loss", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ("def label_smoothed_loss(", "@torch.no_grad()\ndef label_smoothed_loss("))
+
+
 # ---------------------------------------------------------------------------------- warmup_schedule
 
 slip("warmup_schedule", "max_for_min", "The larger of the two terms is taken instead of the smaller.",
@@ -889,6 +968,15 @@ slip("train_step", "loss_after_the_step", "The returned loss is computed after t
      ("return loss.item()",
       "logits, _ = model(source_ids, shift_right(labels))\n"
       "    return label_smoothed_loss(logits, labels, smoothing).item()"))
+
+
+slip("train_step", "gradients_clipped", "The gradients are clipped before the step.",
+     "Clipping is common, but not asked for here: wherever the gradients are large, your step is shorter than the learning rate says.",
+     ("    optimizer.step()", "    torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)\n    optimizer.step()"))
+
+slip("train_step", "evaluation_mode_afterwards", "After the step the model is in evaluation mode.",
+     "The step itself is right. But whoever calls it expects the model to be in training mode, in which the function puts it: leave it there.",
+     ("return loss.item()", "model.eval()\n    return loss.item()"))
 
 
 # ---------------------------------------------------------------------------------- greedy_decode

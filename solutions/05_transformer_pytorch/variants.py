@@ -165,15 +165,6 @@ def norm_word_by_word(x, gamma, beta, eps=1e-6):
     return torch.stack(words).view(x.shape) * gamma + beta
 
 
-@variant("layer_norm")
-def norm_in_numpy(x, gamma, beta, eps=1e-6):
-    """NumPy's mean and standard deviation, and features in front."""
-    features = np.moveaxis(x.detach().numpy(), -1, 0)
-    spread = np.sqrt(features.std(axis=0) ** 2 + eps)
-    features = (features - features.mean(axis=0)) / spread
-    return torch.from_numpy(np.moveaxis(features, 0, -1)) * gamma + beta
-
-
 # ---------------------------------------------------------------------------------- FeedForward
 
 
