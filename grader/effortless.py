@@ -35,7 +35,7 @@ def answers_for_nothing(
         numbers = ", ".join(f"{float(number):g}" for number in dict.fromkeys(constant.values()))
         yield (
             f"nothing but {numbers}",
-            _made(expected, lambda name, array, inputs, by=constant: np.full_like(array, by[name])),
+            _made(expected, lambda name, array, inputs, by=constant: np.full_like(array, by.get(name, 0))),
         )
     for given in dict.fromkeys(name for runs in expected.inputs for run in runs for name in _arrays(run)):
 

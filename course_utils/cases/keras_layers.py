@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+
+from course_utils.cases.gradients import WEIGHTS, arrived, direction, outputs_in
+from course_utils.checking.exercise import Backward, Inputs, NoGradient, call_function
 
 
 def tensors(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,6 +47,57 @@ def plain_errors() -> Iterator[None]:
         except Exception:  # TensorFlow's errors want more than a text
             short = RuntimeError(text)
         raise short.with_traceback(error.__traceback__) from None
+
+
+# ---------------------------------------------------------------------------------- gradients
+
+_CUT_BY = "`stop_gradient` or a way through NumPy"
+
+
+def a_function(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """For :func:`sent_back`: the learner's function is called."""
+    return call_function(learner, given), {}
+
+
+def sent_back(
+    run: Callable[[Callable, Mapping[str, Any]], tuple[Any, Mapping[str, Any]]], outputs: int | None = 1
+) -> Backward:
+    """How an exercise's gradients are sent back.
+
+    Args:
+        run: calls the learner's object with tensors, and gives what it returned and its variables by name: :func:`a_function`,
+            or a lab's own, which makes a layer and sets its weights.
+        outputs: so many of what is returned, from the first on, are trained through; None: all of it.
+    """
+
+    def backward(learner: Callable, inputs: Inputs, reaches: Sequence[str]) -> dict[str, np.ndarray]:
+        import tensorflow as tf
+
+        given = tensors(inputs)
+        leaves = {name: given[name] for name in reaches if name != WEIGHTS}
+        with plain_errors():
+            with tf.GradientTape() as tape:
+                tape.watch(list(leaves.values()))
+                found, variables = run(learner, given)
+            weights = dict(variables) if WEIGHTS in reaches else {}
+            if frozen := [name for name, weight in weights.items() if not weight.trainable]:
+                raise NoGradient(f"`{frozen[0]}` cannot be trained: its `trainable` is False.")
+            sources = [
+                part for part in outputs_in(found, outputs) if tf.is_tensor(part) and part.dtype.is_floating
+            ]
+            targets = [*leaves.values(), *weights.values()]
+            along = [
+                tf.cast(direction(part.shape, number), part.dtype) for number, part in enumerate(sources)
+            ]
+            slopes = tape.gradient(sources, targets, along) if sources else [None] * len(targets)
+        arrays = [
+            None if slope is None else np.asarray(tf.convert_to_tensor(slope), float) for slope in slopes
+        ]
+        at_inputs = dict(zip(leaves, arrays, strict=False))
+        at_weights = dict(zip(weights, arrays[len(leaves) :], strict=True))
+        return arrived(at_inputs, at_weights, _CUT_BY)
+
+    return backward
 
 
 # ---------------------------------------------------------------------------------- layers

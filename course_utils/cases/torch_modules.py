@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from course_utils.cases.forms import only
-from course_utils.checking.exercise import Inputs, call_function
+from course_utils.cases.gradients import WEIGHTS, arrived, direction, no_gradient, outputs_in
+from course_utils.checking.exercise import Backward, Inputs, NoGradient, call_function
 
 if TYPE_CHECKING:
     from torch import nn
@@ -92,6 +94,93 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+# ---------------------------------------------------------------------------------- gradients
+
+_CUT_BY = "`detach`, `no_grad` or a way through NumPy"
+
+
+def a_function(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """For :func:`sent_back`: the learner's function is called."""
+    return call_function(learner, given), {}
+
+
+def a_module(*names: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, dict[str, Any]]]:
+    """For :func:`sent_back`: the learner's module is :func:`built` and run on the named inputs."""
+
+    def run(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        module = built(learner, given)
+        taken = {name: value for name, value in given.items() if name in names}
+        return run_module(module, taken), dict(module.named_parameters())
+
+    return run
+
+
+def run_module(module: nn.Module, given: Mapping[str, Any]) -> Any:
+    """A module's output, by keyword, or in order if parameters were renamed."""
+    try:
+        inspect.signature(module.forward).bind(**given)
+    except TypeError:  # renamed parameters; the forward of an nn.Sequential
+        return module(*given.values())
+    return module(**given)
+
+
+def sent_back(
+    run: Callable[[Callable, Mapping[str, Any]], tuple[Any, Mapping[str, Any]]], outputs: int | None = 1
+) -> Backward:
+    """How an exercise's gradients are sent back.
+
+    Args:
+        run: calls the learner's object with tensors, and gives what it returned and its parameters by name: :func:`a_function`,
+            :func:`a_module`, or a lab's own.
+        outputs: so many of what is returned, from the first on, are trained through; None: all of it.
+    """
+
+    def backward(learner: Callable, inputs: Inputs, reaches: Sequence[str]) -> dict[str, np.ndarray]:
+        import torch
+
+        given = tensors(inputs)
+        with torch.enable_grad(), one_thread():
+            leaves = {name: given[name].requires_grad_() for name in reaches if name != WEIGHTS}
+            # what is handed over is no leaf, so that changing it in place is no error
+            given |= {name: leaf.clone() for name, leaf in leaves.items()}
+            try:
+                found, parameters = run(learner, given)
+            except RuntimeError as error:
+                if "numpy() on Tensor that requires grad" not in str(error):
+                    raise
+                raise no_gradient([*leaves], [WEIGHTS] * (WEIGHTS in reaches), 1, _CUT_BY) from None
+            weights = dict(parameters) if WEIGHTS in reaches else {}
+            if frozen := [name for name, weight in weights.items() if not weight.requires_grad]:
+                raise NoGradient(f"`{frozen[0]}` cannot be trained: its `requires_grad` is False.")
+            sources = [
+                part
+                for part in outputs_in(found, outputs)
+                if isinstance(part, torch.Tensor) and part.requires_grad
+            ]
+            targets = [*leaves.values(), *weights.values()]
+            slopes = [None] * len(targets)
+            if sources:
+                along = [
+                    torch.from_numpy(np.asarray(direction(part.shape, number))).to(part.dtype)
+                    for number, part in enumerate(sources)
+                ]
+                try:
+                    slopes = torch.autograd.grad(sources, targets, along, allow_unused=True)
+                except RuntimeError as error:
+                    if "modified by an inplace operation" not in str(error):
+                        raise
+                    raise NoGradient(
+                        "no gradient gets back: a tensor that it is computed from was changed in place afterwards. "
+                        "Make a new tensor instead."
+                    ) from None
+        arrays = [None if slope is None else slope.to_dense().double().numpy() for slope in slopes]
+        at_inputs = dict(zip(leaves, arrays, strict=False))
+        at_weights = dict(zip(weights, arrays[len(leaves) :], strict=True))
+        return arrived(at_inputs, at_weights, _CUT_BY)
+
+    return backward
 
 
 class PlainDescent:

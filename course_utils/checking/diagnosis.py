@@ -46,7 +46,8 @@ def diagnose(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected
     A misconception is certain
 
     - if it gives the same output in *every* case, and differs from the expected one in numbers somewhere: an exception alone can have
-      many causes, so it counts only if its words and shapes agree in every case, no other misconception fits, and some cases are right;
+      many causes, so it counts only if its words and shapes agree in every case, no other misconception fits, and some cases are right
+      (that no gradient arrives counts as shapes do);
     - together with another one, if each explains failing cases wholly on its own, and no case contradicts.
 
     Possible causes are what gives the same problems, or explains most of the failing cases and breaks none that is right here.
@@ -133,8 +134,9 @@ def _whole(view: _View) -> tuple[tuple[Misconception, ...], tuple[Misconception,
 
 
 def _is_telling(view: _View) -> bool:
-    """Whether problems say enough to be sure: each tells shapes, and some cases are right."""
-    return view.wrong != view.all and all(_shapes(view.outcomes[case].problem) for case in view.wrong)
+    """Whether problems say enough to be sure: each tells shapes, or where no gradient arrives, and some cases are right."""
+    problems = [view.outcomes[case].problem for case in view.wrong]
+    return view.wrong != view.all and all(each.kind == "gradient" or _shapes(each) for each in problems)
 
 
 def _two_at_once(view: _View) -> tuple[tuple[Misconception, ...], tuple[Misconception, ...]]:

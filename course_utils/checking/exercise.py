@@ -34,6 +34,13 @@ Relation = Callable[[Sequence[Run]], "np.ndarray | bool"]
 Goal = Callable[[Inputs, Outputs, Mapping[str, np.ndarray]], "np.ndarray | bool"]
 """``goal(inputs, outputs, hidden)``: True if the output reaches it. Docstring = title."""
 
+Backward = Callable[[Any, Inputs, Sequence[str]], Mapping[str, Any]]
+"""``backward(learner, inputs, reaches)``: sends gradients back; name -> number or array that tells what arrived."""
+
+
+class NoGradient(Exception):
+    """Gradients do not arrive where an exercise promises them. The message says where, and what may cut them off."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -44,11 +51,14 @@ class Case:
         inputs: makes the keyword arguments from a random generator. A list of them means several runs
             of the learner's code, to be compared with each other by ``relation``.
         relation: what must hold between the runs, for example "changing a blocked key changes nothing".
+        reaches: names of inputs that gradients must reach when they are sent back through what was returned; ``"weights"``
+            stands for every weight of a module or layer. The exercise's ``backward`` sends them.
     """
 
     title: str
     inputs: Callable[[np.random.Generator], Inputs | list[Inputs]]
     relation: Relation | None = None
+    reaches: tuple[str, ...] = ()
 
     def runs(self, exercise: str, seed: int) -> list[Inputs]:
         """The inputs of each run at ``seed``. Every case has a random stream of its own."""
@@ -105,6 +115,8 @@ class Exercise:
         call: how the learner's object is called with a run's inputs. A module's or layer's exercise
             constructs it here and sets its weights, so that no check depends on a framework's seed. A call that gathers the
             arrays in a dict, or whose learners are asked for one, is annotated ``-> dict[...]``.
+        backward: how gradients are sent back through the learner's object, for the cases that say what they reach. What arrives
+            is compared with the reference's like any other array (:mod:`course_utils.cases.gradients`).
         uses: names of earlier exercises of the lab that this one calls.
         bypasses: full dotted names of ready-made things that would do the work, such as
             ``torch.nn.MultiheadAttention`` if learners are to build it. Code that uses one earns nothing, whatever
@@ -122,6 +134,7 @@ class Exercise:
     cases: tuple[Case, ...]
     properties: tuple[Property, ...] = ()
     call: Callable[[Any, Inputs], Any] = call_function
+    backward: Backward | None = None
     uses: tuple[str, ...] = ()
     bypasses: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
@@ -130,6 +143,11 @@ class Exercise:
     atol: float = 1e-5
 
     def __post_init__(self) -> None:
+        if self.backward is None and (untold := [case.title for case in self.cases if case.reaches]):
+            raise ValueError(
+                f"{self.name}: the case {untold[0]!r} says what gradients reach, but the exercise does not say how they are "
+                "sent back. Give it `backward`."
+            )
         for full in self.bypasses:
             if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)+", full):
                 raise ValueError(

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from course_utils.checking.chance import fixed
-from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.exercise import Case, Exercise, Inputs, NoGradient
 from course_utils.checking.time_limit import TooSlow, time_limit
 
 OUTCOME_MIME = "application/vnd.transformer-labs.outcome+json"
@@ -43,7 +43,7 @@ class Problem:
     message: str
     where: str = ""
 
-    KINDS = ("undefined", "stub", "type", "exception", "slow", "missing")
+    KINDS = ("undefined", "stub", "type", "gradient", "exception", "slow", "missing")
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,15 @@ def try_case(
     handed_over = [copy.deepcopy(dict(inputs)) for inputs in all_inputs]
     try:
         with _quiet(printed), fixed(seed, key, case.title), time_limit(exercise.seconds):
-            runs = tuple(_named_arrays(exercise.call(learner, inputs), exercise) for inputs in handed_over)
+            runs = tuple(
+                _named_arrays(exercise.call(learner, inputs), exercise)
+                | _gradients(exercise, case, learner, before)
+                for inputs, before in zip(handed_over, all_inputs, strict=True)
+            )
     except _WrongType as error:
         return failed("type", str(error))
+    except NoGradient as error:
+        return failed("gradient", str(error))
     except TooSlow as error:
         return failed("slow", str(error))
     except KeyboardInterrupt:
@@ -91,6 +97,14 @@ def try_case(
         if not _same(value, after.get(name))
     )
     return Outcome(runs, changed_inputs=tuple(changed), printed=printed.getvalue()[:MAX_TEXT])
+
+
+def _gradients(exercise: Exercise, case: Case, learner: Any, inputs: Inputs) -> dict[str, np.ndarray]:
+    """What arrives where the case says that gradients arrive; nothing if it says nothing of them."""
+    if not case.reaches:
+        return {}
+    found = exercise.backward(learner, copy.deepcopy(dict(inputs)), case.reaches)
+    return {name: _array(value, name) for name, value in found.items()}
 
 
 def try_exercise(

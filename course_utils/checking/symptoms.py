@@ -51,6 +51,7 @@ def symptoms_of(exercise: Exercise, outcomes: Sequence[Outcome], expected: Expec
         changed = _changed(outcomes)
         if not exercise.goals:
             what += _values(exercise, outcomes, expected, failing, beside_problems=bool(what))
+            what = what or _gradients(exercise, outcomes, expected, failing)
         where = _cases(exercise, outcomes, expected, failing)
     return tuple([*what, *changed, *where][:MOST])
 
@@ -102,7 +103,7 @@ _HELP = (
      "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
     ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
     ("random", r"two different outputs", "The same input gives two different outputs. Either something is random, such as dropout that is always on or a layer that is made anew in every call, or a call leaves something behind: a changed input, or a result that is kept."),
-    ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of the weights. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
+    ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of what is to be trained. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
@@ -233,6 +234,30 @@ def _values(
             Symptom("only one output", f"{_listed(right)} {are} right; only {_listed(list(pairs))} differ{'s' if len(pairs) == 1 else ''}.")
         )  # fmt: skip
     return symptoms
+
+
+def _gradients(
+    exercise: Exercise, outcomes: Sequence[Outcome], expected: Expected, failing: Sequence[int]
+) -> list[Symptom]:
+    """That only what comes back differs, if every value is right."""
+    differ: dict[str, None] = {}
+    for case in failing:
+        if not (exercise.cases[case].reaches and outcomes[case].runs):
+            return []
+        for got, wanted in zip(outcomes[case].runs, expected.reference[case].runs, strict=True):
+            names = [
+                name
+                for name in wanted
+                if name not in got or not _close(exercise, got[name], wanted[name]).all()
+            ]
+            differ |= dict.fromkeys(names)
+    if not differ or not set(differ).isdisjoint(exercise.returns):
+        return []
+    text = (
+        f"The values are right, but {_listed(list(differ))} {'is' if len(differ) == 1 else 'are'} not: part of the way back "
+        "is cut off, or leads through something else."
+    )
+    return [Symptom("gradient", text)]
 
 
 def _plural(text: str) -> str:
