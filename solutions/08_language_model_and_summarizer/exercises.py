@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.attention import READY_MADE
-from course_utils.cases.forms import only
 from course_utils.cases.properties import f32, normal, random_mask, together
 from course_utils.cases.torch_modules import (
     WrongParameters,
+    a_function,
     call_with_tensors,
     one_thread,
+    sent_back,
     set_parameters,
     tensors,
 )
@@ -31,9 +32,7 @@ IGNORED = -100
 # ---------------------------------------------------------------------------------- shift_targets
 
 
-def _rows(
-    lengths: tuple[int, ...], columns: int, **marks: int
-) -> Callable[[np.random.Generator], Inputs]:
+def _rows(lengths: tuple[int, ...], columns: int, **marks: int) -> Callable[[np.random.Generator], Inputs]:
     """``marks``: pad_id and ignore_id; without them the usual ones are left to the learner's function."""
     pad_id = marks.get("pad_id", 0)
 
@@ -118,20 +117,6 @@ def _scored(
     return inputs
 
 
-def _call_masked_loss(learner: Callable, inputs: Inputs) -> Any:
-    import torch
-
-    given = tensors(inputs)
-    given["logits"].requires_grad_()
-    with one_thread():
-        loss = only(torch.Tensor, call_function(learner, given))
-    if not isinstance(loss, torch.Tensor):
-        return loss
-    if not loss.requires_grad and (inputs["targets"] != inputs.get("ignore_id", IGNORED)).any():
-        raise TypeError("No gradient reaches the logits: `item`, `float` and NumPy cut it off.")
-    return loss.detach()
-
-
 def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
     inputs = _scored(3, 5, 7, counted=0.8)(rng)
     more = {
@@ -144,7 +129,8 @@ def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=_call_masked_loss,
+    call=call_with_tensors,
+    backward=sent_back(a_function),
     cases=(
         Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
         Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
@@ -162,6 +148,7 @@ masked_loss = Exercise(
             ),
         ),
         Case("four more columns that do not count", _more_ignored, padding_changes_no_loss),
+        Case("gradients reach the logits", _scored(3, 5, 8, counted=0.7), reaches=("logits",)),
     ),
     bypasses=(
         "torch.nn.functional.cross_entropy",
@@ -265,6 +252,18 @@ def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
     return call
 
 
+def _run_module(name: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, dict[str, Any]]]:
+    """What ``sent_back`` sends gradients through."""
+
+    def run(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        module = learner(**given["config"])
+        _set_all(module, given["weights"])
+        found = dict(module.named_parameters(remove_duplicate=False))
+        return module.train(given["training"])(given[name]), {each: found[each] for each in given["weights"]}
+
+    return run
+
+
 def _one_branch(muted: str):
     """A dropout rate between 0 and 1, and only one of the two branches gives something, because the end of the other is 0."""
 
@@ -301,6 +300,7 @@ decoder_block = Exercise(
     name="DecoderBlock",
     returns=("output",),
     call=_call_block,
+    backward=sent_back(_run_module("x")),
     bypasses=(
         "torch.nn.TransformerEncoderLayer",
         "torch.nn.TransformerDecoderLayer",
@@ -324,6 +324,7 @@ decoder_block = Exercise(
             together(_one_branch("contract"), _one_branch("attention.w_output")),
         ),
         Case("the last two of 6 words changed", _later_words_changed, past_is_untouched),
+        Case("gradients reach x and every weight", _block(2, 6, 4, training=True), reaches=("x", "weights")),
     ),
 )
 
@@ -392,6 +393,7 @@ gpt = Exercise(
     name="GPT",
     returns=("logits",),
     call=_call_gpt,
+    backward=sent_back(_run_module("ids")),
     uses=("DecoderBlock",),
     bypasses=(
         "torch.nn.TransformerEncoder",
@@ -413,6 +415,7 @@ gpt = Exercise(
                 _partly_dropped,
             ),
         ),
+        Case("gradients reach every weight", _gpt(2, 7, 2, training=True), reaches=("weights",)),
     ),
 )
 
@@ -444,7 +447,7 @@ perplexity = Exercise(
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
         Case(
             "a model that is nearly sure, then one that knows little",
-            together(_batches(4, 0.1, 0.02), _batches(5, 2, 4)),
+            together(_batches(4, 0.1, 0.02), _batches(5, 2, 5)),
         ),
     ),
 )
@@ -465,7 +468,9 @@ def _counted(n: int, words: int, rows: int, longest: int = 12):
                 row.append(int(rng.choice(words, p=follows[row[-1]])))
             sequences.append(row)
         sequences += sequences[:2]  # a sequence that comes twice counts twice
-        sequences += [rng.integers(0, words, size).tolist() for size in range(n + 1)]  # short ones, and an empty one
+        sequences += [
+            rng.integers(0, words, size).tolist() for size in range(n + 1)
+        ]  # short ones, and an empty one
         contexts = [row[: int(rng.integers(1, len(row)))] for row in sequences[:4]]
         contexts += [row[: n + 1] for row in sequences[4:10]]  # longer than what counts
         contexts += [rng.integers(0, words, int(size)).tolist() for size in rng.integers(1, n + 3, 4)]
@@ -542,14 +547,12 @@ def _drawn_from(
 
 
 def _exactly_top_p(rng: np.random.Generator) -> Inputs:
-    """The likeliest words have exactly the sum top_p: in sixteenths, which every float can hold. The logits of all others are one step
-    lower than that, so that no way of rounding leaves the sum below top_p."""
-    parts, kept = (((8, 7, 1), 1), ((8, 7, 1), 2), ((8, 6, 2), 1), ((8, 6, 2), 2), ((8, 5, 3), 1))[
-        int(rng.integers(5))
-    ]
-    logits = f32(np.log(np.array(parts) / parts[0]))
-    logits[kept:] = np.nextafter(logits[kept:], f32(-9))
-    return {"logits": rng.permutation(logits), "top_p": sum(parts[:kept]) / 16}
+    """The likeliest word alone has exactly top_p, a half: with shares in sixteenths, which every float can hold. The logits of all others
+    are one step lower than that, so that no way of rounding leaves it below top_p."""
+    shares = np.array([(8, 7, 1), (8, 6, 2), (8, 5, 3)][int(rng.integers(3))])
+    logits = f32(np.log(shares / 8))
+    logits[1:] = np.nextafter(logits[1:], f32(-9))
+    return {"logits": rng.permutation(logits), "top_p": 0.5}
 
 
 def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
@@ -610,7 +613,7 @@ sampling_probabilities = Exercise(
             ),
         ),
         Case(
-            "nucleus; then the likeliest words have exactly the sum `top_p`",
+            "nucleus; then the likeliest word alone has exactly `top_p`",
             together(_drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5), _exactly_top_p),
         ),
         Case(
@@ -803,7 +806,10 @@ rouge_l = Exercise(
             together(_nothing_common, _empty, _one_word, _only_the_first, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
-        Case("words that are nearly equal, such as `Bath` and `bath` or `end.` and `end`: they differ", _nearly_equal),
+        Case(
+            "words that are nearly equal, such as `Bath` and `bath` or `end.` and `end`: they differ",
+            _nearly_equal,
+        ),
     ),
 )
 
@@ -853,7 +859,9 @@ rms_norm = Exercise(
             _rows_of(2, 5, 7, scale=3e-3, shift=0.0),
         ),
         Case("some rows are all zeros; another eps", _zeros),
+        Case("gradients reach x and the weight", _rows_of(3, 5, 6), reaches=("x", "weight")),
     ),
+    backward=sent_back(a_function),
     properties=(rows_have_the_length_of_one,),
     bypasses=(
         "torch.nn.RMSNorm",
@@ -899,11 +907,19 @@ swiglu = Exercise(
         Case(
             "a batch: (3, 4, 8); then a single word, and as many hidden values as features",
             together(
-                _gated(3, 4, width=8, inner=11), _gated(width=7, inner=9), _gated(4, width=6, inner=6, scale=8.0)
+                _gated(3, 4, width=8, inner=11),
+                _gated(width=7, inner=9),
+                _gated(4, width=6, inner=6, scale=8.0),
             ),
         ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
+        Case(
+            "gradients reach x and all weights",
+            _gated(3, width=6, inner=8),
+            reaches=("x", "w_gate", "w_up", "w_down"),
+        ),
     ),
+    backward=sent_back(a_function),
     bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
 )
 
@@ -983,7 +999,13 @@ grouped_query_attention = Exercise(
             together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all, _a_mask_of_one_axis),
         ),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
+        Case(
+            "gradients reach query, key and value",
+            _grouped(6, 3, 4, 7, 8, 5),
+            reaches=("query", "key", "value"),
+        ),
     ),
+    backward=sent_back(a_function),
     bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),
 )
 
