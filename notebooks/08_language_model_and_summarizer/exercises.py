@@ -223,6 +223,13 @@ def _set_all(module: Any, weights: Mapping[str, np.ndarray]) -> None:
     found = dict(module.named_parameters(remove_duplicate=False))
     known = {id(found[name]) for name in weights if name in found}
     tied = {name for name in found if name not in weights and id(found[name]) in known}
+    table = weights.get("token_embedding.weight")
+    for name in found.keys() - weights.keys() - tied:
+        if table is not None and tuple(found[name].shape) == table.shape:
+            raise WrongParameters(
+                f"`{name}` is a parameter of its own, as large as `token_embedding.weight`, so the weights are not tied. Both places "
+                "must use one and the same parameter."
+            )
     for name in tied:
         owner, _, attribute = name.rpartition(".")
         part = module.get_submodule(owner)
@@ -920,7 +927,6 @@ swiglu = Exercise(
         ),
     ),
     backward=sent_back(a_function),
-    bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
 )
 
 # ---------------------------------------------------------------------------------- grouped_query_attention

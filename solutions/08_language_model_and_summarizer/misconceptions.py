@@ -80,6 +80,11 @@ slip("masked_loss", "overflow", "For large logits an exponential overflows or be
      "For logits of several hundred the exponentials of most tokens are 0 or infinite, and so is what you make of them. There is a function that takes softmax and logarithm in one step.",
      ("log_softmax(dim=-1)", "softmax(dim=-1).log()"))
 
+slip("masked_loss", "nan_for_large_logits", "For logits of several hundred the loss is NaN.",
+     "The exponential of a few hundred is infinite, and infinity divided by infinity is not a number. Nor is 0 times the logarithm of 0. "
+     "There is a function that takes softmax and logarithm in one step.",
+     ("logits[counts].log_softmax(dim=-1)", "(logits[counts].exp() / logits[counts].exp().sum(dim=-1, keepdim=True)).log()"))
+
 slip("masked_loss", "bits", "The logarithm is to the base 2.",
      "You measure in bits. The loss is in nats, with the natural logarithm.",
      ("return -chosen.sum()", "return -chosen.sum() / math.log(2)"))
