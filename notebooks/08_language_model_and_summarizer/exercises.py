@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.attention import READY_MADE
-from course_utils.cases.forms import only
 from course_utils.cases.properties import f32, normal, random_mask, together
 from course_utils.cases.torch_modules import (
     WrongParameters,
+    a_function,
     call_with_tensors,
     one_thread,
+    sent_back,
     set_parameters,
     tensors,
 )
@@ -31,35 +32,52 @@ IGNORED = -100
 # ---------------------------------------------------------------------------------- shift_targets
 
 
-def _rows(
-    lengths: tuple[int, ...], columns: int, pad_id: int = 0, ignore_id: int = IGNORED
-) -> Callable[[np.random.Generator], Inputs]:
+def _rows(lengths: tuple[int, ...], columns: int, **marks: int) -> Callable[[np.random.Generator], Inputs]:
+    """``marks``: pad_id and ignore_id; without them the usual ones are left to the learner's function."""
+    pad_id = marks.get("pad_id", 0)
+
     def inputs(rng: np.random.Generator) -> Inputs:
         ids = rng.integers(1, 40, (len(lengths), columns))
         ids[ids == pad_id] = 40
-        if pad_id:
-            ids[0, :2] = 0, 0  # an ordinary word here
+        ids[0, :2] = (0, 0) if pad_id else 1  # ordinary words here
         real = np.arange(columns) < rng.permutation(lengths)[:, None]
-        return {"ids": np.where(real, ids, pad_id), "pad_id": pad_id, "ignore_id": ignore_id}
+        return {"ids": np.where(real, ids, pad_id), **marks}
 
     return inputs
+
+
+def _call_shift(learner: Callable, inputs: Inputs) -> Any:
+    return _whole_numbers(call_with_tensors(learner, inputs))
+
+
+def _whole_numbers(found: Any) -> Any:
+    """A pair of inputs and targets, if both hold whole numbers: no embedding and no loss looks anything up by a float."""
+    if isinstance(found, tuple | list) and len(found) == 2:
+        for name, part in zip(("inputs", "targets"), found, strict=True):
+            if np.asarray(part).dtype.kind == "f":
+                raise TypeError(f"the {name} are floats; tokens are whole numbers.")
+    return found
 
 
 def targets_are_the_words_after(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Where the target is not ignored, it is the input of the next place, or the last word of the row."""
     targets, following = outputs["targets"], inputs["ids"][:, 1:]
-    return (targets == following) | (targets == inputs["ignore_id"])
+    return (targets == following) | (targets == inputs.get("ignore_id", IGNORED))
 
 
 shift_targets = Exercise(
     name="shift_targets",
     returns=("inputs", "targets"),
-    call=call_with_tensors,
+    call=_call_shift,
     cases=(
-        Case("4 rows of 7 words, no padding", _rows((7, 7, 7, 7), 7)),
-        Case("3 rows of different lengths", _rows((8, 5, 3), 8)),
         Case(
-            "padding is 5, 0 is a word, and what does not count is marked -1", _rows((9, 6, 4, 7), 9, 5, -1)
+            "4 rows of 7 words, no padding; then a single row of two words",
+            together(_rows((7, 7, 7, 7), 7), _rows((2,), 2)),
+        ),
+        Case("3 rows of different lengths; `pad_id` and `ignore_id` are not passed", _rows((8, 5, 3), 8)),
+        Case(
+            "padding is 5, 0 is a word, and what does not count is marked -1",
+            _rows((9, 6, 4, 7), 9, pad_id=5, ignore_id=-1),
         ),
     ),
     properties=(targets_are_the_words_after,),
@@ -74,10 +92,13 @@ def _scored(
     words: int,
     counted: float = 1.0,
     scale: float = 2.0,
-    ignore_id: int = IGNORED,
+    ignore_id: int | None = None,
     last_word: bool = True,
 ) -> Callable[[np.random.Generator], Inputs]:
-    """``last_word``: whether the last word of the vocabulary may be a target."""
+    """``ignore_id``: None leaves the usual one to the learner's function. ``last_word``: whether the last word of the vocabulary
+    may be a target. Where several places count, word 0 is one of the targets.
+    """
+    mark = IGNORED if ignore_id is None else ignore_id
 
     def inputs(rng: np.random.Generator) -> Inputs:
         targets = rng.integers(0, words if last_word else words - 1, (batch, columns))
@@ -85,27 +106,15 @@ def _scored(
         if 0 < counted < 1:  # from all but one down to a single place, so that no two rows weigh the same
             numbers = rng.permutation(np.linspace(columns - 1, 1, batch).round().astype(int))
             kept = rng.permuted(np.arange(columns) < numbers[:, None], axis=1)
+        if kept.sum() > 1:
+            targets[tuple(np.argwhere(kept)[0])] = 0
         return {
             "logits": f32(normal(rng, batch, columns, words, scale=scale)),
-            "targets": np.where(kept, targets, ignore_id),
-            "ignore_id": ignore_id,
+            "targets": np.where(kept, targets, mark),
+            **({} if ignore_id is None else {"ignore_id": ignore_id}),
         }
 
     return inputs
-
-
-def _call_masked_loss(learner: Callable, inputs: Inputs) -> Any:
-    import torch
-
-    given = tensors(inputs)
-    given["logits"].requires_grad_()
-    with one_thread():
-        loss = only(torch.Tensor, call_function(learner, given))
-    if not isinstance(loss, torch.Tensor):
-        return loss
-    if not loss.requires_grad and (inputs["targets"] != inputs["ignore_id"]).any():
-        raise TypeError("No gradient reaches the logits: `item`, `float` and NumPy cut it off.")
-    return loss.detach()
 
 
 def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
@@ -120,7 +129,8 @@ def _more_ignored(rng: np.random.Generator) -> list[Inputs]:
 masked_loss = Exercise(
     name="masked_loss",
     returns=("loss",),
-    call=_call_masked_loss,
+    call=call_with_tensors,
+    backward=sent_back(a_function),
     cases=(
         Case("3 rows of 6 words: everything counts", _scored(3, 6, 8)),
         Case("4 rows in which different numbers of words count", _scored(4, 6, 9, counted=0.8)),
@@ -138,6 +148,7 @@ masked_loss = Exercise(
             ),
         ),
         Case("four more columns that do not count", _more_ignored, padding_changes_no_loss),
+        Case("gradients reach the logits", _scored(3, 5, 8, counted=0.7), reaches=("logits",)),
     ),
     bypasses=(
         "torch.nn.functional.cross_entropy",
@@ -172,10 +183,15 @@ def _block_weights(rng: np.random.Generator, prefix: str = "") -> dict[str, np.n
     return weights | _linear(rng, f"{prefix}contract", WIDTH, INNER)
 
 
-def _block(batch: int, columns: int, heads: int, rate: float = 0.0, training: bool = False):
+def _rate(rate: float | None) -> dict[str, float]:
+    """A module's dropout rate; None leaves the usual one to the learner's module."""
+    return {} if rate is None else {"dropout_rate": rate}
+
+
+def _block(batch: int, columns: int, heads: int, rate: float | None = 0.0, training: bool = False):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "config": {"embedding_dim": WIDTH, "num_heads": heads, "dropout_rate": rate},
+            "config": {"embedding_dim": WIDTH, "num_heads": heads, **_rate(rate)},
             "weights": _block_weights(rng),
             "x": f32(normal(rng, batch, columns, WIDTH)),
             "training": training,
@@ -207,6 +223,13 @@ def _set_all(module: Any, weights: Mapping[str, np.ndarray]) -> None:
     found = dict(module.named_parameters(remove_duplicate=False))
     known = {id(found[name]) for name in weights if name in found}
     tied = {name for name in found if name not in weights and id(found[name]) in known}
+    table = weights.get("token_embedding.weight")
+    for name in found.keys() - weights.keys() - tied:
+        if table is not None and tuple(found[name].shape) == table.shape:
+            raise WrongParameters(
+                f"`{name}` is a parameter of its own, as large as `token_embedding.weight`, so the weights are not tied. Both places "
+                "must use one and the same parameter."
+            )
     for name in tied:
         owner, _, attribute = name.rpartition(".")
         part = module.get_submodule(owner)
@@ -226,9 +249,26 @@ def _call_module(name: str) -> Callable[[Callable, Inputs], Any]:
             _set_all(module, inputs["weights"])
             given = tensors(inputs)[name]
             module.eval()(given[:, :1].clone())  # what one call leaves behind must not change the next
-            return module.train(inputs["training"])(given)
+            found = module.train(inputs["training"])(given)
+        if any(part.training != inputs["training"] for part in module.modules()):
+            raise TypeError(
+                "a call switches the module between training and evaluation mode. That is for whoever trains it to do."
+            )
+        return found
 
     return call
+
+
+def _run_module(name: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, dict[str, Any]]]:
+    """What ``sent_back`` sends gradients through."""
+
+    def run(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        module = learner(**given["config"])
+        _set_all(module, given["weights"])
+        found = dict(module.named_parameters(remove_duplicate=False))
+        return module.train(given["training"])(given[name]), {each: found[each] for each in given["weights"]}
+
+    return run
 
 
 def _one_branch(muted: str):
@@ -250,7 +290,7 @@ def _call_block(learner: Callable, inputs: Inputs) -> Any:
     """
     x = inputs["x"].copy()
     found = _call_module("x")(learner, inputs)
-    rate = inputs["config"]["dropout_rate"]
+    rate = inputs["config"].get("dropout_rate", 0)
     if not 0 < rate < 1 or getattr(found, "shape", None) != x.shape:
         return found
     whole = _call_module("x")(learner, {**inputs, "x": x.copy(), "training": False})
@@ -267,6 +307,7 @@ decoder_block = Exercise(
     name="DecoderBlock",
     returns=("output",),
     call=_call_block,
+    backward=sent_back(_run_module("x")),
     bypasses=(
         "torch.nn.TransformerEncoderLayer",
         "torch.nn.TransformerDecoderLayer",
@@ -278,11 +319,11 @@ decoder_block = Exercise(
         Case("evaluation mode: even dropout_rate=1 drops nothing", _block(4, 5, 2, rate=1.0)),
         Case(
             "dropout_rate=1: in training mode only the residual path is left, in evaluation mode everything; "
-            "then dropout_rate=0 in training mode",
+            "then without dropout_rate, in training mode: nothing is dropped",
             together(
                 _block(2, 6, 4, rate=1.0, training=True),
                 _block(2, 6, 4, rate=1.0),
-                _block(2, 5, 4, training=True),
+                _block(2, 5, 4, rate=None, training=True),
             ),
         ),
         Case(
@@ -290,13 +331,14 @@ decoder_block = Exercise(
             together(_one_branch("contract"), _one_branch("attention.w_output")),
         ),
         Case("the last two of 6 words changed", _later_words_changed, past_is_untouched),
+        Case("gradients reach x and every weight", _block(2, 6, 4, training=True), reaches=("x", "weights")),
     ),
 )
 
 # ---------------------------------------------------------------------------------- GPT
 
 
-def _gpt(batch: int, columns: int, layers: int, rate: float = 0.0, training: bool = False):
+def _gpt(batch: int, columns: int, layers: int, rate: float | None = 0.0, training: bool = False):
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = {
             "token_embedding.weight": f32(normal(rng, WORDS, WIDTH)),
@@ -312,7 +354,7 @@ def _gpt(batch: int, columns: int, layers: int, rate: float = 0.0, training: boo
                 "embedding_dim": WIDTH,
                 "num_heads": 4,
                 "num_layers": layers,
-                "dropout_rate": rate,
+                **_rate(rate),
             },
             "weights": weights,
             "ids": rng.integers(0, WORDS, (batch, columns)),
@@ -339,11 +381,8 @@ def _call_gpt(learner: Callable, inputs: Inputs) -> Any:
     that are 0, or else the sum of token and position times one factor a word; and whether the share of zeros is near the rate.
     """
     found = _call_module("ids")(learner, inputs)
-    weights, rate, words = (
-        inputs["weights"],
-        inputs["config"]["dropout_rate"],
-        inputs["config"]["vocabulary_size"],
-    )
+    weights, config = inputs["weights"], inputs["config"]
+    rate, words = config.get("dropout_rate", 0), config["vocabulary_size"]
     if not 0 < rate < 1 or getattr(found, "shape", None) != (*inputs["ids"].shape, words):
         return found
     table = weights["token_embedding.weight"].astype(float)
@@ -357,17 +396,11 @@ def _call_gpt(learner: Callable, inputs: Inputs) -> Any:
     return np.array([(gone | alike).mean().round(1), abs(gone.mean() - rate) < 0.12], dtype=float)
 
 
-def _later_ids_changed(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _gpt(3, 6, 2)(rng)
-    ids = inputs["ids"].copy()
-    ids[:, 4:] = (ids[:, 4:] + rng.integers(1, WORDS, (3, 2))) % WORDS
-    return [inputs, {**inputs, "ids": ids}]
-
-
 gpt = Exercise(
     name="GPT",
     returns=("logits",),
     call=_call_gpt,
+    backward=sent_back(_run_module("ids")),
     uses=("DecoderBlock",),
     bypasses=(
         "torch.nn.TransformerEncoder",
@@ -381,15 +414,15 @@ gpt = Exercise(
         Case("4 rows of 5 words, 1 block", _gpt(4, 5, 1)),
         Case(
             "dropout_rate=1: in training mode nothing of the words is left, in evaluation mode everything; "
-            "then dropout_rate=0 in training mode, and one between 0 and 1",
+            "then without dropout_rate, in training mode, and one between 0 and 1",
             together(
                 _gpt(2, 6, 1, rate=1.0, training=True),
                 _gpt(2, 6, 1, rate=1.0),
-                _gpt(2, 5, 2, training=True),
+                _gpt(2, 5, 2, rate=None, training=True),
                 _partly_dropped,
             ),
         ),
-        Case("the last two of 6 words changed", _later_ids_changed, past_is_untouched),
+        Case("gradients reach every weight", _gpt(2, 7, 2, training=True), reaches=("weights",)),
     ),
 )
 
@@ -421,7 +454,7 @@ perplexity = Exercise(
         Case("one batch, then eight", together(_batches(1, 1.0), _batches(8, 4.0))),
         Case(
             "a model that is nearly sure, then one that knows little",
-            together(_batches(4, 0.1, 0.02), _batches(5, 2, 4)),
+            together(_batches(4, 0.1, 0.02), _batches(5, 2, 5)),
         ),
     ),
 )
@@ -442,14 +475,17 @@ def _counted(n: int, words: int, rows: int, longest: int = 12):
                 row.append(int(rng.choice(words, p=follows[row[-1]])))
             sequences.append(row)
         sequences += sequences[:2]  # a sequence that comes twice counts twice
+        sequences += [
+            rng.integers(0, words, size).tolist() for size in range(n + 1)
+        ]  # short ones, and an empty one
         contexts = [row[: int(rng.integers(1, len(row)))] for row in sequences[:4]]
         contexts += [row[: n + 1] for row in sequences[4:10]]  # longer than what counts
         contexts += [rng.integers(0, words, int(size)).tolist() for size in rng.integers(1, n + 3, 4)]
-        contexts += [[], [words - 1, *sequences[0][:2]]]
+        contexts += [[], [words - 1, *sequences[0][:2]], [words], [sequences[0][0], words]]
         return {
             "sequences": sequences,
             "n": n,
-            "vocabulary_size": words,
+            "vocabulary_size": words + 1,  # the last word is never seen
             "strength": float(rng.uniform(0.7, 4.0)),
             "contexts": contexts,
         }
@@ -498,28 +534,39 @@ ngram_model = Exercise(
 # ---------------------------------------------------------------------------------- sampling_probabilities
 
 
-def _drawn_from(*lead: int, words: int, scale: float = 2.0, **settings: tuple[float, float]):
-    """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds."""
+def _drawn_from(
+    *lead: int, words: int, scale: float = 2.0, shift: float = 0.0, **settings: tuple[float, float]
+):
+    """Logits whose probabilities are not near any limit, and the settings, each drawn between two bounds; the others are left to
+    the learner's function."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         while True:
-            given: dict[str, Any] = {"temperature": 1.0, "top_k": None, "top_p": None}
-            for name, (low, high) in settings.items():
-                given[name] = (
-                    int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
-                )
+            given: dict[str, Any] = {
+                name: int(rng.integers(low, high + 1)) if name == "top_k" else float(rng.uniform(low, high))
+                for name, (low, high) in settings.items()
+            }
             logits = f32(normal(rng, *lead, words, scale=scale))
-            if _telling(logits / given["temperature"], given["top_k"], given["top_p"]):
-                return {"logits": logits, **given}
+            if _telling(logits / given.get("temperature", 1.0), given.get("top_k"), given.get("top_p")):
+                return {"logits": f32(logits + shift), **given}
 
     return inputs
+
+
+def _exactly_top_p(rng: np.random.Generator) -> Inputs:
+    """The likeliest word alone has exactly top_p, a half: with shares in sixteenths, which every float can hold. The logits of all others
+    are one step lower than that, so that no way of rounding leaves it below top_p."""
+    shares = np.array([(8, 7, 1), (8, 6, 2), (8, 5, 3)][int(rng.integers(3))])
+    logits = f32(np.log(shares / 8))
+    logits[1:] = np.nextafter(logits[1:], f32(-9))
+    return {"logits": rng.permutation(logits), "top_p": 0.5}
 
 
 def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool:
     """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
     falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
     if top_k is not None:
-        if (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
+        if top_k > 1 and (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
             return False
         falling = falling[:, :top_k]
     shares = np.exp(falling - falling.max(axis=-1, keepdims=True))
@@ -533,7 +580,7 @@ def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool
 
 def at_most_top_k(inputs: Inputs, outputs: Outputs) -> np.ndarray | None:
     """No more than top_k words can be drawn."""
-    if inputs["top_k"] is None:
+    if "top_k" not in inputs:
         return None
     return (outputs["probabilities"] > 0).sum(axis=-1) <= inputs["top_k"]
 
@@ -549,21 +596,39 @@ sampling_probabilities = Exercise(
     call=call_with_tensors,
     cases=(
         Case(
-            "temperature below 1, then above",
+            "temperature below 1, then above; then nothing but the logits is passed",
             together(
                 _drawn_from(3, words=9, temperature=(0.3, 0.8)),
                 _drawn_from(3, words=9, temperature=(1.3, 2.5)),
+                _drawn_from(4, words=9),
             ),
         ),
-        Case("top-k", _drawn_from(4, words=12, top_k=(3, 6))),
         Case(
-            "top-k in a batch of 2 rows of 3 places",
-            _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
+            "top-k; then one word is kept, then as many as there are",
+            together(
+                _drawn_from(4, words=12, top_k=(3, 6)),
+                _drawn_from(words=7, top_k=(1, 1)),
+                _drawn_from(2, words=6, top_k=(6, 6)),
+            ),
         ),
-        Case("nucleus", _drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5)),
         Case(
-            "nucleus with a temperature",
-            _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
+            "top-k in a batch of 2 rows of 3 places; then with logits far above 0, and far below",
+            together(
+                _drawn_from(2, 3, words=10, top_k=(3, 5), temperature=(0.6, 0.9)),
+                _drawn_from(2, words=8, top_k=(3, 5), shift=600.0),
+                _drawn_from(2, words=8, top_k=(3, 3), shift=-12_000.0),
+            ),
+        ),
+        Case(
+            "nucleus; then the likeliest word alone has exactly `top_p`",
+            together(_drawn_from(5, words=11, top_p=(0.5, 0.85), scale=1.5), _exactly_top_p),
+        ),
+        Case(
+            "nucleus with a temperature, then nearly all words",
+            together(
+                _drawn_from(2, 4, words=8, top_p=(0.55, 0.85), temperature=(1.3, 2.0)),
+                _drawn_from(3, words=8, top_p=(0.92, 0.98)),
+            ),
         ),
         Case(
             "all three at once",
@@ -576,21 +641,24 @@ sampling_probabilities = Exercise(
 # ---------------------------------------------------------------------------------- summary_features
 
 
-def _pair(article: tuple[int, int], summary: tuple[int, int], room: int, ignore_id: int = IGNORED):
-    """``room``: max_len is what the whole needs plus this; below 0, the article has to be cut."""
+def _pair(article: tuple[int, int], summary: tuple[int, int], room: int, ignore_id: int | None = None):
+    """``room``: max_len is what the whole needs plus this; below 0, the article has to be cut. ``ignore_id``: None leaves the usual
+    one to the learner's function."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         sep_id, eos_id = rng.choice(9, 2, replace=False).tolist()
         article_ids = rng.integers(10, 90, int(rng.integers(*article))).tolist()
-        summary_ids = rng.integers(10, 90, int(rng.integers(*summary))).tolist()
-        summary_ids[1] = article_ids[0]  # a word of the article
+        length = int(rng.integers(*summary))
+        summary_ids = rng.integers(10, 90, length).tolist()
+        summary_ids[1:3] = article_ids[0], summary_ids[0]  # a word of the article, and one that comes twice
+        summary_ids = summary_ids[:length]
         return {
             "article_ids": article_ids,
             "summary_ids": summary_ids,
             "sep_id": sep_id,
             "eos_id": eos_id,
             "max_len": len(article_ids) + len(summary_ids) + 1 + room,
-            "ignore_id": ignore_id,
+            **({} if ignore_id is None else {"ignore_id": ignore_id}),
         }
 
     return inputs
@@ -600,7 +668,7 @@ def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     found = call_function(learner, inputs)
     if not isinstance(found, tuple | list) or len(found) != 2:
         raise TypeError("it must return a pair: the inputs and the targets.")
-    ids, targets = (np.asarray(part) for part in found)
+    ids, targets = map(np.asarray, _whole_numbers(found))
     if ids.ndim != 1 or targets.ndim != 1:
         raise TypeError(f"inputs and targets must be flat; they have {ids.ndim} and {targets.ndim} axes.")
     return {"inputs": ids, "targets": targets}
@@ -608,7 +676,7 @@ def _call_features(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
 
 def whole_summary_is_learned(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """The targets that count are the summary and its end, all of it."""
-    counted = [int(word) for word in outputs["targets"] if word != inputs["ignore_id"]]
+    counted = [int(word) for word in outputs["targets"] if word != inputs.get("ignore_id", IGNORED)]
     return np.array(counted == [*inputs["summary_ids"], inputs["eos_id"]])
 
 
@@ -617,12 +685,15 @@ summary_features = Exercise(
     returns=("inputs", "targets"),
     call=_call_features,
     cases=(
-        Case("there is room for everything", _pair((6, 10), (3, 6), 4)),
+        Case("there is room for everything; `ignore_id` is not passed", _pair((6, 10), (3, 6), 4)),
         Case(
-            "it fits exactly, then nothing of the article does",
-            together(_pair((7, 12), (2, 5), 0), _pair((7, 8), (2, 5), -7)),
+            "it fits exactly, then nothing of the article does; then a summary of one word",
+            together(_pair((7, 12), (2, 5), 0), _pair((7, 8), (2, 5), -7), _pair((6, 9), (1, 2), -2)),
         ),
-        Case("the article is too long", _pair((10, 15), (3, 6), -4)),
+        Case(
+            "the article is too long, by some words and by one",
+            together(_pair((10, 15), (3, 6), -4), _pair((7, 12), (2, 5), -1)),
+        ),
         Case(
             "the article is too long, and what does not count is marked -1", _pair((12, 16), (4, 7), -6, -1)
         ),
@@ -658,7 +729,9 @@ def _texts(common: tuple[int, int], few_words: bool = False):
 def _mixed(rng: np.random.Generator, core: list[str], others: list[str], count: int) -> list[str]:
     """The words of ``core``, with others between them and after them."""
     text = list(core)
-    for word in rng.choice(others, count).tolist():
+    words = rng.choice(others, count).tolist()
+    words[-1] = words[0]  # a word that comes twice
+    for word in words:
         text.insert(int(rng.integers(1, len(text) + 1)), word)
     return text
 
@@ -668,6 +741,28 @@ def _nothing_common(rng: np.random.Generator) -> Inputs:
         "candidate": rng.choice(list("abc"), int(rng.integers(2, 6))).tolist(),
         "reference": rng.choice(list("xyz"), int(rng.integers(2, 6))).tolist(),
     }
+
+
+_NEARLY_EQUAL = (
+    ("Bath", "bath"),
+    ("end.", "end"),
+    ("résumé", "resume"),
+    ("towns", "town"),
+    ("don't", "dont"),
+    ("1,000", "1000"),
+    ("new", "news"),
+    ("re-open", "reopen"),
+)
+
+
+def _nearly_equal(rng: np.random.Generator) -> Inputs:
+    """Pairs of words that are nearly the same stand at the same places, mixed with words, numbers and marks that are the same."""
+    pairs = rng.permutation(np.array(_NEARLY_EQUAL))
+    same = rng.permutation(["the", "in", "Rome", "3", "2026", "-", "?", "café"])[: int(rng.integers(5, 9))]
+    turned = [pair[:: int(rng.choice([1, -1]))] for pair in pairs]
+    rows = rng.permutation(np.concatenate([turned, np.repeat(same[:, None], 2, axis=1)])).tolist()
+    more = rng.choice(["far", "off"], int(rng.integers(1, 4))).tolist()
+    return {"candidate": [one for one, _ in rows] + more, "reference": [other for _, other in rows]}
 
 
 def _empty(rng: np.random.Generator) -> Inputs:
@@ -718,18 +813,26 @@ rouge_l = Exercise(
             together(_nothing_common, _empty, _one_word, _only_the_first, _texts((3, 9))),
         ),
         Case("candidate and reference exchanged", _swapped, precision_and_recall_change_places),
+        Case(
+            "words that are nearly equal, such as `Bath` and `bath` or `end.` and `end`: they differ",
+            _nearly_equal,
+        ),
     ),
 )
 
 # ---------------------------------------------------------------------------------- rms_norm
 
 
-def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float = 1e-5):
+def _rows_of(*shape: int, scale: float = 2.0, shift: float = 1.5, eps: float | None = None):
+    """``eps``: None leaves the usual one to the learner's function. One of the weights is below 0."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
+        weight = rng.uniform(0.4, 1.6, shape[-1])
+        weight[int(rng.integers(shape[-1]))] *= -1
         return {
             "x": f32(normal(rng, *shape, scale=scale) + shift),
-            "weight": f32(rng.uniform(0.4, 1.6, shape[-1])),
-            "eps": eps,
+            "weight": f32(weight),
+            **({} if eps is None else {"eps": eps}),
         }
 
     return inputs
@@ -754,10 +857,18 @@ rms_norm = Exercise(
     call=call_with_tensors,
     cases=(
         Case("one row of words: (5, 6)", _rows_of(5, 6)),
-        Case("a batch: (3, 4, 8)", _rows_of(3, 4, 8, shift=-0.7)),
-        Case("rows of very small numbers: eps counts", _rows_of(2, 5, 7, scale=3e-3, shift=0.0)),
+        Case(
+            "a batch: (3, 4, 8); then a single word, and as many words as features",
+            together(_rows_of(3, 4, 8, shift=-0.7), _rows_of(7), _rows_of(5, 5, scale=100.0)),
+        ),
+        Case(
+            "rows of very small numbers: eps counts; it is not passed",
+            _rows_of(2, 5, 7, scale=3e-3, shift=0.0),
+        ),
         Case("some rows are all zeros; another eps", _zeros),
+        Case("gradients reach x and the weight", _rows_of(3, 5, 6), reaches=("x", "weight")),
     ),
+    backward=sent_back(a_function),
     properties=(rows_have_the_length_of_one,),
     bypasses=(
         "torch.nn.RMSNorm",
@@ -772,10 +883,10 @@ rms_norm = Exercise(
 # ---------------------------------------------------------------------------------- swiglu
 
 
-def _gated(*lead: int, width: int, inner: int):
+def _gated(*lead: int, width: int, inner: int, scale: float = 1.5):
     def inputs(rng: np.random.Generator) -> Inputs:
         return {
-            "x": f32(normal(rng, *lead, width, scale=1.5)),
+            "x": f32(normal(rng, *lead, width, scale=scale)),
             "w_gate": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
             "w_up": f32(normal(rng, inner, width, scale=1.4 * width**-0.5)),
             "w_down": f32(normal(rng, width, inner, scale=inner**-0.5)),
@@ -800,10 +911,22 @@ swiglu = Exercise(
     call=call_with_tensors,
     cases=(
         Case("one row of words: (5, 6)", _gated(5, width=6, inner=10)),
-        Case("a batch: (3, 4, 8)", _gated(3, 4, width=8, inner=11)),
+        Case(
+            "a batch: (3, 4, 8); then a single word, and as many hidden values as features",
+            together(
+                _gated(3, 4, width=8, inner=11),
+                _gated(width=7, inner=9),
+                _gated(4, width=6, inner=6, scale=8.0),
+            ),
+        ),
         Case("once more with twice the weights `w_up`", _closed_gates, output_grows_with_up),
+        Case(
+            "gradients reach x and all weights",
+            _gated(3, width=6, inner=8),
+            reaches=("x", "w_gate", "w_up", "w_down"),
+        ),
     ),
-    bypasses=("transformers.models.llama.modeling_llama.LlamaMLP",),
+    backward=sent_back(a_function),
 )
 
 # ---------------------------------------------------------------------------------- grouped_query_attention
@@ -824,7 +947,7 @@ def _grouped(
             "query": f32(normal(rng, 2, heads, q_len, d_k, scale=scale)),
             "key": f32(normal(rng, 2, kv_heads, k_len, d_k)),
             "value": f32(normal(rng, 2, kv_heads, k_len, d_v)),
-            "mask": random_mask(rng, q_len, k_len) if masked else None,
+            **({"mask": random_mask(rng, q_len, k_len)} if masked else {}),
         }
 
     return inputs
@@ -832,6 +955,20 @@ def _grouped(
 
 def _one_mask_row_for_all(rng: np.random.Generator) -> Inputs:
     return {**_grouped(4, 2, 3, 6, 4, 5)(rng), "mask": random_mask(rng, 1, 6)}
+
+
+def _a_mask_of_one_axis(rng: np.random.Generator) -> Inputs:
+    return {**_grouped(3, 3, 4, 7, 6, 5)(rng), "mask": random_mask(rng, 7)}
+
+
+def _far_below_0(rng: np.random.Generator) -> Inputs:
+    """All scores are far below 0, and further apart than any rounding. The first query may not attend to the key with the highest."""
+    inputs = _grouped(4, 2, 5, 6, 8, 3)(rng)
+    away, steps = f32(rng.uniform(1, 2, 8)), rng.permutation(6)
+    inputs["query"] = inputs["query"] * f32(0.01) + away
+    inputs["key"] = np.zeros_like(inputs["key"]) - f32(8_000 * (steps[:, None] + 1)) * away
+    inputs["mask"][0] = steps > 0
+    return inputs
 
 
 def _one_group_changed(rng: np.random.Generator) -> list[Inputs]:
@@ -854,26 +991,36 @@ grouped_query_attention = Exercise(
     cases=(
         Case("9 query heads share 3 key heads", _grouped(9, 3, 5, 7, 4, 6)),
         Case(
-            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more, with a mask and without",
+            "4 query heads share 2 key heads, no mask; then with scores of a hundred and more, with a mask and without; "
+            "then with scores far below 0",
             together(
                 _grouped(4, 2, 6, 5, 8, 3, masked=False),
                 _grouped(4, 2, 5, 6, 8, 3, masked=False, scale=80.0),
                 _grouped(4, 2, 5, 6, 8, 3, scale=200.0),
+                _far_below_0,
             ),
         ),
         Case(
-            "all 5 query heads share one key head; then one row of a mask is for all queries",
-            together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all),
+            "all 5 query heads share one key head; then one row of a mask is for all queries, with two axes and with one",
+            together(_grouped(5, 1, 3, 6, 4, 7), _one_mask_row_for_all, _a_mask_of_one_axis),
         ),
         Case("other keys and values in one of two groups", _one_group_changed, other_group_is_untouched),
+        Case(
+            "gradients reach query, key and value",
+            _grouped(6, 3, 4, 7, 8, 5),
+            reaches=("query", "key", "value"),
+        ),
     ),
+    backward=sent_back(a_function),
     bypasses=(*READY_MADE, "transformers.models.llama.modeling_llama.eager_attention_forward"),
 )
 
 # ---------------------------------------------------------------------------------- attend_with_cache
 
 
-def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float = 10_000.0):
+def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, base: float | None = None):
+    """``base``: None leaves the usual one to the learner's function."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         length = sum(pieces)
         return {
@@ -881,7 +1028,7 @@ def _in_pieces(pieces: tuple[int, ...], heads: int, kv_heads: int, width: int, b
             "key": f32(normal(rng, 2, kv_heads, length, width, scale=1.5)),
             "value": f32(normal(rng, 2, kv_heads, length, width)),
             "pieces": list(pieces),
-            "rotary_base": base,
+            **({} if base is None else {"rotary_base": base}),
         }
 
     return inputs
@@ -901,11 +1048,14 @@ def _call_cache(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     import torch
 
     given = tensors(inputs)
+    base = {name: value for name, value in inputs.items() if name == "rotary_base"}
     cache, start, found = None, 0, []
     with torch.no_grad(), one_thread():
         for size in inputs["pieces"]:
             piece = {name: given[name][:, :, start : start + size] for name in ("query", "key", "value")}
-            result = call_function(learner, {**piece, "cache": cache, "rotary_base": inputs["rotary_base"]})
+            if cache is not None or base:  # otherwise no cache is passed
+                piece["cache"] = cache
+            result = call_function(learner, {**piece, **base})
             if (
                 not isinstance(result, tuple)
                 or len(result) != 2
@@ -926,7 +1076,6 @@ attend_with_cache = Exercise(
     returns=("output", "keys", "values"),
     call=_call_cache,
     uses=("grouped_query_attention",),
-    bypasses=READY_MADE,
     cases=(
         Case("7 words at once, without a cache", _in_pieces((7,), 4, 2, 6)),
         Case("5 words, then one after the other", _in_pieces((5, 1, 1, 1), 6, 3, 4)),

@@ -163,8 +163,8 @@ def shift_targets(
 
     Returns:
         inputs (batch, len - 1): all tokens but the last one. targets (batch, len - 1):
-            at each place the token after it, and ignore_id where that is padding. `ids`
-            stays as it is.
+            at each place the token after it, and ignore_id where that is padding. Both
+            are whole numbers, and `ids` stays as it is.
     """
     ### BEGIN SOLUTION
     inputs = ids[:, :-1]
@@ -207,7 +207,8 @@ for probability in (1.0, 0.5, 0.1, 1 / 92):
 def masked_loss(
     logits: torch.Tensor, targets: torch.Tensor, ignore_id: int = -100
 ) -> torch.Tensor:
-    """Mean negative log-probability of the targets that count, in nats.
+    """Mean negative log-probability of the targets that count, in nats. Written out,
+    without PyTorch's `cross_entropy` and `nll_loss`.
 
     Args:
         logits: (batch, len, vocabulary).
@@ -275,7 +276,8 @@ print(f"yours {masked_loss(some_logits, some_targets):.6f}   PyTorch's {theirs:.
 # %% nbgrader={"grade": false, "grade_id": "DecoderBlock", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class DecoderBlock(nn.Module):
     """Causal self-attention and a small network, pre-norm (Radford et al. 2019, section
-    2.3), with the exact GELU, not its approximation with tanh."""
+    2.3), with the exact GELU, not its approximation with tanh. Built from the parts
+    below, without `nn.TransformerEncoderLayer`. Gradients reach x and all weights."""
 
     def __init__(
         self, embedding_dim: int, num_heads: int, dropout_rate: float = 0.0
@@ -335,7 +337,8 @@ check("language_model_and_summarizer.DecoderBlock")
 # %% nbgrader={"grade": false, "grade_id": "GPT", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class GPT(nn.Module):
     """A decoder-only language model with tied weights (Radford et al. 2019). Its blocks
-    have the same dropout rate."""
+    have the same dropout rate, and are yours, no `nn.TransformerEncoder`. Gradients
+    reach all weights."""
 
     def __init__(
         self, vocabulary_size: int, max_len: int, embedding_dim: int, num_heads: int,
@@ -562,8 +565,9 @@ class NGramModel:
     def __init__(
         self, sequences: list[list[int]], n: int, vocabulary_size: int, strength: float
     ) -> None:
-        """sequences: lists of ids from 0 to vocabulary_size - 1. No context reaches
-        from one list into another. strength: above 0."""
+        """sequences: lists of ids from 0 to vocabulary_size - 1, short and empty ones,
+        too; an id need not occur. No context reaches from one list into another.
+        strength: above 0."""
         self.n, self.vocabulary_size, self.strength = n, vocabulary_size, strength
         # context of 0 to n - 1 tokens -> what followed, how often
         self.following: dict[tuple[int, ...], Counter] = {}
@@ -707,11 +711,11 @@ def sampling_probabilities(
     section 3).
 
     Args:
-        logits: (..., vocabulary), no two of a row equal.
+        logits: (..., vocabulary), no two of a row equal. Large ones must not overflow.
         temperature: above 0.
         top_k: keep that many tokens, at most all there are. None keeps all.
-        top_p: keep the smallest set of likeliest tokens with a sum of at least this.
-            None keeps all.
+        top_p: keep the smallest set of likeliest tokens with a sum of at least this; a
+            sum of exactly this is enough. None keeps all.
 
     Returns:
         (..., vocabulary); each row sums to 1, and what is not kept is exactly 0.
@@ -989,7 +993,7 @@ def rouge_l(candidate: list[str], reference: list[str]) -> tuple[float, float, f
 
     Args:
         candidate: the words of what was written. reference: the words of what was
-            wanted, at least one.
+            wanted, at least one. Words count as they are: `Bath` and `bath` differ.
 
     Returns:
         precision, recall and F1, from 0 to 1. All are 0 if nothing is in common or the
@@ -1071,13 +1075,14 @@ print("mean square", mean_square, "  normalised:",
 # %% nbgrader={"grade": false, "grade_id": "rms_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5) -> torch.Tensor:
     """RMSNorm (Zhang and Sennrich 2019, equation 4) over the features of each word.
+    Written out, without PyTorch's own `rms_norm`.
 
     Args:
         x: (..., features). weight: (features,), the learned scale γ. eps: added to the
             mean square.
 
     Returns:
-        (..., features).
+        (..., features). Gradients reach x and weight.
     """
     ### BEGIN SOLUTION
     mean_square = x.square().mean(dim=-1, keepdim=True)
@@ -1116,7 +1121,7 @@ def swiglu(
         w_down: (features, hidden).
 
     Returns:
-        (..., features).
+        (..., features). Gradients reach x and all weights.
     """
     ### BEGIN SOLUTION
     gate = x @ w_gate.T
@@ -1151,7 +1156,8 @@ def grouped_query_attention(
     mask: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Scaled dot-product attention in which neighbouring query heads share keys and
-    values (Ainslie et al. 2023). Large scores must not overflow.
+    values (Ainslie et al. 2023). Large scores must not overflow. Written out, without
+    PyTorch's `scaled_dot_product_attention`.
 
     Args:
         query: (batch, heads, q_len, d_k).
@@ -1161,7 +1167,7 @@ def grouped_query_attention(
             may attend to something. None allows all.
 
     Returns:
-        (batch, heads, q_len, d_v).
+        (batch, heads, q_len, d_v). Gradients reach query, key and value.
     """
     # 1. A key and a value head for each query head.
     ### BEGIN SOLUTION

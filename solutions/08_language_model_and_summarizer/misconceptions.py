@@ -80,6 +80,11 @@ slip("masked_loss", "overflow", "For large logits an exponential overflows or be
      "For logits of several hundred the exponentials of most tokens are 0 or infinite, and so is what you make of them. There is a function that takes softmax and logarithm in one step.",
      ("log_softmax(dim=-1)", "softmax(dim=-1).log()"))
 
+slip("masked_loss", "nan_for_large_logits", "For logits of several hundred the loss is NaN.",
+     "The exponential of a few hundred is infinite, and infinity divided by infinity is not a number. Nor is 0 times the logarithm of 0. "
+     "There is a function that takes softmax and logarithm in one step.",
+     ("logits[counts].log_softmax(dim=-1)", "(logits[counts].exp() / logits[counts].exp().sum(dim=-1, keepdim=True)).log()"))
+
 slip("masked_loss", "bits", "The logarithm is to the base 2.",
      "You measure in bits. The loss is in nats, with the natural logarithm.",
      ("return -chosen.sum()", "return -chosen.sum() / math.log(2)"))
@@ -99,6 +104,12 @@ slip("masked_loss", "nan_for_nothing", "If nothing counts, the loss is NaN.",
 slip("masked_loss", "over_the_places", "The softmax runs over the places instead of the vocabulary.",
      "At each place the probabilities of all tokens sum to 1. Which axis is the vocabulary?",
      ("log_softmax(dim=-1)", "log_softmax(dim=0)"))
+
+
+slip("masked_loss", "no_gradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to the logits. Which of your lines cuts them off?",
+     ("def masked_loss(", "@torch.no_grad()\ndef masked_loss("))
 
 
 # ---------------------------------------------------------------------------------- DecoderBlock
@@ -164,6 +175,12 @@ slip("DecoderBlock", "Parallel", "The network works on the block's input instead
      ("x = x + self.dropout(attended)", "before, x = x, x + self.dropout(attended)"), ("self.norm2(x)", "self.norm2(before)"))
 
 
+slip("DecoderBlock", "NoGradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to x and to all weights. Which of your lines cuts them off?",
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+
 # ---------------------------------------------------------------------------------- GPT
 
 slip("GPT", "NoPositions", "The tokens go into the blocks without their positions.",
@@ -226,6 +243,17 @@ slip("GPT", "NormFirst", "The final LayerNorm comes before the blocks.",
      "Each block normalises its own input. `self.norm` is for the end, after the last block.",
      ("self.dropout(self.token_embedding(ids) + self.position_embedding(places))",
       "self.norm(self.dropout(self.token_embedding(ids) + self.position_embedding(places)))"), ("self.norm(x) @", "x @"))
+
+
+slip("GPT", "NoGradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to all weights. Which of your lines cuts them off?",
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("GPT", "TableDetached", "The table of tokens is detached where the logits are computed.",
+     "The logits are right, but of the two uses of the table only one trains it. `.data` and `.detach()` give the numbers without the way back. "
+     "Writing should train the table as reading does.",
+     ("self.token_embedding.weight.T", "self.token_embedding.weight.detach().T"))
 
 
 # ---------------------------------------------------------------------------------- perplexity
@@ -413,6 +441,21 @@ slip("sampling_probabilities", "threshold_for_nucleus", "Tokens with a probabili
      ("falling.masked_fill(sum_before >= top_p, 0.0)", "falling.masked_fill((falling < 1 - top_p) & (sum_before > 0), 0.0)"))
 
 
+slip("sampling_probabilities", "one_more_at_equality", "Where the likeliest tokens have exactly the sum top_p, one more is kept.",
+     "With probabilities of 0.5, 0.3 and 0.2 and a top_p of 0.5, the first token alone has a sum of at least 0.5. What do you do "
+     "where the sum and the limit are equal?",
+     ("sum_before >= top_p", "sum_before > top_p"))
+
+slip("sampling_probabilities", "overflow", "For large logits an exponential overflows.",
+     "The exponential of 600 is too large for any float, and infinity divided by infinity is NaN. The softmax stays the same if the "
+     "largest logit of a row is subtracted first.",
+     ("scaled.softmax(dim=-1)", "scaled.exp() / scaled.exp().sum(dim=-1, keepdim=True)"))
+
+slip("sampling_probabilities", "low_logit_for_minus_infinity", "What top-k cuts off gets the logit -10,000.",
+     "Logits may be lower than that, and then what was cut off is the likeliest. Only one number is below all others.",
+     ("scaled.masked_fill(scaled < smallest, -torch.inf)", "scaled.masked_fill(scaled < smallest, -1e4)"))
+
+
 # ---------------------------------------------------------------------------------- summary_features
 
 slip("summary_features", "loss_on_the_article", "The article's tokens are targets, too.",
@@ -526,6 +569,11 @@ slip("rouge_l", "last_row_missed", "The last word of each text is left out.",
       "[[0] * (len(reference) + 1) for _ in range(max(len(candidate), 1) + 1)]"))
 
 
+slip("rouge_l", "capitals_ignored", "Capital letters make no difference.",
+     "You compare words without their capitals. Whether that is wanted is for the caller to decide: words count as they are.",
+     ("if word == other:", "if word.lower() == other.lower():"))
+
+
 # ---------------------------------------------------------------------------------- rms_norm
 
 slip("rms_norm", "mean_subtracted", "The mean is subtracted, as in LayerNorm.",
@@ -577,6 +625,12 @@ slip("rms_norm", "weight_added", "The weight is added.",
      ("weight * x * torch.rsqrt(mean_square + eps)", "weight + x * torch.rsqrt(mean_square + eps)"))
 
 
+slip("rms_norm", "no_gradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to x and to the weight. Which of your lines cuts them off?",
+     ("def rms_norm(", "@torch.no_grad()\ndef rms_norm("))
+
+
 # ---------------------------------------------------------------------------------- swiglu
 
 slip("swiglu", "sigmoid_for_silu", "The gate is a sigmoid.",
@@ -622,6 +676,12 @@ slip("swiglu", "not_transposed", "The weights are not transposed.",
 slip("swiglu", "residual_inside", "x is added to the result.",
      "The sum with x is taken in the block. Here only the network's output is asked for.",
      ("return (gate", "return x + (gate"))
+
+
+slip("swiglu", "no_gradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to x and to all weights. Which of your lines cuts them off?",
+     ("def swiglu(", "@torch.no_grad()\ndef swiglu("))
 
 
 # ---------------------------------------------------------------------------------- grouped_query_attention
@@ -691,6 +751,17 @@ slip("grouped_query_attention", "softmax_over_queries", "The softmax runs over t
 slip("grouped_query_attention", "masked_with_zero", "Blocked scores are set to 0.",
      "A score of 0 is an ordinary score: its exponential is 1.",
      ("-torch.inf", "0.0"))
+
+
+slip("grouped_query_attention", "masked_with_a_low_number", "Blocked scores are set to -10,000.",
+     "Scores that are allowed may be lower than that, and then a blocked key gets the attention. Only one number is below all others.",
+     ("-torch.inf", "-1e4"))
+
+
+slip("grouped_query_attention", "no_gradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "In training, gradients must get back through every step to query, key and value. Which of your lines cuts them off?",
+     ("def grouped_query_attention(", "@torch.no_grad()\ndef grouped_query_attention("))
 
 
 # ---------------------------------------------------------------------------------- attend_with_cache

@@ -390,6 +390,20 @@ def sampling_by_cut_values(logits, temperature=1.0, top_k=None, top_p=None):
     return shares
 
 
+@variant("sampling_probabilities")
+def sampling_by_shifting_the_cut(logits, temperature=1.0, top_k=None, top_p=None):
+    """Running sums of sorted logits' probabilities; what is cut moves one place to the right, so the token that reaches top_p stays."""
+    scaled = logits / temperature
+    if top_k is not None:
+        scaled = torch.where(scaled < torch.topk(scaled, top_k).values[..., [-1]], -torch.inf, scaled)
+    if top_p is not None:
+        high, order = torch.sort(scaled, descending=True)
+        cut = high.softmax(-1).cumsum(-1) >= top_p
+        cut = torch.cat([torch.zeros_like(cut[..., :1]), cut[..., :-1]], dim=-1)
+        scaled = scaled.masked_fill(cut.scatter(-1, order, cut), -torch.inf)
+    return scaled.softmax(dim=-1)
+
+
 # ---------------------------------------------------------------------------------- summary_features
 
 
@@ -500,8 +514,8 @@ def rms_word_by_word(values, gamma, eps=1e-5):
     """A loop over all words."""
     rows = []
     for row in values.reshape(-1, values.shape[-1]):
-        size = math.sqrt(sum(float(number) ** 2 for number in row) / len(row) + eps)
-        rows.append(gamma * row / size)
+        size = sum(number**2 for number in row) / len(row) + eps
+        rows.append(gamma * row / size**0.5)
     return torch.stack(rows).reshape(values.shape)
 
 
@@ -524,11 +538,11 @@ def swiglu_by_one_product(x, w_gate, w_up, w_down):
 
 
 @variant("swiglu")
-def swiglu_by_numpy(x, w_gate, w_up, w_down):
-    """NumPy in float64."""
-    x, gate, up, down = (np.asarray(each, dtype=np.float64) for each in (x, w_gate, w_up, w_down))
-    opened = np.einsum("...f,hf->...h", x, gate)
-    return torch.from_numpy((opened * (0.5 + 0.5 * np.tanh(opened / 2)) * (x @ up.T)) @ down.T)
+def swiglu_in_float64(x, w_gate, w_up, w_down):
+    """float64, einsum, and tanh for the sigmoid."""
+    x, gate, up, down = (each.double() for each in (x, w_gate, w_up, w_down))
+    opened = torch.einsum("...f,hf->...h", x, gate)
+    return (opened * (0.5 + 0.5 * torch.tanh(opened / 2)) * (x @ up.T)) @ down.T
 
 
 # ---------------------------------------------------------------------------------- grouped_query_attention
