@@ -327,15 +327,17 @@ def split_by_group(
         (rows,) booleans: True = test.
     """
     total, taken, chosen = Counter(labels), Counter(), set()
+    # 1. How many rows of each class has each group? One pass over the rows is enough.
+    ### BEGIN SOLUTION
+    rows_of: dict[str, Counter] = {group: Counter() for group in order}
+    for group, label in zip(groups, labels, strict=True):
+        rows_of[group][label] += 1
+    ### END SOLUTION
     for group in order:
-        # 1. How many rows of each class has the group, and which is its main class?
+        # 2. The main class of this group. Does the group go into the test set?
         ### BEGIN SOLUTION
-        inside = Counter(label for other, label in zip(groups, labels, strict=True)
-                         if other == group)
+        inside = rows_of[group]
         main = max(sorted(inside), key=lambda label: inside[label])
-        ### END SOLUTION
-        # 2. Does it go into the test set?
-        ### BEGIN SOLUTION
         if taken[main] < share * total[main]:
             chosen.add(group)
             taken += inside
