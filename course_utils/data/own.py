@@ -130,16 +130,21 @@ def groups_that_split(groups: Sequence[str]) -> tuple[list[str], str]:
 
 
 def three_parts(
-    groups: Sequence[str], labels: Sequence[str], split: Callable[..., np.ndarray], seed: int = 0
+    groups: Sequence[str],
+    labels: Sequence[str],
+    split: Callable[..., np.ndarray],
+    seed: int = 0,
+    classes: int = 2,
 ) -> dict[str, np.ndarray]:
     """The numbers of the rows in the test set, the validation set and the pool, each in random order.
 
     Args:
         split: `split_by_group` of lab 12. It is asked twice, for the test and then for the validation set. Small files give larger
             shares, so that there is something to measure on.
+        classes: how many the pool must have at least.
 
     Raises:
-        ValueError: a part would be empty, or the pool would have one class only.
+        ValueError: a part would be empty, or the pool would have fewer classes than it must.
     """
     rng, labels, groups = np.random.default_rng(seed), np.array(labels), np.array(groups)
     order = rng.permutation(np.unique(groups)).tolist()
@@ -155,11 +160,11 @@ def three_parts(
         "validation": rng.permutation(rest[also])[:VALIDATION],
         "test": rng.permutation(np.flatnonzero(test))[:TEST],
     }
-    classes = len(np.unique(labels[parts["pool"]]))
-    if classes < 2 or min(map(len, parts.values())) == 0:
+    found = len(np.unique(labels[parts["pool"]]))
+    if found < classes or min(map(len, parts.values())) == 0:
         raise ValueError(
             f"{len(labels)} rows in {len(np.unique(groups))} groups do not make three parts: the pool has {len(parts['pool'])} rows and "
-            f"{classes} classes, validation has {len(parts['validation'])} rows, the test {len(parts['test'])}. "
+            f"{found} classes, validation has {len(parts['validation'])} rows, the test {len(parts['test'])}. "
             "It takes more rows, more groups, or at least two labels."
         )
     return parts
@@ -180,5 +185,5 @@ def kept_seconds(name: str) -> int:
 
 
 def load_unlabelled() -> list[str]:
-    """300 sentences of the six libraries, from modules that are not in the default set. Their labels are not here."""
+    """300 sentences about the six libraries, written for the course. Their labels are not here."""
     return json.loads(UNLABELLED.read_text("utf-8"))

@@ -187,17 +187,15 @@ def train_model(
     rows: Sequence[Row],
     validation: Sequence[Row],
     folder: str | Path,
-    epochs: int = 8,
+    epochs: int | None = None,
     seed: int = 0,
-    base: str | Path | None = None,
 ) -> OwnModel:
     """Fine-tunes the course's encoder with a new head, and keeps the epoch with the lowest loss on the validation rows.
 
     Args:
         task: "entities" or "questions".
         folder: for what the Trainer keeps while it trains.
-        epochs: at most; it ends earlier where the loss has not fallen for two of them.
-        base: another encoder.
+        epochs: at most; it ends earlier where the loss has not fallen for three of them. None: as many as make about 300 steps, 3 at least.
     """
     import torch
     from transformers import (
@@ -211,21 +209,31 @@ def train_model(
 
     from course_utils.models.pretrained import encoder_folder, load_tokenizer
 
-    tokenizer = load_tokenizer(base)
+    tokenizer = load_tokenizer()
     labels = sorted({span[2] for row in rows for span in row["spans"]}) if task == "entities" else []
     tags = ("O", *(f"{mark}-{label}" for label in labels for mark in "BI")) if task == "entities" else ()
     torch.manual_seed(seed)
     names = {"id2label": dict(enumerate(tags)), "label2id": {tag: number for number, tag in enumerate(tags)}}
-    model = _automatic(task).from_pretrained(base or encoder_folder(), **(names if tags else {}))
+    model = _automatic(task).from_pretrained(encoder_folder(), **(names if tags else {}))
     model.base_model.embeddings.requires_grad_(False)
     known = set(labels)
     validation = [
         {**row, "spans": [span for span in row["spans"] if span[2] in known]} if tags else row
         for row in validation
     ]
+    examples = _examples(tokenizer, task, rows, tags)
+    steps = -(-len(examples) // 8)  # of an epoch
+    # the head is new: it learns faster than what was pretrained
+    head = [
+        weight for name, weight in model.named_parameters() if name.startswith(("classifier", "qa_outputs"))
+    ]
+    inside = [weight for weight in model.base_model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(
+        [{"params": inside, "lr": 2e-4}, {"params": head, "lr": 3e-3}], weight_decay=0.01
+    )
     arguments = TrainingArguments(
-        output_dir=str(folder), num_train_epochs=epochs, per_device_train_batch_size=8, per_device_eval_batch_size=32,
-        learning_rate=4e-4 if tags else 2e-4, weight_decay=0.01, warmup_steps=10, lr_scheduler_type="linear", max_grad_norm=1.0,
+        output_dir=str(folder), num_train_epochs=epochs or max(3, -(-300 // steps)), per_device_train_batch_size=8, per_device_eval_batch_size=32,
+        lr_scheduler_type="linear", max_grad_norm=1.0,
         seed=seed, use_cpu=True, dataloader_pin_memory=False, eval_strategy="epoch", save_strategy="epoch", save_total_limit=1,
         save_only_model=True, load_best_model_at_end=True, metric_for_best_model="eval_loss", logging_strategy="no", report_to=[],
         disable_tqdm=True,
@@ -233,13 +241,14 @@ def train_model(
     trainer = Trainer(
         model=model,
         args=arguments,
-        train_dataset=_examples(tokenizer, task, rows, tags),
+        train_dataset=examples,
         eval_dataset=_examples(tokenizer, task, validation, tags),
         data_collator=DataCollatorForTokenClassification(tokenizer)
         if tags
         else DataCollatorWithPadding(tokenizer),
         processing_class=tokenizer,
-        callbacks=[EarlyStoppingCallback(early_stopping_patience=2)],
+        optimizers=(optimizer, None),
+        callbacks=[EarlyStoppingCallback(early_stopping_patience=3)],
     )
     trainer.remove_callback(PrinterCallback)
     trainer.train()
