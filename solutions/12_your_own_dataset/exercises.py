@@ -99,6 +99,8 @@ def _spoilt(rng: np.random.Generator, task: str, kind: str, words: list[str]) ->
         row["start"] = len(row["context"]) + 3
     elif kind == "other":
         row["start"] = str(row["start"])
+    elif kind == "capitals":  # letter by letter: another spelling is not the answer
+        row["answer"] = row["answer"].upper()
     elif kind == "float":
         row["start"] = float(row["start"])
     return row
@@ -128,6 +130,7 @@ _KINDS = {
         "beyond",
         "other",
         "float",
+        "capitals",
     ),
 }
 
@@ -651,6 +654,11 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
                 base.bias.requires_grad,
                 parts["down"].requires_grad,
                 parts["up"].requires_grad,
+                any(
+                    value.requires_grad
+                    for name, value in parts.items()
+                    if name not in ("base.weight", "base.bias", "down", "up")
+                ),
             ]
         ),
         "base_after": torch.cat([base.weight.detach(), base.bias.detach()[:, None]], dim=1),

@@ -365,6 +365,7 @@ def walked(lab: Lab, folder: Path, file: Path, task: str, **changes: str) -> tup
             code = cell.source.replace(
                 'FILE, TASK = None, "classification"', f"FILE, TASK = {str(file)!r}, {task!r}"
             )
+            code = code.replace("load_unlabelled()", "load_unlabelled()[:8]")  # they are not about this file
             for old, new in changes.items():
                 code = code.replace(old.replace("_is_", " = "), new)
             exec(compile(code, cell.id, "exec"), made)
