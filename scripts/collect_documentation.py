@@ -6,8 +6,7 @@ writes course_utils/data/documentation.json. The sources are parsed, never impor
 the lab splits by module. Run it again only to change the data: other versions of the packages give other sentences.
 docs/data-documentation.md says what is taken and what is left out.
 
-There are two parts: what is drawn first is lab 12's default set, too. Its sentences without labels are from modules of their
-own (solutions/12_your_own_dataset/collect_unlabelled.py), and what is drawn after the first part passes these over.
+There are two parts: what is drawn first is lab 12's default set, too.
 """
 
 from __future__ import annotations
@@ -46,8 +45,6 @@ SENTENCES = {"first": 700, "more": 150}  # the parts, and how many sentences of 
 PER_MODULE, WORDS = 30, (5, 30)
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "course_utils" / "data" / "documentation.json"
-UNLABELLED = ROOT / "course_utils" / "data" / "unlabelled.json"
-HIDDEN = ROOT / "solutions" / "12_your_own_dataset" / "hidden.json"
 
 
 def first_sentence(docstring: str) -> str:
@@ -102,8 +99,7 @@ def drawn(library: str) -> dict[str, dict[str, list[str]]]:
     """Part -> module -> sentences: modules in random order until there are enough sentences; of a long module, some. None is
     there twice."""
     chance = random.Random(f"sentences/{library}")
-    of_lab_12 = set(json.loads(HIDDEN.read_text("utf-8"))["module"])
-    modules = (pair for pair in modules_of(library) if pair[0] not in of_lab_12)
+    modules = iter(modules_of(library))
     seen: set[str] = set()
     chosen: dict[str, dict[str, list[str]]] = {}
     for part, room in SENTENCES.items():
@@ -123,10 +119,9 @@ def drawn(library: str) -> dict[str, dict[str, list[str]]]:
 
 
 def collect() -> dict[str, dict[str, dict[str, list[str]]]]:
-    """Part -> library -> module -> sentences, without those that stand in two libraries or in unlabelled.json."""
+    """Part -> library -> module -> sentences, without those that stand in two libraries."""
     found = {library: drawn(library) for library in LIBRARIES}
-    times = Counter(text.lower() for text in json.loads(UNLABELLED.read_text("utf-8")))
-    times.update(
+    times = Counter(
         text.lower()
         for parts in found.values()
         for modules in parts.values()

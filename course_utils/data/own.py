@@ -1,7 +1,7 @@
-"""Lab 12's files: rows of a data set in CSV or JSON lines, the default sets for three tasks, and texts without labels.
+"""Lab 12's rows: what columns a task has, the default sets for three tasks, an honest split, and texts without labels.
 
-A row is a dict, column -> value, as :data:`COLUMNS` says. The default sets are made from what the other labs ship.
-docs/data-own.md describes the files, and unlabelled.json, whose labels only instructors have.
+A row is a dict, column -> value, as :data:`COLUMNS` says. The default sets are made from what the other labs ship; a learner's own
+file is read by :mod:`course_utils.data.own_file`. docs/data-own.md describes the files, and unlabelled.json, whose labels only instructors have.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import random
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,53 +33,8 @@ UNLABELLED = Path(__file__).with_name("unlabelled.json")
 LOGITS = Path(__file__).with_name("own_logits.json")
 
 
-def read_rows(path: str | Path) -> list[Row]:
-    """The rows of a file: CSV with a header if its name ends in .csv, otherwise one JSON object per line.
-
-    In a CSV file, ``spans`` holds JSON and ``start`` a whole number; what cannot be read as such stays a text.
-
-    Raises:
-        ValueError: a line cannot be read at all, or has other cells than the header; the message says which line.
-    """
-    path = Path(path)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(_from_csv(file) if path.suffix.lower() == ".csv" else _from_json(file))
-
-
-def _from_csv(lines: Iterable[str]) -> Iterable[Row]:
-    reader = csv.reader(lines)
-    header = next(reader, [])
-    for cells in reader:
-        if len(cells) != len(header):
-            raise ValueError(
-                f"line {reader.line_num}: there are {len(cells)} cells, and the header has {len(header)}."
-            )
-        row: Row = dict(zip(header, cells, strict=True))
-        for column, kind in (("spans", list), ("start", int)):
-            try:
-                value = json.loads(row[column])
-            except (KeyError, ValueError):
-                continue
-            if type(value) is kind:
-                row[column] = value
-        yield row
-
-
-def _from_json(lines: Iterable[str]) -> Iterable[Row]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"line {number}: this is not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise ValueError(f"line {number}: this is a {type(row).__name__}; a row is an object in braces.")
-        yield row
-
-
 def write_rows(path: str | Path, rows: Iterable[Row]) -> None:
-    """Writes a file that :func:`read_rows` reads. All rows have the columns of the first."""
+    """Writes CSV if the name ends in .csv, otherwise JSON lines. All rows have the columns of the first."""
     path, rows = Path(path), list(rows)
     with path.open("w", encoding="utf-8", newline="") as file:
         if path.suffix.lower() != ".csv":
@@ -144,6 +100,79 @@ def with_faults(rows: Iterable[Row], seed: int = 0) -> list[Row]:
     return rows
 
 
+# ---------------------------------------------------------------------------------- an honest split
+
+TEST, VALIDATION, POOL = 300, 150, 1000
+"""The most rows of each part."""
+
+
+def groups_that_split(groups: Sequence[str]) -> tuple[list[str], str]:
+    """The groups by which rows can be split, and what there is to say about it.
+
+    With fewer than five groups, or one that has most of the rows, three parts cannot be made of whole groups. Then each row is a group of
+    its own, and the note says what this costs.
+    """
+    sizes = Counter(groups)
+    largest, most = sizes.most_common(1)[0]
+    if len(sizes) >= 5 and most <= 0.6 * len(groups):
+        return list(groups), ""
+    why = (
+        f"there are only {len(sizes)} groups"
+        if len(sizes) > 1
+        else f"all rows are of one group, {largest[:40]!r}"
+    )
+    if len(sizes) >= 5:
+        why = f"the group {largest[:40]!r} has {most} of {len(groups)} rows"
+    return [str(number) for number in range(len(groups))], (
+        f"Split row by row, because {why}: whole groups do not make three parts. "
+        "The test does not say how a model does with a new group."
+    )
+
+
+def three_parts(
+    groups: Sequence[str],
+    labels: Sequence[str],
+    split: Callable[..., np.ndarray],
+    seed: int = 0,
+    classes: int = 2,
+) -> dict[str, np.ndarray]:
+    """The numbers of the rows in the test set, the validation set and the pool, each in random order.
+
+    Args:
+        split: `split_by_group` of lab 12. It is asked twice, for the test and then for the validation set. Small files give larger
+            shares, so that there is something to measure on.
+        classes: how many the pool must have at least.
+
+    Raises:
+        ValueError: a part would be empty, or the pool would have fewer classes than it must.
+    """
+    rng, labels, groups = np.random.default_rng(seed), np.array(labels), np.array(groups)
+    order = rng.permutation(np.unique(groups)).tolist()
+    share = min(0.3, max(0.11, TEST / len(labels)))
+    test = np.asarray(split(groups.tolist(), labels.tolist(), order, share), dtype=bool)
+    rest = np.flatnonzero(~test)
+    left = set(groups[rest].tolist())
+    order = [group for group in order if group in left]
+    share = min(0.25, max(0.06, VALIDATION / len(labels)))
+    also = np.asarray(split(groups[rest].tolist(), labels[rest].tolist(), order, share), dtype=bool)
+    parts = {
+        "pool": rng.permutation(rest[~also])[:POOL],
+        "validation": rng.permutation(rest[also])[:VALIDATION],
+        "test": rng.permutation(np.flatnonzero(test))[:TEST],
+    }
+    found = len(np.unique(labels[parts["pool"]]))
+    if found < classes or min(map(len, parts.values())) == 0:
+        raise ValueError(
+            f"{len(labels)} rows in {len(np.unique(groups))} groups do not make three parts: the pool has {len(parts['pool'])} rows and "
+            f"{found} classes, validation has {len(parts['validation'])} rows, the test {len(parts['test'])}. "
+            "It takes more rows, more groups, or at least two labels."
+        )
+    return parts
+
+
+# ---------------------------------------------------------------------------------- kept results, and texts without labels
+
+
 def kept_logits(name: str) -> dict[str, np.ndarray]:
     """What a model of lab 12, "LoRA" or "fine-tuned", gave on the default set: "validation" and "test" -> (texts, 6) logits."""
     kept = json.loads(LOGITS.read_text("utf-8"))[name]
@@ -156,5 +185,5 @@ def kept_seconds(name: str) -> int:
 
 
 def load_unlabelled() -> list[str]:
-    """300 sentences of the six libraries, from modules that are not in the default set. Their labels are not here."""
+    """300 sentences about the six libraries, written for the course. Their labels are not here."""
     return json.loads(UNLABELLED.read_text("utf-8"))

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
 from nbformat import NotebookNode
 
 from course_utils.checking.bypass import uses_of
+from course_utils.checking.checks import checks_of
 from course_utils.checking.comparison import (
     Verdict,
     as_graded,
@@ -26,7 +28,7 @@ from course_utils.checking.comparison import (
     is_about_names,
     not_run,
 )
-from course_utils.checking.exercise import Exercise
+from course_utils.checking.exercise import Exercise, Goal, sentence
 from course_utils.checking.expected import Expected, Lesson
 from course_utils.checking.names import names_without_value, reached_from, why_undefined
 from course_utils.checking.outcome import Outcome, decode
@@ -81,6 +83,25 @@ def read_outcomes(exercise: Exercise, payload: Any) -> list[Outcome]:
         return decode(payload, len(exercise.cases))
     except ValueError:
         return not_run(exercise, "missing")
+
+
+def remarkable(lab: Lab, expected: Mapping[str, Expected], payloads: Mapping[str, Any]) -> tuple[str, ...]:
+    """What whoever teaches should know about work that is better than anybody's; learners do not see it, and no points move.
+
+    A lab's exercises.py may have ``REMARKABLE``: the name of an exercise with goals -> one more goal, which nobody is expected to reach.
+    """
+    bounds = vars(import_module(f"course_utils.exercises.{lab.slug}")).get("REMARKABLE", {})
+    return tuple(
+        f"{name}: {sentence(bound)} No points depend on this; ask how it was done."
+        for name, bound in bounds.items()
+        if _reaches(lab.exercises[key := f"{lab.slug}.{name}"], bound, payloads.get(key), expected[key])
+    )
+
+
+def _reaches(exercise: Exercise, bound: Goal, payload: Any, expected: Expected) -> bool:
+    alone = replace(exercise, goals=(bound,))
+    checks = checks_of(alone, read_outcomes(exercise, payload), expected)
+    return any(check.counts and check.passed for check in checks)
 
 
 def advice(lab: Lab, key: str, verdicts: Mapping[str, Verdict], notebook: NotebookNode) -> str:

@@ -21,7 +21,7 @@ from grader.author.lessons import Mistake, lessons_of, mistakes_of
 from grader.course import Course, CourseError
 from grader.errors import GraderError
 from grader.follow import FollowThrough, Substitutions
-from grader.grade.judge import judge
+from grader.grade.judge import judge, remarkable
 from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
@@ -269,8 +269,10 @@ class Grading:
         state = INCOMPLETE if executed.state == GRADED and prepared.missing else executed.state
         notes = (*prepared.notes, *executed.notes)
         graded = self._graded(prepared, executed.notebook, verdicts, state, notes, read=True)
+        remarks = remarkable(self.lab, expected, executed.payloads)  # not in the notebook, which learners get
         return replace(
             graded,
+            record=replace(graded.record, notes=(*notes, *remarks)),
             in_doubt=executed.in_doubt or bool(again and again.in_doubt),
             seconds=executed.seconds + (again.seconds if again else 0.0),
         )

@@ -121,6 +121,24 @@ slip("find_leaks", "only_earlier_rows_leak", "A leak is only found if the row of
       "leaked = [bool(test) and any(not in_test[other] and plain[other] == plain[row] for other in range(row))\n              for row, test in enumerate(in_test)]"))
 
 
+slip("find_leaks", "order_of_words_ignored", "Texts with the same words in another order count as the same.",
+     "A sentence says another thing if its words are in another order. Only capitals and white space do not count.",
+     ('" ".join(text.lower().split())', '" ".join(sorted(text.lower().split()))'))
+
+slip("find_leaks", "marks_ignored", "Texts that differ in punctuation count as the same.",
+     "You remove more than was asked: punctuation stays. Only capitals and white space do not count.",
+     ('" ".join(text.lower().split())', '" ".join(text.lower().replace(".", "").split())'))
+
+slip("find_leaks", "only_letters_compared", "Texts that differ in digits or punctuation count as the same.",
+     "You keep letters only, so that \"version 2\" and \"version 3\" become the same text. Only capitals and white space do not count.",
+     ('" ".join(text.lower().split())',
+      '" ".join("".join(letter if letter.isalpha() else " " for letter in text.lower()).split())'))
+
+slip("find_leaks", "labels_without_capitals", "Labels that differ in capitals only do not count as a contradiction.",
+     "Capitals do not count in texts. In labels they do: two spellings are two classes for a model.",
+     ("labels_of.setdefault(text, set()).add(label)", "labels_of.setdefault(text, set()).add(label.lower())"))
+
+
 # ---------------------------------------------------------------------------------- split_by_group
 
 slip("split_by_group", "not_stratified", "The classes are not looked at: the test set gets a share of all rows.",
@@ -294,6 +312,28 @@ slip("LoRALinear", "PlainTensors", "The factors are plain tensors.",
      ("nn.Parameter(\n            torch.randn(rank, base.in_features) / base.in_features**0.5\n        )",
       "torch.randn(rank, base.in_features) / base.in_features**0.5"),
      ("nn.Parameter(torch.zeros(base.out_features, rank))", "torch.zeros(base.out_features, rank)"))
+
+slip("LoRALinear", "FactorsAreLayers", "The factors are `nn.Linear` layers.",
+     "So does peft, and it computes the same. But the lab asks for two parameters called `down` and `up`: the weights of your two layers.",
+     ("nn.Parameter(\n            torch.randn(rank, base.in_features) / base.in_features**0.5\n        )",
+      "nn.Linear(base.in_features, rank, bias=False)"),
+     ("nn.Parameter(torch.zeros(base.out_features, rank))", "nn.Linear(rank, base.out_features, bias=False)"),
+     ("(x @ self.down.T @ self.up.T)", "self.up(self.down(x))"),
+     ("(self.up @ self.down)", "(self.up.weight @ self.down.weight)"))
+
+slip("LoRALinear", "NothingIsTrained", "No gradient arrives at the factors.",
+     "The values are right, but the layer was computed where PyTorch records nothing, so training cannot move the factors. Where did you turn recording off?",
+     ("return self.base(x) + self.scale * (x @ self.down.T @ self.up.T)",
+      "return self.base(x) + self.scale * (x @ self.down.T @ self.up.T).detach()"))
+
+slip("LoRALinear", "NoGradientAtAll", "No gradient goes through the layer.",
+     "The values are right, but PyTorch records nothing here: neither the factors nor any layer below can learn. Only merging needs no gradients.",
+     ("return self.base(x) + self.scale * (x @ self.down.T @ self.up.T)",
+      "return (self.base(x) + self.scale * (x @ self.down.T @ self.up.T)).detach()"))
+
+slip("LoRALinear", "DownIsCutOff", "No gradient arrives at `down`.",
+     "Only one of the two factors can learn. Between `down` and the output, something stops the gradient.",
+     ("(x @ self.down.T @ self.up.T)", "(x @ self.down.detach().T @ self.up.T)"))
 
 slip("LoRALinear", "BothZero", "Both factors start at zero.",
      "If both are zero, the gradient of each is zero, too, because it is multiplied by the other. Nothing will ever move.",
