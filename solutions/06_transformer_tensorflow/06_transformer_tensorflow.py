@@ -243,7 +243,8 @@ def FullyConnected(embedding_dim: int, fully_connected_dim: int) -> keras.Layer:
     Returns:
         A Keras layer, for example a keras.Sequential, made of two Dense layers: (...,
         embedding_dim) -> (..., fully_connected_dim) -> (..., embedding_dim). Both have
-        biases. No other weights.
+        biases. No other weights. As in every layer of this lab, gradients reach the
+        inputs and all weights.
     """
     ### BEGIN SOLUTION
     return keras.Sequential([
@@ -525,6 +526,7 @@ class DecoderLayer(keras.layers.Layer):
         look_ahead_mask: for block 1, True = may attend, (batch, 1, tgt_len, tgt_len),
             or None.
         padding_mask: for block 2, True = may attend, (batch, 1, 1, src_len), or None.
+            A mask that is None allows everything.
         Returns x (batch, tgt_len, embedding_dim), the attention weights of block 1
         (batch, heads, tgt_len, tgt_len), and those of block 2 (batch, heads, tgt_len,
         src_len).
@@ -859,7 +861,7 @@ def masked_loss(
         pad_id: the id of padding.
 
     Returns:
-        A tensor of shape ().
+        A tensor of shape (), from which gradients reach the logits.
     """
     # 1. The wanted distribution, (batch, len, V).
     ### BEGIN SOLUTION
@@ -1271,9 +1273,9 @@ def greedy_decode(model, source_ids, max_len, bos_id=1, eos_id=2, pad_id=0):
         bos_id, eos_id, pad_id: begin, end, padding.
 
     Returns:
-        ids (batch, n), n <= max_len: the words without BOS; pad_id in the place of EOS
-        and after it (a last column of nothing but padding may be missing). The model is
-        not called again once every sentence has ended.
+        ids (batch, n), whole numbers, n <= max_len: the words without BOS; pad_id in
+        the place of EOS and after it (a last column of nothing but padding may be
+        missing). The model is not called again once every sentence has ended.
     """
     ids = ops.full((ops.shape(source_ids)[0], 1), bos_id, dtype="int32")
     ended = ops.zeros((ops.shape(source_ids)[0],), dtype="bool")

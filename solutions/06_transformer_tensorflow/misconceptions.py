@@ -10,6 +10,7 @@ from grader.catalogue import slip, stand_in
 
 with without_startup_messages():
     import keras
+    import tensorflow as tf
     from keras import ops
 
 
@@ -21,9 +22,16 @@ def create_look_ahead_mask(token_ids):
     place = ops.cumsum(ops.ones_like(token_ids), axis=1)
     return ops.greater_equal(place[:, None, :, None], place[:, None, None, :])
 
+CUT_OFF = "The result is cut off from what it is computed from, so nothing before it can be trained."
+
+WHAT_CUTS_IT_OFF = (
+    "The numbers are right, but the way back from them is cut off. In training, gradients go back from the loss through every step to "
+    "the weights. `stop_gradient`, `.numpy()` and any other way through NumPy end that way: which of them do you use, and what for?"
+)
+
 # What the notebook has beside the exercise in question; in a submission it is the learner's own. The layers here stand in
-# for the solution's: they have the same parts and give the same numbers, by few operations of NumPy. Keras takes ten times
-# as long for a call, and the misconceptions below are called thousands of times. A test compares the two.
+# for the solution's: they have the same parts and give the same numbers and gradients, by few operations of TensorFlow. Keras takes
+# many times as long for a call, and the misconceptions below are called thousands of times. A test compares the two.
 
 
 class Quick(keras.layers.Layer):
@@ -51,7 +59,7 @@ class Quick(keras.layers.Layer):
 
 
 def array(x):
-    return np.asarray(getattr(x, "value", x))
+    return tf.convert_to_tensor(getattr(x, "value", x))
 
 
 def linear(dense, x):
@@ -59,28 +67,27 @@ def linear(dense, x):
 
 
 def normalised(norm, x, epsilon):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(epsilon))
-    return centred / deviation * array(norm.gamma) + array(norm.beta)
+    centred = x - tf.reduce_mean(x, axis=-1, keepdims=True)
+    scale = tf.math.rsqrt(tf.reduce_mean(centred * centred, axis=-1, keepdims=True) + epsilon)
+    return centred * scale * array(norm.gamma) + array(norm.beta)
 
 
 def widened(network, x):
     first, first_bias, second, second_bias = map(array, network.weights)
-    return np.maximum(x @ first + first_bias, 0) @ second + second_bias
+    return tf.nn.relu(x @ first + first_bias) @ second + second_bias
 
 
 def attended(attention, num_heads, query, memory, mask):
     def heads(dense, x):
-        return linear(dense, x).reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
+        return tf.transpose(tf.reshape(linear(dense, x), (*x.shape[:2], num_heads, -1)), (0, 2, 1, 3))
 
     queries, keys = heads(attention.query_dense, query), heads(attention.key_dense, memory)
-    scores = queries @ keys.swapaxes(2, 3) / np.float32(queries.shape[-1] ** 0.5)
+    scores = tf.matmul(queries, keys, transpose_b=True) * queries.shape[-1] ** -0.5
     if mask is not None:
-        scores = np.where(array(mask), scores, np.float32(-1e9))
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights /= weights.sum(axis=-1, keepdims=True)
+        scores = tf.where(array(mask), scores, -1e9)
+    weights = tf.nn.softmax(scores)
     mixed = weights @ heads(attention.value_dense, memory)
-    return linear(attention.output_dense, mixed.swapaxes(1, 2).reshape(query.shape)), weights
+    return linear(attention.output_dense, tf.reshape(tf.transpose(mixed, (0, 2, 1, 3)), query.shape)), weights
 
 
 DRAWS = np.random.default_rng(0)  # which numbers are dropped does not matter: the checks see what is left of them
@@ -157,7 +164,7 @@ class Stack(Quick):
             self.layernorm = self.norm(self.width)
 
     def embed(self, ids, training):
-        vectors = array(self.embedding.embeddings)[ids] * np.float32(self.width**0.5)
+        vectors = tf.gather(array(self.embedding.embeddings), ids) * self.width**0.5
         return dropped(vectors + self.pos_encoding[: ids.shape[1]], self.rate, training)
 
     def end(self, x):
@@ -240,6 +247,10 @@ slip("FullyConnected", "dropout_inside", "In training the output is different, a
      "Equation 2 has no dropout. The paper's dropout acts on what the network *gives*, before it is added, and the layer "
      "around this network takes care of that.",
      ('activation="relu"),\n', 'activation="relu"),\n        keras.layers.Dropout(0.1),\n'))
+
+
+slip("FullyConnected", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('keras.layers.Dense(embedding_dim),', 'keras.layers.Dense(embedding_dim),\n        keras.layers.Lambda(ops.stop_gradient),'))
 
 
 # ---------------------------------------------------------------------------------- EncoderLayer
@@ -384,6 +395,10 @@ slip("EncoderLayer", "training_by_position", "training is handed to a layer by p
      ("attended, training=training", "attended, training"), ("widened, training=training", "widened, training"))
 
 
+slip("EncoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('self.layernorm2(x)\n        return x', 'self.layernorm2(x)\n        return ops.stop_gradient(x)'))
+
+
 # ---------------------------------------------------------------------------------- Encoder
 
 slip("Encoder", "embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
@@ -457,6 +472,10 @@ slip("Encoder", "last_norm_always", "A post-norm stack also ends with a LayerNor
 slip("Encoder", "norm_first_not_handed_on", "The layers are always post-norm, whatever norm_first says.",
      "Your stack has its last norm, but do its layers know? They take an argument for it, too.",
      ("layernorm_eps, norm_first,", "layernorm_eps,"))
+
+
+slip("Encoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('self.layernorm(x)\n        return x', 'self.layernorm(x)\n        return ops.stop_gradient(x)'))
 
 
 # ---------------------------------------------------------------------------------- DecoderLayer
@@ -560,6 +579,15 @@ slip("DecoderLayer", "decoder_dropout_never_on", "In training, dropout has no ef
      ("training=training", "training=False", 3))
 
 
+slip("DecoderLayer", "enc_output_cut_off", "No gradient reaches enc_output, so the encoder cannot be trained.",
+     "The decoder's own weights would learn. The encoder learns only through its output: the loss has to reach it through block 2. "
+     "What do you do to enc_output before it is attended to?",
+     ("asked, enc_output,", "asked, ops.stop_gradient(enc_output),"))
+
+slip("DecoderLayer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('return x, attn', 'return ops.stop_gradient(x), attn'))
+
+
 # ---------------------------------------------------------------------------------- Decoder
 
 slip("Decoder", "target_embeddings_not_scaled", "The embeddings lack the factor √embedding_dim.",
@@ -626,6 +654,10 @@ slip("Decoder", "last_norm_of_the_decoder_forgotten", "A pre-norm decoder ends w
      ("        if self.norm_first:\n"
       "            x = self.layernorm(x)\n",
       ""))
+
+
+slip("Decoder", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('return x, attention_weights', 'return ops.stop_gradient(x), attention_weights'))
 
 
 # ---------------------------------------------------------------------------------- Transformer
@@ -699,6 +731,14 @@ class Transformer(keras.Model):
         memory = self.encoder(source_ids, training=training, mask=padding)
         x, w = self.decoder(target_ids, memory, training=training, look_ahead_mask=causal, padding_mask=padding)
         return self.final_layer(x), w
+
+
+slip("Transformer", "encoder_cut_off", "No gradient reaches the encoder: only the decoder can be trained.",
+     "A pretrained encoder may be used in this way, but yours has learned nothing yet. What happens to its output before the decoder gets it?",
+     ("target_ids, enc_output,", "target_ids, ops.stop_gradient(enc_output),"))
+
+slip("Transformer", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('return logits, attention', 'return ops.stop_gradient(logits), attention'))
 
 
 # ---------------------------------------------------------------------------------- masked_loss
@@ -778,6 +818,10 @@ slip("masked_loss", "sign_forgotten", "The loss has the wrong sign.",
      "Logarithms of probabilities are negative, and training makes the loss *small*. Minimising yours makes "
      "the right word less probable.",
      ("-ops.sum(", "ops.sum("))
+
+
+slip("masked_loss", "no_gradient", CUT_OFF, WHAT_CUTS_IT_OFF,
+     ('return ops.sum(losses * real) / ops.sum(real)', 'return ops.stop_gradient(ops.sum(losses * real) / ops.sum(real))'))
 
 
 # ---------------------------------------------------------------------------------- masked_accuracy
@@ -941,6 +985,11 @@ slip("train_step", "bos_as_a_label", "The loss is computed with the decoder's in
      "Your model is asked to predict the word that it is just reading: BOS at the first position, and never "
      "EOS. What should it predict?",
      ("masked_loss(labels", "masked_loss(target_ids"))
+
+
+slip("train_step", "gradients_clipped", "The gradients are clipped before the update.",
+     "Clipping is common, but not asked for here: wherever the gradients are large, your update is shorter than the optimizer would make it.",
+     ("optimizer.apply(gradients,", "optimizer.apply(tf.clip_by_global_norm(gradients, 5.0)[0],"))
 
 
 # ---------------------------------------------------------------------------------- greedy_decode
