@@ -53,11 +53,6 @@ def target_mask() -> np.ndarray:
     return real_words(TARGET_LENGTHS, TARGET_LEN)[:, None, None, :] & np.tri(TARGET_LEN, dtype=bool)
 
 
-def outputs_follow_their_words(runs: list[Run]) -> np.ndarray:
-    """Reordering the words reorders the outputs in the same way, and changes nothing else."""
-    return np.isclose(runs[0][1]["output"][:, ::-1], runs[1][1]["output"], atol=1e-4)
-
-
 Make = Callable[[np.random.Generator], Inputs]
 
 DEFAULTS = ("dropout_rate", "layernorm_eps", "norm_first")

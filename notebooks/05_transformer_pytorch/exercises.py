@@ -52,7 +52,6 @@ from course_utils.cases.translation import (
     future_words_change_nothing,
     linear,
     norm,
-    outputs_follow_their_words,
     padding_changes_no_loss,
     padding_changes_no_real_word,
     past_is_untouched,
@@ -323,11 +322,6 @@ def _feed_forward_inputs(*lead: int, scale: float = 1.0):
     return inputs
 
 
-def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
-    return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
-
-
 def _call_feed_forward(learner: Callable, inputs: Inputs) -> dict[str, Any]:
     call = _call_module("x")
     output, in_training = call(learner, inputs), call(learner, {**inputs, "training": True})
@@ -342,7 +336,6 @@ feed_forward = Exercise(
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
         Case("one sentence of 6 words, without a batch axis", _feed_forward_inputs(TARGET_LEN, scale=20.0)),
-        Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
         Case(
             "gradients reach x and every weight",
             _feed_forward_inputs(BATCH, SOURCE_LEN),
