@@ -76,8 +76,8 @@ def sent_back(
         given = tensors(inputs)
         leaves = {name: given[name] for name in reaches if name != WEIGHTS}
         with plain_errors():
-            with tf.GradientTape() as tape:
-                tape.watch(list(leaves.values()))
+            with tf.GradientTape() as record:
+                record.watch(list(leaves.values()))
                 found, variables = run(learner, given)
             weights = dict(variables) if WEIGHTS in reaches else {}
             if frozen := [name for name, weight in weights.items() if not weight.trainable]:
@@ -89,7 +89,7 @@ def sent_back(
             along = [
                 tf.cast(direction(part.shape, number), part.dtype) for number, part in enumerate(sources)
             ]
-            slopes = tape.gradient(sources, targets, along) if sources else [None] * len(targets)
+            slopes = record.gradient(sources, targets, along) if sources else [None] * len(targets)
         arrays = [
             None if slope is None else np.asarray(tf.convert_to_tensor(slope), float) for slope in slopes
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from course_utils.cases.properties import f32, normal
+from course_utils.cases.properties import f32, normal, together
 from course_utils.checking.exercise import Case, Inputs, Outputs
 
 SEP, PAD = 102, 0  # as in the pretrained encoder's vocabulary
@@ -28,6 +29,14 @@ def new_words(rng: np.random.Generator, count: int) -> list[str]:
     return [f"{beginning}{rng.choice(_ENDINGS)}" for beginning in rng.permutation(_BEGINNINGS)[:count]]
 
 
+def written(words: Sequence[str]) -> list[str]:
+    """Every second word with a capital, and all others with the sign of the unit angstrom.
+
+    So a text in lower case, without accents, or in any normal form of Unicode has other tokens, some of them at other places.
+    """
+    return [word.title() if place % 2 else f"{word[:3]}\u212b{word[3:]}" for place, word in enumerate(words)]
+
+
 class PieceTokenizer:
     """``tokenize(text)`` gives (ids, offsets): a word's first three letters, the rest of it, and marks are tokens."""
 
@@ -38,14 +47,26 @@ class PieceTokenizer:
 
     @staticmethod
     def id_of(piece: str) -> int:
-        """The same piece has always the same id, from 1,000 on."""
-        return 1000 + zlib.crc32(piece.lower().encode()) % 30_000
+        """The same piece has always the same id, from 1,000 on; another one if a letter is a capital or has an accent."""
+        return 1000 + zlib.crc32(piece.encode()) % 30_000
 
 
 def place_of(context: str, words: str, mention: int = 0) -> tuple[int, int]:
     """Where the words stand in the context, ``end`` exclusive; mentions are counted from 0."""
     start = [found.start() for found in re.finditer(re.escape(words), context)][mention]
     return start, start + len(words)
+
+
+def index(found: Any, name: str) -> int:
+    """A whole number that a list can be indexed with, of whatever type.
+
+    Raises:
+        TypeError: it is none. The number 3.0 is none, either: ``offsets[3.0]`` fails.
+    """
+    try:
+        return operator.index(found)
+    except TypeError:
+        raise TypeError(f"{name} is {found!r}; expected a whole number, to index with.") from None
 
 
 BATCH, LENGTH, WIDTH = 3, 9, 5  # no two sizes are equal, and none is 2
@@ -71,20 +92,13 @@ def readable_logits(found: Sequence[np.ndarray], allowed: np.ndarray) -> dict[st
     return {
         "start_logits": np.where(allowed, start, 0),
         "end_logits": np.where(allowed, end, 0),
-        "elsewhere": np.stack([np.where(allowed, BLOCKED, np.fmax(logits, BLOCKED)) for logits in found]),
+        "elsewhere": np.stack([np.where(allowed, BLOCKED, np.maximum(logits, BLOCKED)) for logits in found]),
     }
 
 
 def every_other_place_is_blocked(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """A logit is -10,000 or less at every place that is not allowed."""
     return outputs["elsewhere"] <= BLOCKED
-
-
-def gradients_sum_to_zero(inputs: Inputs, outputs: Outputs) -> np.ndarray:
-    """In every window the gradient of the start logits sums to 0, and so does that of the end logits."""
-    return np.stack(
-        [np.isclose(outputs[f"{side}_gradient"].sum(axis=-1), 0, atol=1e-5) for side in ("start", "end")]
-    )
 
 
 WINDOW = 12  # [CLS], three tokens of the question, [SEP], six of the context (5 to 10), [SEP]
@@ -103,8 +117,55 @@ SPANS: dict[str, tuple[Planted, Planted, int, float]] = {  # title: starts, ends
     "[CLS] looks better than the context": ({0: 9, 6: 5}, {0: 9, 7: 5}, 5, 0.0),
     "a single token": ({8: 6}, {8: 6, 9: 2}, 4, 0.0),
     "the last token of the context; [SEP] looks better": ({10: 6, 11: 9}, {10: 6, 11: 9}, 4, 0.0),
-    "all logits are far below 0": ({7: 5}, {9: 5}, 5, -40.0),
+    "all logits are below -30,000": ({7: 5}, {9: 5}, 5, -3e4),
 }
+
+
+def first_of_equals(
+    start_logits: np.ndarray,
+    end_logits: np.ndarray,
+    in_context: np.ndarray,
+    longest: int,
+    first: int,
+    last: int,
+) -> tuple[int, int]:
+    """Among the possible spans with exactly the score of this one, the first: of several that are equally good, any will do.
+
+    A span that is not possible stays what it is.
+    """
+    place = np.arange(len(in_context))
+    far = place - place[:, None]
+    possible = in_context[:, None] & in_context & (far >= 0) & (far < longest)
+    if not (0 <= first < len(place) and 0 <= last < len(place) and possible[first, last]):
+        return first, last
+    sums = start_logits.astype(float)[:, None] + end_logits.astype(float)
+    same = np.argwhere(possible & (sums == sums[first, last]))
+    return int(same[0, 0]), int(same[0, 1])
+
+
+def equally_good(rng: np.random.Generator) -> Inputs:
+    """Two pairs have the best score, and a third one has a token too many for it."""
+    start, end = rng.integers(-8, 1, (2, WINDOW)) / 4
+    start[[5, 9]] = rng.integers(8, 40) / 4
+    end[[6, 10]] = rng.integers(8, 40) / 4
+    return {
+        "start_logits": f32(start),
+        "end_logits": f32(end),
+        "in_context": IN_CONTEXT.copy(),
+        "max_answer_length": 4,
+    }
+
+
+def smallest_window(rng: np.random.Generator) -> Inputs:
+    """A window of one token, whose logits are below 0, and answers of one token."""
+    start, end = f32(rng.uniform(-9, -1, (2, 1)))
+    return {
+        "start_logits": start,
+        "end_logits": end,
+        "in_context": np.ones(1, dtype=bool),
+        "max_answer_length": 1,
+    }
+
 
 VOCABULARY, FEATURES = 17, 4
 
@@ -141,9 +202,11 @@ class ScriptedReader:
         starts, ends: (id before, id) -> logit; for all others about 0, a little different for every id.
         nothing: id -> what the logits of [CLS] gain if this token is in the window.
         leaning: id -> what the start logit of [CLS] gains, and its end logit loses, if this token is in the window.
+        plain: if it is not None, all that is not planted is 0, and both logits of [CLS] are this number.
         shares: its logits are to be logarithms of shares, so that they depend on where an answer is allowed.
     """
 
+    plain: float | None = None
     shares = False
 
     def __init__(self) -> None:
@@ -168,14 +231,16 @@ class ScriptedReader:
         found = np.zeros((2, *ids.shape))
         for row, column in np.ndindex(*ids.shape):
             pair = int(before[row, column]), int(ids[row, column])
-            small = 0.2 * np.sin(np.array([3.0, 5.0]) * pair[1] + pair[0])
+            small = 0.2 * np.sin(np.array([3.0, 5.0]) * pair[1] + pair[0]) * (self.plain is None)
             found[:, row, column] = small + np.array([self.starts.get(pair, 0), self.ends.get(pair, 0)])
         for row, tokens in enumerate(ids.tolist()):
             nothing, leaning = (
                 sum(weights.get(token, 0) for token in set(tokens))
                 for weights in (self.nothing, self.leaning)
             )
-            found[:, row, 0] = 0.5 + nothing / 2 + np.array([leaning, -leaning])
+            found[:, row, 0] = (
+                0.5 + nothing / 2 + np.array([leaning, -leaning]) if self.plain is None else self.plain
+            )
         if allowed is not None:
             found = np.where(np.asarray(allowed, dtype=bool), found, -1e9)
         return f32(found)
@@ -202,27 +267,32 @@ def asked(
     strength: float = 4.0,
     nothing: Mapping[int, float] | None = None,
     twice: bool = False,
-    threshold: float = 0.0,
+    threshold: float | None = 0.0,
     decoy: int | None = None,
+    plain: float | None = None,
     new_reader: Callable[[], ScriptedReader] = ScriptedReader,
 ) -> Callable[[np.random.Generator], Inputs]:
     """A text of so many words, and a reader that finds those from one word to before another in it.
 
     ``nothing``: number of a word -> how much it speaks for no answer. ``decoy``: a word of the text that the reader
-    finds, too, but less. ``twice``: the answer's words stand at the beginning of the text as well. ``new_reader`` makes
-    the reader.
+    finds, too, but less. ``twice``: the answer's words stand at the beginning of the text as well. ``threshold``: None
+    leaves this and the other settings to the function's defaults. ``plain``: see the reader, which ``new_reader`` makes.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        known = new_words(rng, words + 3)
+        known = written(new_words(rng, words + 3))
         text, question = known[:words], known[words:]
         if twice:
             text[1 : 1 + says[1] - says[0]] = text[slice(*says)]
             before = text[says[0] - 1][
                 3:
-            ]  # the piece in front of the mentions tells the reader which is which
+            ]  # what stands in front of the mentions tells the reader which is which
             text[0] = text[0][:3] + next(ending for ending in _ENDINGS if ending != before)
         tokenize, reader = PieceTokenizer(), new_reader()
+        reader.plain = plain
+        reader.nothing = dict.fromkeys(
+            tokenize(" ".join(question) + "?")[0], 0.05
+        )  # so it may not be changed
         context = space + " ".join(text) + "."
         ids, offsets = tokenize(context)
         starts = [start for start, _ in offsets]
@@ -240,15 +310,44 @@ def asked(
             plant(decoy, decoy, strength - 1.5, 0)
         for word, weight in (nothing or {}).items():
             reader.nothing[tokenize.id_of(text[word][:3])] = weight
+        settings = {"max_length": 26, "overlap": 6, "max_answer_length": 8, "threshold": threshold}
         return {
             "question": " ".join(question) + "?",
             "context": context,
             "model": reader,
             "tokenize": tokenize,
-            "max_length": 26,
-            "overlap": 6,
-            "max_answer_length": 8,
-            "threshold": threshold,
+            **({} if threshold is None else settings),
+        }
+
+    return inputs
+
+
+def long_text(new_reader: Callable[[], ScriptedReader]) -> Callable[[np.random.Generator], Inputs]:
+    """A text of 242 tokens, for a function that is called with its defaults: two windows, the second begins with token 102.
+
+    The best answer has 16 tokens; one token more in front of it would make it better. The lowest no-answer score is that of the
+    second window, and it is another one if this window begins earlier or later.
+    """
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        *known, early, in_front, first = written(new_words(rng, 24))
+        question, special, others = known[:3], known[3:13], known[13:]
+        text = [others[place] for place in rng.integers(0, len(others), 112)]
+        text[10] = early
+        text[50:50] = [".", in_front[:3], first[:3]]  # a token each, 100 to 102; all others have two
+        text[80:80] = special  # tokens 157 to 176
+        tokenize, reader = PieceTokenizer(), new_reader()
+        context = " ".join(text) + "."
+        ids, _ = tokenize(context)
+        reader.nothing = dict.fromkeys(tokenize(" ".join(question) + "?")[0], 0.05)
+        reader.nothing |= {ids[20]: 9.0, ids[101]: 2.0, ids[102]: 3.0}
+        reader.starts = {(ids[157], ids[158]): 5.5, (ids[158], ids[159]): 4.0}
+        reader.ends = {(ids[173], ids[174]): 4.0}
+        return {
+            "question": " ".join(question) + "?",
+            "context": context,
+            "model": reader,
+            "tokenize": tokenize,
         }
 
     return inputs
@@ -264,18 +363,18 @@ def readable_answer(found: Any, reader: ScriptedReader) -> dict[str, np.ndarray]
         raise TypeError(f"it returned {found!r}; expected (start, end, margin).")
     if any(isinstance(part, str) for part in found):
         raise TypeError(f"it returned {found!r}; expected numbers: where the answer stands, not its text.")
-    start, end, margin = (float(part) for part in found)
+    start, end, margin = found
     return {
-        "start": np.array(int(start)),
-        "end": np.array(int(end)),
-        "margin": np.array(margin),
+        "start": np.array(index(start, "start")),
+        "end": np.array(index(end, "end")),
+        "margin": np.array(float(margin)),
         "careful": np.array(reader.rows > 0 and not reader.careless),
     }
 
 
 def no_answer_is_nowhere(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """There is an answer if and only if the margin is above the threshold."""
-    return (outputs["end"] > outputs["start"]) == (outputs["margin"] > inputs["threshold"])
+    return (outputs["end"] > outputs["start"]) == (outputs["margin"] > inputs.get("threshold", 0.0))
 
 
 _ANSWERS: dict[str, Mapping[str, Any]] = {  # title -> what `asked` is called with
@@ -328,9 +427,28 @@ def answer_cases(
             reader.starts[pair] = reader.ends[pair] = 7.0
         return made
 
+    def at_the_threshold(above: float) -> Callable[[np.random.Generator], Inputs]:
+        def inputs(rng: np.random.Generator) -> Inputs:
+            strength = int(rng.integers(16, 60)) / 8  # sums and differences of eighths are exact
+            at = 2 * strength - 3 - above
+            return asked(6, (2, 4), strength=strength, threshold=at, plain=1.5, new_reader=new_reader)(rng)
+
+        return inputs
+
     settings = _ANSWERS | dict(others or {})
     return (
         *(Case(title, asked(**each, new_reader=new_reader)) for title, each in settings.items()),
         Case("four windows, the lowest no-answer score not where the answer is", no_answer_scores_apart),
         Case("the question and [SEP] look better than the context", temptations_elsewhere),
+        Case(
+            "a margin that is equal to the threshold, and one just above it",
+            together(*map(at_the_threshold, (0, 0.125))),
+        ),
+        Case(
+            "called with the defaults: a long text; a margin just above 0; one just below",
+            together(
+                long_text(new_reader),
+                *(asked(6, (2, 4), threshold=None, plain=at, new_reader=new_reader) for at in (3.97, 4.03)),
+            ),
+        ),
     )

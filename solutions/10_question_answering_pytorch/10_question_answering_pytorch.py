@@ -284,6 +284,7 @@ def make_features(
         max_length: entries of a window, counting all tokens and padding. The question
             is short enough.
         overlap: tokens of the context that neighbouring windows share.
+        cls_id, sep_id, pad_id: the special tokens; two of them may be equal.
 
     Returns:
         One dict per window, with the keys of the table above: four lists of max_length
@@ -417,7 +418,7 @@ class SpanHead(nn.Module):
         an answer may begin or end.
 
         Returns (start_logits, end_logits), each (batch, seq_len); where not allowed,
-        they are -10,000 or less.
+        they are -10,000 or less. Gradients must reach hidden and both parameters.
         """
         ### BEGIN SOLUTION
         # (batch, seq_len, 2)
@@ -534,14 +535,14 @@ def best_span(
     """The best possible span of one window.
 
     Args:
-        start_logits, end_logits: (seq_len,).
+        start_logits, end_logits: (seq_len,) numbers of any size.
         in_context: (seq_len,) True at tokens of the context; an answer consists only of
             such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1.
 
     Returns:
         (first, last, score): numbers of tokens, both included, and
-        start_logits[first] + end_logits[last].
+        start_logits[first] + end_logits[last]. Of equally good spans, any one.
     """
     # 1. The score of every pair, (seq_len, seq_len): one row per start, one column
     # per end.
@@ -728,7 +729,7 @@ def train_step(
 
     Args:
         model: `model(input_ids, attention_mask, token_type_ids, allowed)` gives
-            (start_logits, end_logits). It is put into training mode.
+            (start_logits, end_logits). It is put into training mode, and stays in it.
         optimizer: holds the model's parameters; its rate is `group["lr"]` of each group
             in `optimizer.param_groups`.
         batch: the model's four arguments, start_positions and end_positions, under

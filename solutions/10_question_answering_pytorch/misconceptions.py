@@ -203,6 +203,23 @@ slip("make_features", "offsets_of_the_question_kept",
      ("question_ids, _ =", "question_ids, question_offsets ="),
      ('"offsets": offsets', '"offsets": [None, *question_offsets, *offsets[len(front) - 1 :]]'))
 
+slip("make_features", "overlap_taken_as_step",
+     "The windows begin `overlap` tokens after each other: what they share is taken for the step from one to the next.",
+     "`overlap` is what two windows share. What does your call of `split_into_windows` pass on: the overlap, or the distance "
+     "between two beginnings? (Hugging Face's `stride` is the overlap, too.)",
+     ("room, overlap)", "room, room - overlap)"))
+
+slip("make_features", "mask_guessed_from_ids",
+     "The attention mask is 0 wherever the id is that of the padding.",
+     "You guess from the ids what is padding. In some models the padding has the id of a real token, such as [SEP], and then "
+     "real tokens are masked. You know how many tokens there are: use that.",
+     ("[1] * len(tokens) + [0] * padding", "[int(token != pad_id) for token in tokens] + [0] * padding"))
+
+slip("make_features", "in_lower_case", "The texts are put into lower case before they are tokenised.",
+     "The tokenizer gets another text than the one that was given. It does itself what its model needs. What you change "
+     "before it, such as capitals, may also move the offsets.",
+     ("tokenize(question)", "tokenize(question.lower())"), ("tokenize(context)", "tokenize(context.lower())"))
+
 slip("make_features", "neighbours_share_nothing", "The windows do not overlap.",
      "Windows that share nothing lose the answers on their borders. What becomes of `overlap` in your code?",
      ("room, overlap)", "room, 0)"))
@@ -229,6 +246,11 @@ slip("SpanHead", "MultipliedByTheMask", "Forbidden places get 0, or nearly 0, in
      "practically 0. To forbid a place, its logit must be so low that no other is lower: minus a billion, for example.",
      (".masked_fill(~allowed[..., None], -1e9)", " * allowed[..., None]"))
 
+slip("SpanHead", "NotLowEnough", "Forbidden places get a logit of -100.",
+     "-100 is low beside logits of 3, but logits may be in the hundreds. The docstring says how low the logit of a "
+     "forbidden place must be.",
+     ("-1e9", "-100.0"))
+
 slip("SpanHead", "SharesInsteadOfLogits",
      "A softmax is applied, so probabilities are returned instead of logits.",
      "You return probabilities, which lie between 0 and 1, not logits. The loss applies a softmax itself, "
@@ -253,6 +275,22 @@ slip("SpanHead", "ReshapedInsteadOfTakenApart",
      (".masked_fill(~allowed[..., None], -1e9)", ".reshape(2, *allowed.shape).masked_fill(~allowed, -1e9)"),
      ("logits[..., 0], logits[..., 1]", "logits[0], logits[1]"))
 
+slip("SpanHead", "NoGradient", "The logits are computed without gradients, so nothing can be trained through them.",
+     "The numbers are right, but the way back from them is cut off: `no_grad`, `detach` and a way through NumPy all do that. "
+     "When the reader is trained, gradients must get back to the layer's weights and to the encoder. Which of your lines cuts them off?",
+     ("    def forward(", "    @torch.no_grad()\n    def forward("))
+
+slip("SpanHead", "EncoderCutOff", "The hidden states are detached, so the encoder cannot be trained.",
+     "Your layer learns, but the encoder in front of it never does: `detach` or `.data` cuts the way back to the hidden states.",
+     ("self.linear(hidden)", "self.linear(hidden.detach())"))
+
+slip("SpanHead", "DropoutInTheHead", "In training, a dropout changes the hidden states.",
+     "The docstring asks for one linear layer and for its logits. With a dropout in front of it, the logits in training are others, "
+     "and different ones each time.",
+     ("self.linear = nn.Linear(hidden_size, 2)",
+      "self.linear = nn.Linear(hidden_size, 2)\n        self.dropout = nn.Dropout(0.1)"),
+     ("self.linear(hidden)", "self.linear(self.dropout(hidden))"))
+
 slip("SpanHead", "TwoLayers", "There is one layer for the start and another one for the end.",
      "The docstring asks for one layer named `linear` with two outputs. Two layers can do the same, but "
      "trained weights would not fit them.",
@@ -268,6 +306,11 @@ slip("span_loss", "losses_added", "The two cross-entropies are added instead of 
      "Your loss is exactly twice as large as it should be: you add the two cross-entropies. Everything else "
      "that depends on its size, such as clipping, changes with it.",
      ("(start_loss + end_loss) / 2", "start_loss + end_loss"))
+
+slip("span_loss", "no_gradient", "The loss is computed without gradients, so nothing can be trained with it.",
+     "The number is right, but the way back from it is cut off: `no_grad`, `detach`, `.item()` and a way through NumPy all do that. "
+     "Which of your lines cuts it off?",
+     ("return (start_loss + end_loss) / 2", "return ((start_loss + end_loss) / 2).detach()"))
 
 slip("span_loss", "start_only", "Only the start counts.",
      "The end gets no gradient, so it is never trained. Both ends of an answer are classifications.",
@@ -298,6 +341,24 @@ def logarithm_of_exponentials(start_logits, end_logits, start_positions, end_pos
         total = total - shares.gather(1, right[:, None]).log().mean()
     return total / 2
 
+
+slip("span_loss", "softmax_over_the_batch", "The softmax runs over the windows of the batch instead of the tokens.",
+     "In your softmax the windows compete with each other for a token. The classes are the tokens of *one* window: which "
+     "axis are they on?",
+     ("cross_entropy(start_logits", "nll_loss(start_logits.log_softmax(0)"),
+     ("cross_entropy(end_logits", "nll_loss(end_logits.log_softmax(0)"))
+
+slip("span_loss", "batch_flattened", "One softmax runs over the tokens of all windows together.",
+     "You flatten the batch, so the tokens of all windows compete in one softmax. Each window is a classification by itself.",
+     ("cross_entropy(start_logits", "nll_loss(start_logits.flatten().log_softmax(0).view_as(start_logits)"),
+     ("cross_entropy(end_logits", "nll_loss(end_logits.flatten().log_softmax(0).view_as(end_logits)"))
+
+slip("span_loss", "small_number_in_the_logarithm",
+     "A small number is added to the probabilities before the logarithm is taken.",
+     "The small number keeps the logarithm finite, but it also limits the loss: a model that is quite wrong pays no more than one "
+     "that is a little wrong, and learns nothing from it. There are functions that compute the logarithm of a softmax in one go.",
+     ("cross_entropy(start_logits, ", "nll_loss((start_logits.softmax(-1) + 1e-9).log(), "),
+     ("cross_entropy(end_logits, ", "nll_loss((end_logits.softmax(-1) + 1e-9).log(), "))
 
 slip("span_loss", "logits_for_log_probabilities", "The logits are taken for log-probabilities.",
      "Your loss is minus the mean of the right tokens' logits. These are any numbers, so it can fall below 0. "
@@ -362,6 +423,17 @@ def greedy(start_logits, end_logits, in_context, max_answer_length):
     last = first + int(ends.argmax())
     return first, last, float(start_logits[first] + end_logits[last])
 
+
+slip("best_span", "end_before_start", "The pairs that are kept are those in which the end comes before the start.",
+     "You keep the wrong half of the table. In row i and column j stands the pair that begins with token i and ends with token j. "
+     "Is j to the right of the diagonal, or to the left?",
+     ("possible.triu().tril(max_answer_length - 1)", "possible.tril().triu(1 - max_answer_length)"))
+
+slip("best_span", "minus_100_for_never",
+     "The impossible pairs have the score -100, or the best score so far begins there.",
+     "-100 is not lower than every score: logits can be any numbers. If all possible pairs are below it, it wins. What is "
+     "lower than any score?",
+     ('float("-inf")', "-100.0"))
 
 slip("best_span", "question_allowed", "The question's tokens and [SEP] may be answers.",
      "If their logits are high, you return pieces of the question, or [SEP]. The argument `in_context` says "
@@ -463,6 +535,28 @@ slip("exact_match", "white_space_kept", "Not all white space is made into single
      ('r"\\b(a|an|the)\\b", " "', 'r"\\b(a|an|the)\\b *", ""'),
      ('return " ".join(text.split())', "return text"))
 
+slip("exact_match", "every_mark_deleted",
+     "Every character that is no letter, digit or underscore is deleted, not just the 32 of ASCII.",
+     "You delete more than the rules say, and less: typographic quotes and dashes stay, and the underscore goes. Which characters are in "
+     "`string.punctuation`?",
+     ('text = "".join(character for character in text.lower()\n'
+      "                   if character not in string.punctuation)",
+      'text = re.sub(r"[^\\w\\s]", "", text.lower())'))
+
+slip("exact_match", "accents_dropped", "Accents are dropped, so *café* and *cafe* are equal.",
+     "The rules have four steps, and none of them touches accents. *résumé* and *resume* are different words.",
+     ("text.lower()", "decomposed(text.lower())"),
+     ("if character not in", "if not combining(character) and character not in"),
+     ("def normalise(text: str) -> str:",
+      "from unicodedata import combining, normalize\n\n\n"
+      "def decomposed(text):\n"
+      '    return normalize("NFD", text)\n\n\n'
+      "def normalise(text: str) -> str:"))
+
+slip("exact_match", "order_of_words_ignored", "The words are sorted, so their order makes no difference.",
+     "*man bites dog* and *dog bites man* are not the same answer. Exact match compares the words in their order.",
+     ('" ".join(text.split())', '" ".join(sorted(text.split()))'))
+
 slip("exact_match", "part_is_enough", "It is enough if one text is part of the other.",
      "A part of the answer, or more than the answer, is not an exact match. F1 is for such cases.",
      ("return int(normalise(prediction) in right)",
@@ -491,6 +585,23 @@ slip("f1", "sets_of_words", "A repeated word counts only once.",
      "and the right answer has it once, they have one word in common, but the prediction has two.",
      ("(Counter(said) & Counter(right)).total()", "len(set(said) & set(right))"),
      ("common / len(said), common / len(right)", "common / len(set(said)), common / len(set(right))"))
+
+slip("f1", "counted_too_often",
+     "Every word of the prediction that is in the right answer counts, however often it has been said.",
+     "If the prediction says a word twice and the right answer has it once, they have one word in common. You count it twice.",
+     ("(Counter(said) & Counter(right)).total()", "sum(word in right for word in said)"))
+
+slip("f1", "best_of_each_apart",
+     "The best precision and the best recall are combined, though they may come from different right answers.",
+     "Each right answer has an F1 of its own. You take the precision from one and the recall from another, which is more than any "
+     "of them earns.",
+     ("return max(against(right) for right in right_ones or [[]])",
+      "if not said or not right_ones:\n"
+      "        return float(not said and not right_ones)\n"
+      "    common = [(Counter(said) & Counter(right)).total() for right in right_ones]\n"
+      "    precision = max(common) / len(said)\n"
+      "    recall = max(count / len(right) for count, right in zip(common, right_ones, strict=True))\n"
+      "    return 2 * precision * recall / (precision + recall) if max(common) else 0.0"))
 
 slip("f1", "precision_only", "Precision is returned instead of F1.",
      "That is precision: what share of the predicted words is right. A reader that gives a single word it "
@@ -580,6 +691,20 @@ slip("train_step", "every_number_clipped",
      "You limit each number in the gradient by itself, and that changes its direction. Scaling all of them "
      "by one factor keeps the direction and shortens the step.",
      ("clip_grad_norm_", "clip_grad_value_"))
+
+slip("train_step", "clipped_one_by_one",
+     "The gradient of each parameter is clipped by its own norm.",
+     "You clip each parameter's gradient by itself. You should limit the norm of all of them *together*: one factor for all, so "
+     "that the direction stays the same.",
+     ("    nn.utils.clip_grad_norm_(model.parameters(), max_norm)\n",
+      "    for one in model.parameters():\n"
+      "        if one.grad is not None:\n"
+      "            nn.utils.clip_grad_norm_(one, max_norm)\n"))
+
+slip("train_step", "evaluation_afterwards", "The model is left in evaluation mode.",
+     "You put the model into evaluation mode after the step. The next step, or whatever else trains it, then runs without "
+     "dropout, unless it sets the mode itself.",
+     ("    optimizer.step()\n", "    optimizer.step()\n    model.eval()\n"))
 
 slip("train_step", "learning_rate_ignored", "The optimizer steps with its old learning rate.",
      "The optimizer keeps the rate that it had. The schedule's rate for this step is an argument of your "

@@ -235,8 +235,9 @@ def padded_batches(features: list[dict], batch_size: int) -> tf.data.Dataset:
     Returns:
         A dataset, which can be gone through again and again, of dicts of tensors:
         input_ids, attention_mask, token_type_ids (batch, width), int32, 0 at the
-        padding; allowed (batch, width), booleans, False at the padding;
-        start_positions, end_positions (batch,), int32.
+        padding (the mask is 1 at every token, even at one whose id is 0); allowed
+        (batch, width), booleans, False at the padding; start_positions, end_positions
+        (batch,), int32.
     """
     # 1. One row for each window.
     ### BEGIN SOLUTION
@@ -316,6 +317,7 @@ class SpanHead(keras.layers.Layer):
 
         Returns (start_logits, end_logits), each (batch, seq_len); where not allowed,
         they are -10,000 or less. In a graph, batch and seq_len may be unknown.
+        Gradients must reach hidden and both weights.
         """
         ### BEGIN SOLUTION
         # (batch, seq_len, 2)
@@ -513,7 +515,7 @@ def best_spans(
     """The best possible span of each window of a batch.
 
     Args:
-        start_logits, end_logits: (batch, seq_len).
+        start_logits, end_logits: (batch, seq_len) numbers of any size.
         in_context: (batch, seq_len) True at tokens of the context; an answer consists
             only of such tokens (not of [CLS]).
         max_answer_length: the most tokens that an answer may have, at least 1; more
@@ -521,7 +523,7 @@ def best_spans(
 
     Returns:
         first, last, score, each (batch,): tokens, both included, and
-        start_logits[first] + end_logits[last].
+        start_logits[first] + end_logits[last]. Of equally good spans, any one.
     """
     # 1. The score of every pair, (batch, seq_len, seq_len): one row per start, one
     #    column per end.

@@ -76,6 +76,10 @@ slip("padded_batches", "padding_is_attended", "The attention mask is 1 at the pa
       '        lambda batch: {**batch, "attention_mask": tf.ones_like(batch["attention_mask"])}\n'
       "    )"))
 
+slip("padded_batches", "mask_guessed_from_ids", "The attention mask is 0 at every token whose id is 0.",
+     "You guess from the ids what is padding. How many tokens a window has tells you that for certain, whatever their ids are.",
+     ('[1] * len(feature["input_ids"])', '[int(token != 0) for token in feature["input_ids"]]'))
+
 slip("padded_batches", "cls_not_allowed", "allowed is False at [CLS].",
      "[CLS] stands for no answer, so it has to be allowed: otherwise the model can never say that there is "
      "none, and the loss of such windows is enormous.",
@@ -121,6 +125,27 @@ slip("SpanHead", "ZeroIsNotForbidden", "Forbidden places get 0, or nearly 0, ins
      "There is nothing special about a logit of 0: it is more than -5, for example. To forbid a place, its "
      "logit must be so low that no other is lower: minus a billion, for example.",
      ("-1e9", "0.0"))
+
+slip("SpanHead", "NotLowEnough", "Forbidden places get a logit of -100.",
+     "-100 is low beside logits of 3, but logits may be in the hundreds. The docstring says how low the logit of a "
+     "forbidden place must be.",
+     ("-1e9", "-100.0"))
+
+slip("SpanHead", "NoGradient", "The logits are computed without gradients, so nothing can be trained through them.",
+     "The numbers are right, but the way back from them is cut off: `stop_gradient` and a way through NumPy do that. "
+     "When the reader is trained, gradients must get back to the layer's weights and to the encoder. Which of your lines cuts them off?",
+     ("ops.where(allowed[..., None], self.dense(hidden), -1e9)",
+      "ops.stop_gradient(ops.where(allowed[..., None], self.dense(hidden), -1e9))"))
+
+slip("SpanHead", "EncoderCutOff", "No gradient gets through to the hidden states, so the encoder cannot be trained.",
+     "Your layer learns, but the encoder in front of it never does: `stop_gradient` cuts the way back to the hidden states.",
+     ("self.dense(hidden)", "self.dense(ops.stop_gradient(hidden))"))
+
+slip("SpanHead", "DropoutInTheHead", "In training, a dropout changes the hidden states.",
+     "The docstring asks for one Dense layer and for its logits. With a dropout in front of it, the logits in training are others, "
+     "and different ones each time.",
+     ("keras.layers.Dense(2)", "keras.layers.Dense(2)\n        self.dropout = keras.layers.Dropout(0.1)"),
+     ("self.dense(hidden)", "self.dense(self.dropout(hidden))"))
 
 slip("SpanHead", "SoftmaxInTheHead", "A softmax is applied, so probabilities are returned instead of logits.",
      "You return probabilities, not logits. The loss applies a softmax itself, and that would then be a "
@@ -175,6 +200,33 @@ slip("span_loss", "two_softmaxes", "The loss is computed from a softmax of a sof
      ("start_positions, start_logits,", "start_positions, tf.nn.softmax(start_logits),"),
      ("end_positions, end_logits,", "end_positions, tf.nn.softmax(end_logits),"))
 
+slip("span_loss", "no_gradient", "The loss is computed without gradients, so nothing can be trained with it.",
+     "The number is right, but the way back from it is cut off: `stop_gradient`, `float` and a way through NumPy all do that. "
+     "Which of your lines cuts it off?",
+     ("return tf.reduce_mean(start_loss + end_loss) / 2", "return tf.stop_gradient(tf.reduce_mean(start_loss + end_loss) / 2)"))
+
+slip("span_loss", "softmax_over_the_batch", "The softmax runs over the windows of the batch instead of the tokens.",
+     "In your softmax the windows compete with each other for a token. The classes are the tokens of *one* window: which "
+     "axis are they on?",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        return -tf.gather(tf.nn.log_softmax(logits, axis=0), right, batch_dims=1)"))
+
+slip("span_loss", "batch_flattened", "One softmax runs over the tokens of all windows together.",
+     "You flatten the batch, so the tokens of all windows compete in one softmax. Each window is a classification by itself.",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        shares = tf.nn.log_softmax(tf.reshape(logits, [-1]))\n"
+      "        return -tf.gather(tf.reshape(shares, tf.shape(logits)), right, batch_dims=1)"))
+
+slip("span_loss", "small_number_in_the_logarithm",
+     "A small number is added to the probabilities before the logarithm is taken.",
+     "The small number keeps the logarithm finite, but it also limits the loss: a model that is quite wrong pays no more than one "
+     "that is a little wrong, and learns nothing from it. There are functions that compute the logarithm of a softmax in one go.",
+     ("cross_entropy = keras.losses.sparse_categorical_crossentropy",
+      "def cross_entropy(right, logits, from_logits):\n"
+      "        return -tf.math.log(tf.gather(tf.nn.softmax(logits), right, batch_dims=1) + 1e-9)"))
+
 slip("span_loss", "both_added", "The two cross-entropies are added instead of averaged.",
      "Your loss is exactly twice as large as it should be: you add the losses of start and end instead of "
      "averaging them.",
@@ -205,6 +257,16 @@ slip("best_spans", "chosen_apart", "The best start and the best end are taken, w
      "Nothing keeps the end from coming before the start, or a page after it. You want the best *pair* of those "
      "that are possible.",
      ("tf.linalg.band_part(both, 0, longest - 1)", "both"))
+
+slip("best_spans", "end_before_start", "The pairs that are kept are those in which the end comes before the start.",
+     "You keep the wrong band of the table. In row i and column j stands the pair that begins with token i and ends with token j. "
+     "Is j to the right of the diagonal, or to the left? `band_part` takes the lower diagonals first.",
+     ("tf.linalg.band_part(both, 0, longest - 1)", "tf.linalg.band_part(both, longest - 1, 0)"))
+
+slip("best_spans", "minus_100_for_never", "The impossible pairs have the score -100.",
+     "-100 is not lower than every score: logits can be any numbers. If all possible pairs are below it, it wins. What is "
+     "lower than any score?",
+     ("scores.dtype.min", "-100.0"))
 
 slip("best_spans", "flattened_over_the_batch",
      "All windows get the same span: the best of all windows together.",
