@@ -52,7 +52,8 @@ _WORKS = (
         course_utils.maths.softmax
         """,
         """
-        softmax _softmax _safe_softmax log_softmax _log_softmax softmin gumbel_softmax logsumexp logcumsumexp _sparse_softmax
+        softmax _softmax _safe_softmax log_softmax _log_softmax softmin gumbel_softmax logsumexp logcumsumexp
+        special_softmax special_log_softmax special_logsumexp _sparse_softmax
         _sparse_log_softmax _masked_softmax masked_softmax scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu
         _scaled_dot_product_attention_math cross_entropy cross_entropy_loss
         """,
@@ -117,7 +118,8 @@ _WORKS = (
         keras.losses.SparseCategoricalCrossentropy keras.losses.CategoricalCrossentropy keras.losses.sparse_categorical_crossentropy
         keras.ops.sparse_categorical_crossentropy keras.ops.categorical_crossentropy
         tensorflow.nn.sparse_softmax_cross_entropy_with_logits tensorflow.nn.softmax_cross_entropy_with_logits
-        sklearn.metrics.log_loss transformers.loss.loss_utils.ForCausalLMLoss transformers.loss.loss_utils.fixed_cross_entropy
+        torch.distributions.Categorical.log_prob sklearn.metrics.log_loss
+        transformers.loss.loss_utils.ForCausalLMLoss transformers.loss.loss_utils.fixed_cross_entropy
         """,
         "cross_entropy cross_entropy_loss nll_loss nll_loss_nd nll_loss_forward nll_loss2d nll_loss2d_forward linear_cross_entropy",
     ),

@@ -96,7 +96,7 @@ def _report(lab: Lab, key: str, verdict: Verdict, points: float, share: float, f
     facts = {
         "summary": verdict.summary,
         "misconceptions": [found.title for found in verdict.recognised],
-        "wrong": [check.detail for check in verdict.shown if not check.passed],
+        "wrong": [without_places(check.detail, lab) for check in verdict.shown if not check.passed],
     }
     return _output("execute_result", data=data, execution_count=1, metadata={FACTS: facts})
 
