@@ -554,9 +554,15 @@ def _linear_weights(rng: np.random.Generator, rows: int, columns: int) -> Inputs
 # ---------------------------------------------------------------------------------- TokenClassifier
 
 VOCABULARY, HIDDEN, NUM_LABELS = 23, 8, 5
+DROPOUT_RATE = 0.1
+"""The module's default."""
 
 
-def _classifying(lengths: Sequence[int], longest: int, training: bool = False, dropout_rate: float = 0.0):
+def _classifying(
+    lengths: Sequence[int], longest: int, training: bool = False, dropout_rate: float | None = 0.0
+):
+    """Args: dropout_rate: None is the module's own default."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         real = np.arange(longest) < np.array(lengths)[:, None]
         input_ids = np.where(real, rng.integers(1, VOCABULARY, real.shape), 0)
@@ -576,6 +582,10 @@ def _classifying(lengths: Sequence[int], longest: int, training: bool = False, d
 def _partly_dropped(rng: np.random.Generator) -> Inputs:
     """Far more features than in other cases, so that the share of those that are dropped is near the rate."""
     return _classifying((30, 60, 45, 50), 60, training=True, dropout_rate=float(rng.uniform(0.3, 0.6)))(rng)
+
+
+def _dropped_by_default(rng: np.random.Generator) -> Inputs:
+    return _classifying((30, 60, 45, 50), 60, training=True, dropout_rate=None)(rng)
 
 
 def _more_padding(rng: np.random.Generator) -> list[Inputs]:
@@ -604,7 +614,8 @@ def _what_dropout_leaves(model: nn.Module, inputs: Inputs) -> Any:
     if not isinstance(in_training, torch.Tensor) or in_training.shape != (*ids.shape, NUM_LABELS):
         return in_training
     left = (in_training / in_evaluation).numpy()[real]
-    near = abs((left == 0).mean() - inputs["dropout_rate"]) < 0.12
+    rate = DROPOUT_RATE if inputs["dropout_rate"] is None else inputs["dropout_rate"]
+    near = abs((left == 0).mean() - rate) < 0.12
     return np.array([left.min(), left.max(), float(near)])
 
 
@@ -613,7 +624,8 @@ def _made(learner: Callable, inputs: Mapping[str, Any]) -> tuple[nn.Module, dict
     import torch
 
     encoder = small_encoder(inputs["encoder"])
-    model = learner(encoder, NUM_LABELS, inputs["dropout_rate"])
+    rate = inputs["dropout_rate"]
+    model = learner(encoder, NUM_LABELS, *([] if rate is None else [rate]))
     if not isinstance(model, torch.nn.Module):
         raise WrongForm(f"it is a {type(model).__name__}; expected a torch.nn.Module.")
     parameters = dict(model.named_parameters())
@@ -638,7 +650,7 @@ def _call_classifier(learner: Callable, inputs: Inputs) -> Any:
 
     model, _ = _made(learner, inputs)
     ids, mask = _tensor(inputs["input_ids"]), _tensor(inputs["attention_mask"])
-    if 0 < inputs["dropout_rate"] < 1:
+    if inputs["dropout_rate"] not in (0, 1):
         return _what_dropout_leaves(model, inputs)
     logits = model(ids, mask)
     if inputs["training"] and not model.encoder.training:
@@ -673,8 +685,8 @@ token_classifier = Exercise(
             _classifying((4, 6, 3), 6, training=True, dropout_rate=1.0),
         ),
         Case(
-            "training with a dropout rate between 0 and 1: what is left of each feature is scaled up",
-            _partly_dropped,
+            "training with a dropout rate between 0 and 1, then with the default: what is left of each feature is scaled up",
+            together(_partly_dropped, _dropped_by_default),
         ),
         Case(
             "training without dropout: gradients reach every weight, the encoder's too",
@@ -758,7 +770,7 @@ token_loss = Exercise(
 
 def _epoch(
     batches: int,
-    max_norm: float = 100.0,
+    max_norm: float | None = 100.0,
     halved: bool = False,
     training: bool = True,
     left_over: float = 0.0,
@@ -767,6 +779,7 @@ def _epoch(
     """Batches of different sizes and lengths, and the weights of a small tagger.
 
     Args:
+        max_norm: None is the function's own default; the gradients are then longer than that.
         left_over: every entry of the gradients that are there before the epoch.
         used_once: hand the batches over as an iterator, not as a list.
     """
@@ -780,10 +793,13 @@ def _epoch(
             labels[:, 0] = IGNORED
             ids = np.where(real, rng.integers(1, 11, (rows, longest)), 0)
             made.append({"input_ids": ids, "attention_mask": real.astype(np.int64), "labels": labels})
+        encoder, classifier = _encoder_weights(rng, 11, 4), _linear_weights(rng, 3, 4)
+        if max_norm is None:
+            classifier["weight"] *= 20
         return {
             "batches": made,
-            "encoder": _encoder_weights(rng, 11, 4),
-            "classifier": _linear_weights(rng, 3, 4),
+            "encoder": encoder,
+            "classifier": classifier,
             "max_norm": max_norm,
             "halved": halved,
             "training": training,
@@ -818,9 +834,8 @@ def _call_epoch(learner: Callable, inputs: Inputs) -> tuple | None:
     batches = [{name: _tensor(array) for name, array in batch.items()} for batch in inputs["batches"]]
     for parameter in model.parameters() if inputs["left_over"] else ():
         parameter.grad = torch.full_like(parameter, inputs["left_over"])
-    losses = learner(
-        model, iter(batches) if inputs["used_once"] else batches, optimizer, scheduler, inputs["max_norm"]
-    )
+    more = [] if inputs["max_norm"] is None else [inputs["max_norm"]]
+    losses = learner(model, iter(batches) if inputs["used_once"] else batches, optimizer, scheduler, *more)
     if losses is None:
         return None
     if isinstance(losses, (list, tuple)):
@@ -841,7 +856,10 @@ train_epoch = Exercise(
     cases=(
         Case("one step: a single batch", _epoch(1)),
         Case("an epoch of three batches, which can be read only once", _epoch(3, used_once=True)),
-        Case("gradients longer than max_norm", _epoch(2, max_norm=0.05)),
+        Case(
+            "gradients longer than max_norm; then longer than its default, 1",
+            together(_epoch(2, max_norm=0.05), _epoch(2, max_norm=None)),
+        ),
         Case("a scheduler that halves the learning rate after each step", _epoch(3, halved=True)),
         Case(
             "a model that was left in evaluation mode, with old gradients",
