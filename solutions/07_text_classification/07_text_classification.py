@@ -126,7 +126,7 @@ def samples_per_length(
     model.
 
     Args:
-        texts: the samples; words are separated by single spaces.
+        texts: the samples; words are separated by single spaces, and by nothing else.
         threshold: above this ratio the rule says sequence model.
 
     Returns:
@@ -184,7 +184,7 @@ def split_by_group(groups: list[str], order: list[str], share: float) -> np.ndar
     """Which samples belong to the test set, so that no group is on both sides.
 
     Args:
-        groups: the group of each sample.
+        groups: the group of each sample. Only equal names are one group.
         order: every group once, in the order in which they go into the test set.
         share: the test set takes one more group as long as it has fewer than this share
             of all samples.
@@ -288,10 +288,12 @@ for name, task in TASKS.items():
 
 # %% nbgrader={"grade": false, "grade_id": "bag_of_ngrams", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bag_of_ngrams(texts: list[str], index: dict[str, int], n: int) -> np.ndarray:
-    """Texts as multi-hot rows.
+    """Texts as multi-hot rows. Written out, without `CountVectorizer` and
+    `TextVectorization`.
 
     Args:
-        texts: words in them are separated by single spaces.
+        texts: words in them are separated by single spaces, and count as they are:
+            `Bath`, `bath` and `bath.` are three words.
         index: n-gram -> its column; the words of an n-gram are separated by single
             spaces, too.
         n: groups of 1, 2, ... up to n words count. What is not in the index does not.
@@ -624,6 +626,7 @@ class PositionalEmbedding(keras.layers.Layer):
     Call:
         ids: (batch, len), whole numbers, 0 = padding; len <= max_len.
         Returns (batch, len, embedding_dim). What comes out at padding is never used.
+        Gradients reach both tables.
     """
 
     def __init__(self, vocabulary_size, max_len, embedding_dim, use_positions=True,
@@ -722,7 +725,7 @@ class TransformerEncoder(keras.layers.Layer):
         mask: (batch, len), True at real words; None: all are real. No word looks at
             padding.
         Returns (batch, len, embedding_dim). What comes out at padding is never used.
-            The mask is handed on.
+            The mask is handed on. Gradients reach the inputs and all weights.
     """
 
     def __init__(self, embedding_dim, dense_dim, num_heads, **kwargs):
@@ -805,14 +808,16 @@ for padding in range(4):
 
 # %% nbgrader={"grade": false, "grade_id": "masked_mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def masked_mean(states, mask=None):
-    """The mean over the real words of each sentence.
+    """The mean over the real words of each sentence. Written out, without
+    `GlobalAveragePooling1D`.
 
     Args:
         states: (batch, len, width), a tensor.
         mask: (batch, len) booleans, True at real words; None: all are real.
 
     Returns:
-        A tensor, (batch, width). For a sentence without any real word: zeros.
+        A tensor, (batch, width). For a sentence without any real word: zeros. Gradients
+        reach the states.
     """
     ### BEGIN SOLUTION
     if mask is None:
@@ -885,7 +890,7 @@ def build_classifier(
     Returns:
         a model from ids (batch, any length) to logits (batch, num_classes), compiled
             with Adam, the cross-entropy of logits and whole-numbered labels, and the
-            metric "accuracy".
+            metric "accuracy". Gradients reach all weights.
     """
     # 1. From ids to logits.
     ### BEGIN SOLUTION
@@ -1000,9 +1005,10 @@ def best_epoch(losses: list[float], patience: int) -> tuple[int, int]:
     """Which epoch is kept, and when training stops.
 
     Args:
-        losses: the validation loss after each epoch, if nothing stopped the training.
+        losses: the validation loss after each epoch, if nothing stopped the training;
+            any numbers, at least one.
         patience: training stops after so many epochs in a row without a loss lower than
-            all before.
+            all before, by however little; at least 1.
 
     Returns:
         best: the epoch with the lowest loss among those that were trained; of equal

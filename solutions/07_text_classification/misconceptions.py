@@ -46,6 +46,11 @@ slip("samples_per_length", "threshold_fixed", "The threshold has no effect.",
      ("ratio > threshold", "ratio > 1500"))
 
 
+slip("samples_per_length", "cut_at_marks", "Words are cut at marks such as the apostrophe and the hyphen.",
+     "Only spaces separate words here: *well-known* is one, and so is *3.5*.",
+     ("len(text.split())", 'len(__import__("re").findall(r"\\w+", text))'))
+
+
 # ---------------------------------------------------------------------------------- split_by_group
 
 slip("split_by_group", "groups_cut", "The samples of the last group that is taken are divided.",
@@ -141,6 +146,15 @@ slip("bag_of_ngrams", "texts_run_together", "Groups reach from one text into the
 slip("bag_of_ngrams", "divided_by_length", "Each row is divided by the length of its text.",
      "The entries should be 1, however long the text is.",
      ("bags[row, column] = 1", "bags[row, column] = 1 / len(words)"))
+
+
+slip("bag_of_ngrams", "capitals_ignored", "Capital letters are made small.",
+     "The index may have *Bath* and *bath*: these are two words with a column each. Take the words as they are.",
+     ("text.split()", "text.lower().split()"))
+
+slip("bag_of_ngrams", "cut_at_marks", "Words are cut at marks, and the marks are lost.",
+     "Only spaces separate words here. The index has words with marks in them, too. Take the words as they are.",
+     ("text.split()", '__import__("re").findall(r"\\w+", text)'))
 
 
 # ---------------------------------------------------------------------------------- bucketed_batches
@@ -248,6 +262,12 @@ slip("PositionalEmbedding", "ConfigOfTheBaseOnly", "get_config gives only what t
      ("{**super().get_config(), **self.config}", "super().get_config()"))
 
 
+slip("PositionalEmbedding", "NoGradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `stop_gradient` and a way through NumPy both do that. "
+     "In training, gradients must get back through every step to both tables. Which of your lines cuts them off?",
+     ("        return embedded\n", "        return ops.stop_gradient(embedded)\n"))
+
+
 # ---------------------------------------------------------------------------------- TransformerEncoder
 
 slip("TransformerEncoder", "MaskForgotten",
@@ -310,6 +330,22 @@ slip("TransformerEncoder", "ConfigOfTheBaseOnly", "get_config gives only what th
      ("{**super().get_config(), **self.config}", "super().get_config()"))
 
 
+slip("TransformerEncoder", "Causal", "Each word looks only at itself and at the words before it.",
+     "That is a decoder. An encoder has the whole sentence before it, and each word may look at all the others.",
+     ("attention_mask=allowed", "attention_mask=allowed, use_causal_mask=True"))
+
+slip("TransformerEncoder", "OtherEpsilon", "The normalisations have an epsilon of 1e-6 instead of 1e-3.",
+     "PyTorch and the paper's own code have a smaller one than Keras. Asked for are LayerNormalizations as Keras makes them.",
+     ("self.layernorm1 = keras.layers.LayerNormalization()", "self.layernorm1 = keras.layers.LayerNormalization(epsilon=1e-6)"),
+     ("self.layernorm2 = keras.layers.LayerNormalization()", "self.layernorm2 = keras.layers.LayerNormalization(epsilon=1e-6)"))
+
+
+slip("TransformerEncoder", "NoGradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `stop_gradient` and a way through NumPy both do that. "
+     "In training, gradients must get back through every step to the inputs and to all weights. Which of your lines cuts them off?",
+     ("return self.layernorm2(x + self.ffn(x))", "return ops.stop_gradient(self.layernorm2(x + self.ffn(x)))"))
+
+
 # ---------------------------------------------------------------------------------- masked_mean
 
 slip("masked_mean", "mean_of_everything", "The mean is taken over padding, too.",
@@ -348,6 +384,12 @@ slip("masked_mean", "maximum", "The largest number of each feature is taken.",
 slip("masked_mean", "first_word", "The first word stands for the whole sentence.",
      "BERT does this with a token of its own at the beginning. Here the mean of all real words is asked for.",
      ("ops.sum(states * real, axis=1) / ops.maximum(ops.sum(real, axis=1), 1)", "states[:, 0]"))
+
+
+slip("masked_mean", "no_gradient", "The result is computed without gradients, so nothing before it can be trained.",
+     "The numbers are right, but the way back from them is cut off: `stop_gradient` and a way through NumPy both do that. "
+     "In training, gradients must get back through every step to the states. Which of your lines cuts them off?",
+     ("    if mask is None:\n", "    states = ops.stop_gradient(states)\n    if mask is None:\n"))
 
 
 # ---------------------------------------------------------------------------------- build_classifier
@@ -407,6 +449,11 @@ slip("build_classifier", "not_compiled", "The model is not compiled.",
       "    )\n", ""))
 
 
+slip("build_classifier", "only_the_head_is_trained", "No gradient gets back to the embedding and the encoder: only the last layer can be trained.",
+     "That is done with an encoder that is trained already. Yours begins with random numbers, and would stay that way.",
+     ("    x = MaskedMean()(x)\n", "    x = keras.layers.Lambda(ops.stop_gradient)(MaskedMean()(x))\n"))
+
+
 # ---------------------------------------------------------------------------------- best_epoch
 
 slip("best_epoch", "counted_from_0", "Epochs are counted from 0.",
@@ -446,6 +493,15 @@ slip("best_epoch", "compared_with_the_one_before", "A loss is compared with that
 slip("best_epoch", "best_of_all", "The best epoch is looked for behind the end of the training, too.",
      "When training has stopped, the later epochs do not exist. You have found the end rightly, but looked past it for the best.",
      ("return best, epoch", "return losses.index(min(losses)) + 1, epoch"))
+
+
+slip("best_epoch", "small_improvements_ignored", "Only a loss that is lower by a ten-thousandth or more counts as a new best.",
+     "Callbacks have an argument for that, `min_delta`, and its usual value is 0. Here a lower loss is a new best, by however little.",
+     ("loss < losses[best - 1]", "loss < losses[best - 1] - 1e-4"))
+
+slip("best_epoch", "begins_with_a_number", "The lowest loss so far begins with 100.",
+     "Some losses are in thousands, and then none is lower than where you begin. Which loss is certainly the lowest after the first epoch?",
+     ("loss < losses[best - 1]", "loss < min([100, *losses[: epoch - 1]])"))
 
 
 # ---------------------------------------------------------------------------------- calibration_error
@@ -497,3 +553,7 @@ slip("calibration_error", "last_bin_forgotten", "The last bin is left out.",
 slip("calibration_error", "error_rate_compared", "Confidence is compared with the share that is wrong.",
      "A confidence of 0.9 should mean that 90 % are right. You compare it with the share that is wrong.",
      ("axis=1) == labels", "axis=1) != labels"))
+
+slip("calibration_error", "overconfidence_without_sign", "The overconfidence has lost its sign.",
+     "A model may be surer than it is right, or less sure. The sign says which.",
+     ("float(confidence.mean() - right.mean())", "float(abs(confidence.mean() - right.mean()))"))
