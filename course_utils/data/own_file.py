@@ -845,7 +845,7 @@ def _name_of_number(value: bool | float) -> str:
 def cure(row: Mapping[str, Any], column: str, task: str) -> str:
     """What is wrong at a place that `validate_rows` found, and what to do about it: one sentence."""
     value, kind = row.get(column), COLUMNS[task][column]
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if value is None or not str(value).strip():
         return "it is empty; fill it in, or delete the row."
     if column == "label" and isinstance(value, list):
         return f"it has {len(value)} labels; keep one, or make a task of each."
@@ -854,7 +854,7 @@ def cure(row: Mapping[str, Any], column: str, task: str) -> str:
             f"{str(value)[:40]!r} is a {type(value).__name__}, and the others are {_KINDS[kind]}; write one."
         )
     if column == "spans":
-        size = len(row["text"])
+        size = len(str(row["text"]))
         wrong = next(
             ([start, end, label] for start, end, label in value if not 0 <= start < end <= size), None
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.data.language import language_of
-from course_utils.data.own import Row
+from course_utils.data.own import COLUMNS, Row
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -155,7 +155,7 @@ def _examples(
         spans = without_overlaps(row["spans"]) if task == "entities" else []
         for window in _windows(tokenizer, task, row):
             places = window.pop("places")
-            if task == "entities":
+            if "spans" in COLUMNS[task]:
                 window["labels"] = [_tag_of(place, spans, tags) for place in places]
             else:
                 start, end = row["start"], row["start"] + len(row["answer"])
@@ -325,7 +325,7 @@ def measured_answers(
 ) -> Measured:
     """F1 of whole spans with their labels, or the mean F1 of the words of an answer, with a bootstrap interval over the rows."""
     draws = np.random.default_rng(0).integers(0, len(rows), (resamples, len(rows)))
-    if task == "questions":
+    if "spans" not in COLUMNS[task]:
         shares = np.array(
             [
                 _word_f1(row["context"][said[0][0] : said[0][1]], row["answer"])
@@ -369,7 +369,7 @@ def simple_answers(task: str, training: Sequence[Row], rows: Sequence[Row]) -> l
     """What takes no model: words that were always an entity in the training rows; or the first words of a context, as many as answers have."""
     import re
 
-    if task == "questions":
+    if "spans" not in COLUMNS[task]:
         usual = int(np.median([len(row["answer"]) for row in training]))
         return [[[0, min(usual, len(row["context"])), ""]] for row in rows]
     known: dict[str, Counter[str]] = defaultdict(Counter)
@@ -467,4 +467,4 @@ def task_card(
     lines += ["## Results", "", "| measure | value |", "|---|---|"]
     lines += [f"| {measure} | {value} |" for measure, value in results.items()]
     lines += ["", "## Limits", "", *(f"- {limit}" for limit in limits)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, ""])
