@@ -63,6 +63,11 @@ def linear_head(
 # ---------------------------------------------------------------------------------- entities and questions
 
 
+def tags_words(task: str) -> bool:
+    """Whether a task asks for a label of each word piece, and not for the place of an answer."""
+    return task == "entities"
+
+
 @dataclass
 class OwnModel:
     """A model of one's own rows: what it is, and the names of what it tells apart (tags; none for questions)."""
@@ -74,7 +79,7 @@ class OwnModel:
 
     def answers(self, rows: Sequence[Mapping[str, Any]]) -> list[list[list[Any]]]:
         """For each row, the spans that the model finds, as [start, end, label]. Of a question that is one, without a label."""
-        return [_entities(self, row) if self.task == "entities" else _answer(self, row) for row in rows]
+        return [_entities(self, row) if tags_words(self.task) else _answer(self, row) for row in rows]
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that :func:`load_model` needs."""
@@ -92,14 +97,14 @@ def load_model(task: str, folder: str | Path) -> OwnModel:
         task,
         model,
         AutoTokenizer.from_pretrained(folder, local_files_only=True),
-        tuple(tags) if task == "entities" else (),
+        tuple(tags) if tags_words(task) else (),
     )
 
 
 def _automatic(task: str) -> Any:
     from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification
 
-    return AutoModelForTokenClassification if task == "entities" else AutoModelForQuestionAnswering
+    return AutoModelForTokenClassification if tags_words(task) else AutoModelForQuestionAnswering
 
 
 def without_overlaps(spans: Sequence[Sequence[Any]]) -> list[list[Any]]:
@@ -117,10 +122,10 @@ LONGEST, STRIDE = 256, 64
 
 def _windows(tokenizer: Any, task: str, row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The windows of a row: ids, and for each piece of the text (of the context) where it stands in it."""
-    first = (row["text"],) if task == "entities" else (row["question"], row["context"])
+    first = (row["text"],) if tags_words(task) else (row["question"], row["context"])
     made = tokenizer(
         *first,
-        truncation=True if task == "entities" else "only_second",
+        truncation=True if tags_words(task) else "only_second",
         max_length=LONGEST,
         stride=STRIDE,
         return_overflowing_tokens=True,
@@ -129,7 +134,7 @@ def _windows(tokenizer: Any, task: str, row: Mapping[str, Any]) -> list[dict[str
     windows = []
     for number in range(len(made["input_ids"])):
         part = made.sequence_ids(number)
-        inside = [each == (0 if task == "entities" else 1) for each in part]
+        inside = [each == (0 if tags_words(task) else 1) for each in part]
         windows.append(
             {
                 **{
@@ -152,7 +157,7 @@ def _examples(
     """What the Trainer learns from: each window with its tags, or with the pieces where its answer begins and ends."""
     examples = []
     for row in rows:
-        spans = without_overlaps(row["spans"]) if task == "entities" else []
+        spans = without_overlaps(row["spans"]) if tags_words(task) else []
         for window in _windows(tokenizer, task, row):
             places = window.pop("places")
             if "spans" in COLUMNS[task]:
@@ -210,8 +215,8 @@ def train_model(
     from course_utils.models.pretrained import encoder_folder, load_tokenizer
 
     tokenizer = load_tokenizer()
-    labels = sorted({span[2] for row in rows for span in row["spans"]}) if task == "entities" else []
-    tags = ("O", *(f"{mark}-{label}" for label in labels for mark in "BI")) if task == "entities" else ()
+    labels = sorted({span[2] for row in rows for span in row["spans"]}) if tags_words(task) else []
+    tags = ("O", *(f"{mark}-{label}" for label in labels for mark in "BI")) if tags_words(task) else ()
     torch.manual_seed(seed)
     names = {"id2label": dict(enumerate(tags)), "label2id": {tag: number for number, tag in enumerate(tags)}}
     model = _automatic(task).from_pretrained(encoder_folder(), **(names if tags else {}))
@@ -409,7 +414,7 @@ def limits_of(
             limits.append(
                 f"It learned fewer than 10 texts of {', '.join(rare[:12])}, so it hardly ever gives these labels."
             )
-    elif task == "entities":
+    elif tags_words(task):
         counts = Counter(span[2] for row in training for span in row["spans"])
         limits.append(
             f"It finds {', '.join(f'{label} ({count})' for label, count in counts.most_common(12))}, and nothing else."

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.cases.forms import only
-from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
+from course_utils.cases.keras_layers import (
+    a_function,
+    built,
+    built_as_it_goes,
+    fill,
+    plain_errors,
+    sent_back,
+    tensors,
+)
 from course_utils.cases.properties import at_words, f32, normal, together, weights_have_moved
 from course_utils.cases.translation import (
     BATCH,
@@ -37,7 +45,6 @@ from course_utils.cases.translation import (
     future_words_change_nothing,
     linear,
     norm,
-    outputs_follow_their_words,
     padding_changes_no_loss,
     padding_changes_no_real_word,
     past_is_untouched,
@@ -45,6 +52,9 @@ from course_utils.cases.translation import (
     source_padding_changes_nothing,
     stops_when_all_have_ended,
     target_mask,
+    trained,
+    with_a_word_of_zeros,
+    without_options,
 )
 from course_utils.cases.translation import (
     LAYER as SIZES,
@@ -94,20 +104,30 @@ def _call_layer(kind: str) -> Callable[[Callable, Inputs], Any]:
         kind: what it is: the name of a function of ``course_utils.models.keras_translator``.
     """
 
-    def call(learner: Callable, inputs: Inputs) -> Any:
-        from course_utils.models import keras_translator
+    run = _run_layer(kind)
 
-        given = tensors(inputs)
-        arrays = [given[name] for name in ARRAYS if name in given]
-        options = {name: given[name] for name in OPTIONS if name in given}
+    def call(learner: Callable, inputs: Inputs) -> Any:
         with plain_errors():
-            layer = built(
-                learner, inputs["config"], lambda new: new(*arrays, **{**options, "training": False})
-            )
-            fill(layer, inputs["weights"], getattr(keras_translator, kind))
-            return layer(*arrays, **options)
+            found, _ = run(learner, tensors(inputs))
+        return found
 
     return call
+
+
+def _run_layer(kind: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, dict[str, Any]]]:
+    """Makes a layer, sets its weights, and runs it on tensors: what it returned, and its variables by name."""
+
+    def run(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        from course_utils.models import keras_translator
+
+        arrays = [given[name] for name in ARRAYS if name in given]
+        options = {name: given[name] for name in OPTIONS if name in given}
+        layer = built(learner, given["config"], lambda new: new(*arrays, **{**options, "training": False}))
+        parts = getattr(keras_translator, kind)
+        fill(layer, given["weights"], parts)
+        return layer(*arrays, **options), dict(parts("", layer))
+
+    return run
 
 
 # ---------------------------------------------------------------------------------- inputs
@@ -231,7 +251,14 @@ def _few_features(make: Callable[[np.random.Generator], Inputs]):
             given["enc_output"] = np.tile(made["enc_output"][:1, :, :FEW], (MANY, 1, 1))
         return {
             **given,
-            "config": {**made["config"], "embedding_dim": FEW, "num_heads": 1, "dropout_rate": RATE},
+            # so large an eps does not hide how much dropout scales up
+            "config": {
+                **made["config"],
+                "embedding_dim": FEW,
+                "num_heads": 1,
+                "dropout_rate": RATE,
+                "layernorm_eps": 1.0,
+            },
             "weights": {
                 name: np.zeros_like(array) if any(part in name for part in silent) else array.copy()
                 for name, array in weights.items()
@@ -262,11 +289,6 @@ def _feed_forward_inputs(*lead: int, scale: float = 1.0):
         }
 
     return inputs
-
-
-def _feed_forward_reordered(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _feed_forward_inputs(BATCH, SOURCE_LEN)(rng)
-    return [inputs, {**inputs, "x": inputs["x"][:, ::-1].copy()}]
 
 
 def _call_fully_connected(learner: Callable, inputs: Inputs) -> dict[str, Any]:
@@ -308,8 +330,13 @@ fully_connected = Exercise(
     cases=(
         Case("a batch of 3 sentences of 7 words", _feed_forward_inputs(BATCH, SOURCE_LEN)),
         Case("a batch of 2 sentences of 6 words", _feed_forward_inputs(2, TARGET_LEN, scale=20.0)),
-        Case("the words in reverse order", _feed_forward_reordered, outputs_follow_their_words),
+        Case(
+            "gradients reach x and every weight",
+            _feed_forward_inputs(BATCH, SOURCE_LEN),
+            reaches=("x", "weights"),
+        ),
     ),
+    backward=sent_back(_run_layer("feed_forward")),
 )
 
 # ---------------------------------------------------------------------------------- EncoderLayer
@@ -347,7 +374,10 @@ encoder_layer = Exercise(
     bypasses=READY_MADE,
     seconds=SECONDS,
     cases=(
-        Case("post-norm, not in training, no mask", _encoder_layer_inputs()),
+        Case(
+            "post-norm, not in training, no mask; one word is all zeros",
+            without_options(with_a_word_of_zeros(_encoder_layer_inputs())),
+        ),
         Case(
             "post-norm, sentences of 7, 4 and 5 words, and once more with two more words of padding",
             _encoder_layer_padded,
@@ -373,7 +403,13 @@ encoder_layer = Exercise(
                 )
             ),
         ),
+        Case(
+            "gradients reach x and every weight",
+            trained(_encoder_layer_inputs(masked=True, norm_first=True)),
+            reaches=("x", "weights"),
+        ),
     ),
+    backward=sent_back(_run_layer("encoder_layer")),
 )
 
 # ---------------------------------------------------------------------------------- Encoder
@@ -383,6 +419,7 @@ def _encoder_inputs(
     masked: bool = False, norm_first: bool = False, training: bool = False, words: int = SOURCE_WORDS
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
+        # without a mask there is no padding: an embedding may mask the id 0 by itself
         lengths = LENGTHS if masked else np.full(BATCH, SOURCE_LEN)
         config = {
             "num_layers": 2,
@@ -440,7 +477,10 @@ encoder = Exercise(
     bypasses=READY_MADE,
     seconds=SECONDS,
     cases=(
-        Case("post-norm, 2 layers, not in training, no mask", _encoder_inputs()),
+        Case(
+            "post-norm, 2 layers, not in training, no mask",
+            without_options(_encoder_inputs()),
+        ),
         Case(
             "post-norm, sentences of 7, 4 and 5 words, and once more with other ids in the padding",
             _padding_ids_changed,
@@ -457,7 +497,9 @@ encoder = Exercise(
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
         Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_encoder_inputs)),
+        Case("gradients reach every weight", trained(_encoder_inputs(norm_first=True)), reaches=("weights",)),
     ),
+    backward=sent_back(_run_layer("encoder")),
 )
 
 # ---------------------------------------------------------------------------------- DecoderLayer
@@ -525,7 +567,10 @@ decoder_layer = Exercise(
     bypasses=READY_MADE,
     seconds=SECONDS,
     cases=(
-        Case("post-norm, not in training, no masks: 6 target words, 7 source words", _decoder_layer_inputs()),
+        Case(
+            "post-norm, not in training, no masks: 6 target words, 7 source words; one word is all zeros",
+            without_options(with_a_word_of_zeros(_decoder_layer_inputs())),
+        ),
         Case(
             "post-norm, both masks, and once more with other target words 4 and 5",
             _future_words_changed,
@@ -553,7 +598,13 @@ decoder_layer = Exercise(
                 )
             ),
         ),
+        Case(
+            "gradients reach x, the encoder's output and every weight",
+            trained(_decoder_layer_inputs(masked=True, norm_first=True)),
+            reaches=("x", "enc_output", "weights"),
+        ),
     ),
+    backward=sent_back(_run_layer("decoder_layer")),
     properties=(both_weights_are_shares,),
 )
 
@@ -563,7 +614,11 @@ SELF, CROSS = "decoder_layer{}_block1_self_att", "decoder_layer{}_block2_decenc_
 
 
 def _decoder_inputs(
-    masked: bool = False, norm_first: bool = False, training: bool = False, words: int = TARGET_WORDS
+    masked: bool = False,
+    norm_first: bool = False,
+    training: bool = False,
+    words: int = TARGET_WORDS,
+    source_len: int = SOURCE_LEN,
 ):
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = TARGET_LENGTHS if masked else np.full(BATCH, TARGET_LEN)
@@ -577,7 +632,7 @@ def _decoder_inputs(
             "config": {**LAYER, **config},
             "weights": _stack(rng, DECODER, 2, words, norm_first),
             "x": _ids(rng, lengths, TARGET_LEN, TARGET_WORDS),
-            "enc_output": _states(rng, BATCH, SOURCE_LEN),
+            "enc_output": _states(rng, BATCH, source_len),
             "training": training,
             "look_ahead_mask": target_mask() if masked else None,
             "padding_mask": source_mask() if masked else None,
@@ -628,7 +683,10 @@ decoder = Exercise(
     bypasses=READY_MADE,
     seconds=SECONDS,
     cases=(
-        Case("post-norm, 2 layers, not in training, no masks", _decoder_inputs()),
+        Case(
+            "post-norm, 2 layers, not in training, no masks; fewer source words than target words",
+            without_options(_decoder_inputs(source_len=4)),
+        ),
         Case("post-norm, both masks", _decoder_inputs(masked=True)),
         Case("pre-norm, both masks", _decoder_inputs(masked=True, norm_first=True)),
         Case(
@@ -641,7 +699,13 @@ decoder = Exercise(
             _few_features(_decoder_inputs(norm_first=True, training=True)),
         ),
         Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_decoder_inputs)),
+        Case(
+            "gradients reach the encoder's output and every weight",
+            trained(_decoder_inputs(norm_first=True)),
+            reaches=("enc_output", "weights"),
+        ),
     ),
+    backward=sent_back(_run_layer("decoder")),
 )
 
 # ---------------------------------------------------------------------------------- Transformer
@@ -665,43 +729,20 @@ def _transformer_inputs(padded: bool = False, norm_first: bool = False, training
     return inputs
 
 
-def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+def _run_transformer(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     from course_utils.models import keras_translator
 
-    given = tensors(inputs)
     source, target = given["source_ids"], given["target_ids"]
+    model = built(learner, given["config"], lambda model: model(source, target, training=False))
+    fill(model, given["weights"], keras_translator.transformer)
+    found = model(source, target, training=given["training"])
+    return found, dict(keras_translator.transformer("", model))
+
+
+def _call_transformer(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     with plain_errors():
-        model = built(learner, inputs["config"], lambda model: model(source, target, training=False))
-        fill(model, inputs["weights"], keras_translator.transformer)
-        value = model(source, target, training=inputs["training"])
-        if inputs.get("gradients"):
-            _send_gradients_back(model, source, target)
-    return _with_weights(value, 1, inputs["target_ids"] != PAD, "logits")
-
-
-def _send_gradients_back(model: Any, source: Any, target: Any) -> None:
-    """
-    Raises:
-        TypeError: the logits cannot train every weight.
-    """
-    import tensorflow as tf
-
-    tape = tf.GradientTape()
-    with tape:
-        value = model(source, target, training=False)
-        if not isinstance(value, tuple | list) or not value or not tf.is_tensor(value[0]):
-            return  # not of the right form: the report says so
-        loss = tf.reduce_mean(tf.square(value[0]))
-    gradients = tape.gradient(loss, model.trainable_weights)
-    without = [
-        weight.path
-        for weight, gradient in zip(model.trainable_weights, gradients, strict=True)
-        if gradient is None
-    ]
-    if without:
-        raise TypeError(
-            f"no gradient reaches `{without[0]}`: `stop_gradient` or a way through NumPy cuts it off, so it could not be trained."
-        )
+        found, _ = _run_transformer(learner, tensors(inputs))
+    return _with_weights(found, 1, inputs["target_ids"] != PAD, "logits")
 
 
 def _source_padded(rng: np.random.Generator) -> list[Inputs]:
@@ -730,10 +771,7 @@ transformer = Exercise(
             _target_ends_changed,
             future_words_change_nothing,
         ),
-        Case(
-            "post-norm, padded source and target; gradients reach every weight",
-            lambda rng: {**_transformer_inputs(padded=True)(rng), "gradients": True},
-        ),
+        Case("post-norm, padded source and target", _transformer_inputs(padded=True)),
         Case(
             "pre-norm, padded, and once more with two more columns of padding in the source",
             _source_padded,
@@ -743,7 +781,13 @@ transformer = Exercise(
             "in training, pre-norm, dropout_rate=1: every word gets the same logits",
             _transformer_inputs(norm_first=True, training=True),
         ),
+        Case(
+            "gradients reach every weight",
+            trained(_transformer_inputs(norm_first=True)),
+            reaches=("weights",),
+        ),
     ),
+    backward=sent_back(_run_transformer),
 )
 
 # ---------------------------------------------------------------------------------- masked_loss
@@ -767,6 +811,8 @@ def _labelled(
     def inputs(rng: np.random.Generator) -> Inputs:
         ids = rng.integers(1, words, (len(lengths), longest), dtype=np.int32)
         ids[ids == pad_id] = 2 if pad_id == 1 else 1
+        if pad_id != PAD:
+            ids[:, 0] = PAD  # an ordinary word here
         logits = normal(rng, len(lengths), longest, words)
         best = 1 + rng.random((len(lengths), longest, 1)) + 0.8 * np.arange(len(lengths))[:, None, None]
         np.put_along_axis(logits, ids[..., None], best, axis=-1)
@@ -808,16 +854,21 @@ masked_loss = Exercise(
             "no padding, no smoothing: plain cross-entropy",
             _labelled((4, 4, 4), 4, 9, padding=2, smoothing=0.0),
         ),
-        Case("no padding, smoothing 0.1", _labelled((4, 4, 4), 4, 9, smoothing=0.1)),
+        Case("no padding, the default's smoothing", _labelled((4, 4, 4), 4, 9)),
         Case("sentences of 2, 6 and 5 words, no smoothing", _labelled((2, 6, 5), 6, 11, smoothing=0.0)),
         Case(
             "sentences of 7 and 1 words, int64 labels, smoothing 0.3",
             _labelled((7, 1), 7, 10, dtype="int64", smoothing=0.3),
         ),
-        Case("padded with another id: pad_id=6", _labelled((5, 2, 4), 5, 8, pad_id=6, smoothing=0.2)),
+        Case(
+            "padded with another id: pad_id=6, 0 is a word",
+            _labelled((5, 2, 4), 5, 8, pad_id=6, smoothing=0.2),
+        ),
         Case("logits of several hundred", _labelled((3, 5), 5, 8, scale=150.0, smoothing=0.1)),
         Case("four more columns of padding", _loss_with_more_padding, padding_changes_no_loss),
+        Case("gradients reach the logits", _labelled((7, 2), 7, 10, smoothing=0.3), reaches=("logits",)),
     ),
+    backward=sent_back(a_function),
     properties=(loss_is_one_finite_number,),
 )
 
@@ -877,7 +928,7 @@ masked_accuracy = Exercise(
             "all wrong but the padding, then some words right",
             together(_guessed(63, some_right=False), _guessed(63)),
         ),
-        Case("padded with another id: pad_id=6", _guessed(61, pad_id=6)),
+        Case("padded with another id: pad_id=6, 0 is a word", _guessed(61, pad_id=6)),
         Case("four more columns of padding", _accuracy_with_more_padding, padding_changes_no_accuracy),
     ),
 )
@@ -1013,11 +1064,13 @@ def _tiny_model(weights: Weights) -> keras.Model:
 def _steps(
     count: int,
     padded: bool = False,
-    smoothing: float = 0.1,
     compiled: bool = False,
-    bos_id: int = BOS,
     dtype: str = "int32",
+    scale: float = 1.0,
+    **options: Any,
 ):
+    """Steps of a model whose output weights have about the size ``scale``: with large ones, so are the gradients."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         width = 5
         lengths = TARGET_LENGTHS if padded else np.full(BATCH, TARGET_LEN)
@@ -1028,12 +1081,11 @@ def _steps(
             "weights": {
                 "source_embedding": f32(normal(rng, SOURCE_WORDS, width)),
                 "target_embedding": f32(normal(rng, TARGET_WORDS, width)),
-                "output_weight": f32(normal(rng, width, TARGET_WORDS)),
+                "output_weight": f32(normal(rng, width, TARGET_WORDS, scale=scale)),
             },
             "source_ids": [_ids(rng, LENGTHS, SOURCE_LEN, SOURCE_WORDS).astype(dtype) for _ in range(count)],
             "labels": [batch.astype(dtype) for batch in labels],
-            "smoothing": smoothing,
-            "bos_id": bos_id,
+            "options": options,
             "compiled": compiled,
         }
 
@@ -1050,7 +1102,8 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
         optimizer.build(model.trainable_variables)
 
     def step(source_ids: tf.Tensor, labels: tf.Tensor) -> Any:
-        return learner(model, optimizer, source_ids, labels, inputs["smoothing"], inputs["bos_id"])
+        given = {"model": model, "optimizer": optimizer, "source_ids": source_ids, "labels": labels}
+        return call_function(learner, given | inputs["options"])
 
     step = tf.function(step) if inputs["compiled"] else step
     losses = []
@@ -1086,10 +1139,13 @@ train_step = Exercise(
     uses=("masked_loss",),
     seconds=SECONDS,
     cases=(
-        Case("one step with padded targets, smoothing 0.2", _steps(1, padded=True, smoothing=0.2)),
+        Case(
+            "one step with padded targets, smoothing 0.2; then by default, with large gradients",
+            together(_steps(1, padded=True, smoothing=0.2), _steps(1, scale=20.0)),
+        ),
         Case(
             "two steps, compiled by tf.function, with int64 ids and bos_id=3",
-            _steps(2, compiled=True, bos_id=3, dtype="int64"),
+            _steps(2, compiled=True, dtype="int64", smoothing=0.1, bos_id=3),
         ),
     ),
     properties=(weights_have_moved,),
@@ -1153,12 +1209,14 @@ def _scripts(lengths: Sequence[int], max_len: int, ids: Mapping[str, int] | None
         scripts = {}
         for name, length in zip(names, lengths, strict=True):
             words = _around(rng, special["eos_id"], set(range(10, 29)) - set(special.values()))[: max_len + 3]
+            if ids:  # where padding has another id, 0 is a word like any other
+                words[0] = 0
             scripts[name] = [*words[:length], special["eos_id"], *words[length:]]
         ordinary = np.array(sorted(set(range(10, 30)) - set(special.values())), dtype=np.int32)
         source = rng.choice(ordinary, (len(lengths), 3))
         source[:, 0] = names
         model = ScriptedModel(scripts, words=30, **special)
-        return {"model": model, "source_ids": source, "max_len": max_len, **special}
+        return {"model": model, "source_ids": source, "max_len": max_len, **(ids or {})}
 
     return inputs
 
@@ -1168,15 +1226,19 @@ def _call_greedy(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
         ids = call_function(learner, tensors(inputs))
     if ids is None:
         raise TypeError("it returned None instead of the ids.")
+    if (kind := np.asarray(ids).dtype.kind) not in "iu" and np.size(ids):
+        raise TypeError(
+            f"it returned {'floats' if kind == 'f' else 'something else'}; expected ids: whole numbers."
+        )
     rows = [[int(word) for word in np.asarray(row).reshape(-1)] for row in ids]
     if len({len(row) for row in rows}) > 1:
         lengths = ", ".join(str(len(row)) for row in rows)
         raise ValueError(
             f"it returned rows of {lengths} ids; expected a table (batch, n), filled up with pad_id."
         )
-    width = max([inputs["max_len"], *map(len, rows)])
+    width, pad_id = max([inputs["max_len"], *map(len, rows)]), inputs.get("pad_id", PAD)
     return {
-        "ids": np.array([row + [inputs["pad_id"]] * (width - len(row)) for row in rows], dtype=np.int64),
+        "ids": np.array([row + [pad_id] * (width - len(row)) for row in rows], dtype=np.int64),
         "stopped": np.array(inputs["model"].asked_in_vain == 0),
     }
 
@@ -1188,7 +1250,7 @@ greedy_decode = Exercise(
     seconds=SECONDS,
     cases=(
         Case("one sentence of 4 words", _scripts((4,), 9)),
-        Case("three sentences of 3, 6 and 0 words: they end at different steps", _scripts((3, 6, 0), 9)),
+        Case("three sentences of 3, 8 and 0 words: they end at different steps", _scripts((3, 8, 0), 9)),
         Case("two sentences of 5 and 2 words, cut off after 4", _scripts((5, 2), 4)),
         Case(
             "other ids: pad 12, begin 15, end 20",
