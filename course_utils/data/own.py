@@ -112,16 +112,16 @@ def groups_that_split(groups: Sequence[str]) -> tuple[list[str], str]:
     With fewer than five groups, or one that has most of the rows, three parts cannot be made of whole groups. Then each row is a group of
     its own, and the note says what this costs.
     """
-    sizes = Counter(groups)
-    largest, most = sizes.most_common(1)[0]
-    if len(sizes) >= 5 and most <= 0.6 * len(groups):
+    rows_of = Counter(groups)
+    largest, most = rows_of.most_common(1)[0]
+    if len(rows_of) >= 5 and most <= 0.6 * len(groups):
         return list(groups), ""
     why = (
-        f"there are only {len(sizes)} groups"
-        if len(sizes) > 1
+        f"there are only {len(rows_of)} groups"
+        if len(rows_of) > 1
         else f"all rows are of one group, {largest[:40]!r}"
     )
-    if len(sizes) >= 5:
+    if len(rows_of) >= 5:
         why = f"the group {largest[:40]!r} has {most} of {len(groups)} rows"
     return [str(number) for number in range(len(groups))], (
         f"Split row by row, because {why}: whole groups do not make three parts. "

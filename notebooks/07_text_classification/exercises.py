@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
-from course_utils.cases.keras_layers import built, built_as_it_goes, fill, plain_errors, tensors
+from course_utils.cases.keras_layers import (
+    a_function,
+    built,
+    built_as_it_goes,
+    fill,
+    plain_errors,
+    sent_back,
+    tensors,
+)
 from course_utils.cases.properties import at_words, f32, normal, together
 from course_utils.cases.translation import feed_forward_weights, linear, norm
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
@@ -30,17 +38,30 @@ def new_texts(rng: np.random.Generator, lengths: list[int], words: list[str]) ->
 
 # ---------------------------------------------------------------------------------- samples_per_length
 
+_ONE_WORD_EACH = ("it's", "well-known", "3.5", "e.g.")
 
-def _rule(above: bool, usual: bool = False):
+
+def _rule(above: bool):
+    """One text comes twice, and some words have marks within them."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         lengths = rng.integers(2, 7, int(rng.integers(20, 60))).tolist()
         lengths[: int(rng.integers(3, 7))] = rng.integers(20, 60, 6).tolist()[: int(rng.integers(3, 7))]
         rng.shuffle(lengths)
+        lengths[-1] = lengths[0]
         ratio = len(lengths) / np.mean(lengths)
-        threshold = (
-            1500 if usual else float(ratio * (rng.uniform(0.75, 0.95) if above else rng.uniform(1.05, 1.3)))
-        )
-        return {"texts": new_texts(rng, lengths, new_words(rng, 15)), "threshold": threshold}
+        threshold = ratio * (rng.uniform(0.75, 0.95) if above else rng.uniform(1.05, 1.3))
+        texts = new_texts(rng, lengths, [*new_words(rng, 11), *_ONE_WORD_EACH])
+        return {"texts": [*texts[:-1], texts[0]], "threshold": float(threshold)}
+
+    return inputs
+
+
+def _usual(fewest: int, most: int):
+    """So many texts of one word each, which is the ratio, and no threshold is passed."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        return {"texts": rng.choice(new_words(rng, 15), int(rng.integers(fewest, most))).tolist()}
 
     return inputs
 
@@ -72,8 +93,8 @@ samples_per_length = Exercise(
         ),
         Case("once more, with other texts, below and above", together(_rule(False), _rule(True))),
         Case(
-            "the usual threshold, then one that is passed, one that is just reached, and one that is hardly passed",
-            together(_rule(False, usual=True), _rule(True), _just_the_threshold, _just_above),
+            "the usual threshold, not reached and passed; then one that is just reached, and one that is hardly passed",
+            together(_usual(1_450, 1_500), _usual(1_501, 1_550), _just_the_threshold, _just_above),
         ),
     ),
 )
@@ -120,7 +141,7 @@ def _about_the_share(short: float):
     A share need not be a whole number of samples."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        wanted = float(rng.choice([0.25, 0.5]))
+        wanted = 0.25 if short % 1 else float(rng.choice([0.25, 0.5]))
         first = rng.integers(3, 8, int(rng.integers(2, 5)))
         rest = int((first.sum() + short) / wanted - first.sum())
         cuts = np.sort(rng.choice(np.arange(1, rest), 3, replace=False))
@@ -141,7 +162,11 @@ def _none_of_them(rng: np.random.Generator) -> Inputs:
 
 def _in_this_order(rng: np.random.Generator, sizes: list[int], share: float) -> Inputs:
     order = new_words(rng, len(sizes))
-    order[-1] = order[0][:-1]  # a part of another group's name
+    order[-3:] = (
+        f"{order[0]}.b",
+        order[0].upper(),
+        order[0][:-1],
+    )  # nearly another group's name, or a part of it
     groups = [name for name, size in zip(order, sizes, strict=True) for _ in range(size)]
     rng.shuffle(groups)
     return {"groups": groups, "order": order, "share": share}
@@ -157,12 +182,12 @@ split_by_group = Exercise(
             _groups(12, (0.15, 0.28), (1, 15)),
         ),
         Case(
-            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by half of one, take all groups or none",
+            "9 groups, about a half; then shares that are reached exactly, missed by one sample or by a quarter of one, take all groups or none",
             together(
                 _groups(9, (0.4, 0.6), (2, 9)),
                 _about_the_share(0),
                 _about_the_share(short=1),
-                _about_the_share(short=0.5),
+                _about_the_share(short=0.25),
                 _all_of_them,
                 _none_of_them,
             ),
@@ -176,17 +201,26 @@ split_by_group = Exercise(
 
 
 def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
-    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter,
-    another a capital."""
+    """Each text ends in a word of its own. A longer one repeats a word, and has one that is not in the index. One word has one letter.
+    The longest text has words with a capital, an accent, digits and marks; the index has them, too, and what would be left of them."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
         names = [str(rng.choice(list("aio"))), *new_words(rng, 11 + len(lengths))]
-        names[1] = names[1].capitalize()
+        marked = [
+            names[1].title(),
+            f"{names[2]}'s",
+            f"é{names[3]}",
+            f"{names[4]}-{names[5]}",
+            f"{names[6]}.",
+            "42",
+        ]
+        plain = [names[2] + "s", f"e{names[3]}", names[4] + names[5], *names[1:7]]
         words, ends = names[: 4 if few_words else 10], names[12:]
         lists = []
         for length, end in zip(rng.permutation(lengths).tolist(), ends, strict=True):
             row = rng.choice(words, length).tolist()
-            lists.append([*row, row[0], names[11], end] if length > 2 else [*row[1:], end])
+            more = rng.permutation(marked).tolist() if length == max(lengths) else []
+            lists.append([*row, row[0], *more, names[11], end] if length > 2 else [*row[1:], end])
         found = {
             " ".join(row[start : start + size])
             for row in lists
@@ -198,7 +232,8 @@ def _bag(n: int, lengths: tuple[int, ...], few_words: bool = False):
         found |= {" ".join(sorted(gram.split())) for gram in found} | {
             " ".join(rng.choice(words, 2)) for _ in range(4)
         }
-        kept = [gram for gram in sorted(found) if rng.random() < 0.85] + words + ends[2:]
+        kept = [gram for gram in sorted(found) if rng.random() < 0.85] + marked + words + ends[2:]
+        kept = list(dict.fromkeys([*kept, *plain]))
         between = rng.permutation(len(kept)).tolist()  # the columns stand in no order
         index = {ends[0]: 0} | {gram: column + 1 for gram, column in zip(kept, between, strict=True)}
         index[ends[1]] = len(index)
@@ -226,16 +261,18 @@ _WIDEST = 110
 
 
 def _rows(count: int, batch_size: int, boundaries: tuple[int, ...], longest: int, outlier: int = 2):
-    """``outlier``: the length of one of the sentences."""
+    """``outlier``: the length of one of the sentences. One sentence comes twice, with another label."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        lengths = rng.integers(2, longest + 1, count)
+        lengths = rng.integers(2, longest + 1, count - 1)
         lengths[: len(boundaries)] = boundaries  # on the border
         lengths[-1] = outlier
         rng.shuffle(lengths)
+        sentences = [rng.integers(1, 100, length).tolist() for length in lengths]
+        labels = rng.integers(0, 10, count - 1).tolist()
         return {
-            "sentences": [rng.integers(1, 100, length).tolist() for length in lengths],
-            "labels": rng.integers(0, 10, count).tolist(),
+            "sentences": [*sentences, list(sentences[0])],
+            "labels": [*labels, (labels[0] + 1) % 10],
             "batch_size": batch_size,
             "boundaries": list(boundaries),
         }
@@ -269,9 +306,7 @@ def _call_batches(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
             raise TypeError(
                 f"a batch has ids of {ids.dtype} and labels of {labels.dtype}; expected int32 for both."
             )
-    batches.sort(
-        key=lambda batch: batch[0][0].tolist() if len(batch[0]) else []
-    )  # in whatever order they come
+    batches.sort(key=lambda batch: [part.tolist() for part in batch])  # in whatever order they come
     height = max([inputs["batch_size"], *(len(ids) for ids, _ in batches)]) + 1
     laid = np.full((len(batches), height, _WIDEST), _FILL, dtype=np.int64)
     marks = np.full((len(batches), height), _FILL, dtype=np.int64)
@@ -328,20 +363,32 @@ def _ids(rng: np.random.Generator, batch: int, words: int) -> np.ndarray:
     return ids
 
 
-def _embedding(batch: int, width: int, max_len: int, use_positions: bool = True, symbolic: bool = False):
+def _embedding(
+    batch: int, width: int, max_len: int, use_positions: bool | None = None, symbolic: bool = False
+):
+    """``use_positions``: None leaves it to the learner's layer."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
-        config = {
-            "vocabulary_size": 19,
-            "max_len": max_len,
-            "embedding_dim": width,
-            "use_positions": use_positions,
-        }
+        config = {"vocabulary_size": 19, "max_len": max_len, "embedding_dim": width}
+        if use_positions is not None:
+            config["use_positions"] = use_positions
         weights = {"token_embeddings": f32(normal(rng, 19, width))}
-        if use_positions:
+        if use_positions is not False:
             weights["position_embeddings"] = f32(normal(rng, max_len, width))
         return {"config": config, "weights": weights, "ids": _ids(rng, batch, 19), "symbolic": symbolic}
 
     return inputs
+
+
+def _as_many_as_can_be(rng: np.random.Generator) -> Inputs:
+    """As many sentences as words in each, features, and places."""
+    inputs = _embedding(2, 4, 4)(rng)
+    return {**inputs, "ids": rng.integers(1, 19, (4, 4)).astype(np.int32)}
+
+
+def _single_words(rng: np.random.Generator) -> Inputs:
+    inputs = _embedding(2, 4, 4)(rng)
+    return {**inputs, "ids": rng.integers(1, 19, (3, 1)).astype(np.int32)}
 
 
 def _set_embeddings(layer: Any, weights: Mapping[str, np.ndarray], which: str = "the layer") -> None:
@@ -426,13 +473,25 @@ def _call_embedding(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     return found
 
 
+def _run_embedding(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What gradients are sent back through: what comes out at words, and the tables."""
+    import tensorflow as tf
+
+    ids = given["ids"]
+    layer, _ = _layer_and_copy(learner, given, ids)
+    _set_embeddings(layer, given["weights"])
+    output = layer(ids)
+    tables = {name: getattr(layer, name).embeddings for name in given["weights"]}
+    return tf.where((ids != 0)[..., None], output, tf.zeros_like(output)), tables
+
+
 def same_word_other_place(runs: list[Run]) -> np.ndarray:
     """With positions the same sentence in reverse order gives other vectors; without them, the same in reverse order."""
     differ = []
     for one, two in (runs[:2], runs[2:]):
         turned = two[1]["output"][:, ::-1]
         same = np.allclose(one[1]["output"], turned, atol=1e-4)
-        differ.append(same != one[0]["config"]["use_positions"])
+        differ.append(same != one[0]["config"].get("use_positions", True))
     return np.array(differ)
 
 
@@ -452,21 +511,24 @@ positional_embedding = Exercise(
     call=_call_embedding,
     seconds=SECONDS,
     cases=(
-        Case("3 sentences of 7, 4 and 5 words", _embedding(3, 6, 10)),
+        Case(
+            "3 sentences of 7, 4 and 5 words; then as many sentences as words, features and places; then single words",
+            together(_embedding(3, 6, 10), _as_many_as_can_be, _single_words),
+        ),
         Case("4 sentences, without positions", _embedding(4, 5, 9, use_positions=False)),
-        Case("in a model whose input has no fixed length", _embedding(2, 7, 12, symbolic=True)),
+        Case(
+            "in a model whose input has no fixed length; one sentence has `max_len` words",
+            _embedding(2, 7, 8, symbolic=True),
+        ),
         Case("sentences in reverse order, with and without positions", _reversed, same_word_other_place),
+        Case("gradients reach both tables", _embedding(3, 6, 10), reaches=("weights",)),
     ),
+    backward=sent_back(_run_embedding),
 )
 
 # ---------------------------------------------------------------------------------- TransformerEncoder
 
 WIDTH, INNER, HEADS = 20, 28, 4  # as in course_utils.cases.translation
-
-READY_MADE = (
-    "torch.nn.Transformer",
-    "torch.nn.TransformerEncoderLayer",
-)
 
 
 def _encoder_weights(rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -520,6 +582,20 @@ def _call_encoder(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     return found
 
 
+def _run_encoder(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What gradients are sent back through: what comes out at words, and the weights."""
+    import tensorflow as tf
+
+    from course_utils.models import keras_translator
+
+    mask = given["mask"]
+    layer, _ = _layer_and_copy(learner, given, given["inputs"], mask=mask)
+    fill(layer, given["weights"], keras_translator.encoder_layer)
+    output = layer(given["inputs"], mask=mask, training=given["training"])
+    found = tf.where(mask[..., None], output, tf.zeros_like(output))
+    return found, dict(keras_translator.encoder_layer("", layer))
+
+
 def _reordered(rng: np.random.Generator) -> list[Inputs]:
     inputs = _encoder(2, masked=False)(rng)
     return [inputs, {**inputs, "inputs": inputs["inputs"][:, ::-1].copy()}]
@@ -546,8 +622,13 @@ transformer_encoder = Exercise(
             _other_padding,
             padding_is_never_looked_at,
         ),
+        Case(
+            "gradients reach the inputs and every weight",
+            _encoder(3, masked=True, training=True),
+            reaches=("inputs", "weights"),
+        ),
     ),
-    bypasses=READY_MADE,
+    backward=sent_back(_run_encoder),
 )
 
 # ---------------------------------------------------------------------------------- masked_mean
@@ -561,10 +642,8 @@ def _states(batch: int, width: int, masked: bool = True, an_empty_one: bool = Fa
         if an_empty_one:
             mask[1] = False
             mask[2, 1:] = False
-        return {
-            "states": f32(normal(rng, *real.shape, width) + rng.uniform(0.5, 1.5)),
-            "mask": mask if masked else None,
-        }
+        states = f32(normal(rng, *real.shape, width) + rng.uniform(0.5, 1.5))
+        return {"states": states, **({"mask": mask} if masked else {})}
 
     return inputs
 
@@ -574,6 +653,12 @@ def _real_zeros(rng: np.random.Generator) -> Inputs:
     inputs = _states(2, 3, masked=False)(rng)
     inputs["states"][:, 1] = 0
     return inputs
+
+
+def _all_sizes_equal(rng: np.random.Generator) -> Inputs:
+    """4 sentences of up to 4 words of 4 numbers."""
+    mask = np.arange(4) < rng.permutation([1, 2, 3, 4])[:, None]
+    return {"states": f32(normal(rng, 4, 4, 4) + 1), "mask": mask}
 
 
 def _one_sentence(rng: np.random.Generator) -> Inputs:
@@ -620,7 +705,10 @@ masked_mean = Exercise(
     call=_call_mean,
     seconds=SECONDS,
     cases=(
-        Case("4 sentences of 6, 6, 2 and 3 words", _states(4, 5)),
+        Case(
+            "4 sentences of 6, 6, 2 and 3 words; then all sizes are 4",
+            together(_states(4, 5), _all_sizes_equal),
+        ),
         Case(
             "no mask: everything is real, zeros too; then a zero where there is a mask, and a single sentence",
             together(_states(2, 3, masked=False), _real_zeros, _a_real_zero, _one_sentence),
@@ -634,7 +722,13 @@ masked_mean = Exercise(
             "one of 4 sentences has no real word at all: its mean is 0; another has one",
             _states(4, 7, an_empty_one=True),
         ),
+        Case(
+            "gradients reach the states, with a mask and without",
+            together(_states(3, 4), _states(2, 5, masked=False)),
+            reaches=("states",),
+        ),
     ),
+    backward=sent_back(a_function),
     bypasses=("keras.layers.GlobalAveragePooling1D",),
 )
 
@@ -642,26 +736,35 @@ masked_mean = Exercise(
 
 
 def _classifier(
-    batch: int, classes: int, use_positions: bool = True, heads: int = HEADS, training: bool = False
+    batch: int,
+    classes: int,
+    use_positions: bool = True,
+    heads: int = HEADS,
+    training: bool = False,
+    rate: float = 1.0,
+    usual: tuple[str, ...] = (),
 ):
+    """``usual``: what is left to the learner's function."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = {
             "token_embeddings": f32(normal(rng, 19, WIDTH)),
             **({"position_embeddings": f32(normal(rng, 11, WIDTH))} if use_positions else {}),
         }
         ids = _ids(rng, batch, 19)
+        config = {
+            "vocabulary_size": 19,
+            "max_len": 11,
+            "num_classes": classes,
+            "embedding_dim": WIDTH,
+            "dense_dim": INNER,
+            "num_heads": heads,
+            "dropout_rate": rate,
+            "learning_rate": float(rng.uniform(0.002, 0.02)),
+            "use_positions": use_positions,
+        }
         return {
-            "config": {
-                "vocabulary_size": 19,
-                "max_len": 11,
-                "num_classes": classes,
-                "embedding_dim": WIDTH,
-                "dense_dim": INNER,
-                "num_heads": heads,
-                "dropout_rate": 1.0,
-                "learning_rate": float(rng.uniform(0.002, 0.02)),
-                "use_positions": use_positions,
-            },
+            "config": {name: value for name, value in config.items() if name not in usual},
             "weights": {
                 "embedding": weights,
                 "encoder": _encoder_weights(rng),
@@ -693,20 +796,38 @@ def _compiled(learner: Callable, config: Mapping[str, Any]) -> Any:
     return model
 
 
-def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+def _filled(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A learner's model with its weights set, and its variables by name."""
     import keras
 
     from course_utils.models import keras_translator
 
-    given, config = tensors(inputs), inputs["config"]
+    config, weights = given["config"], given["weights"]
+    model = built(learner, config, lambda model: model(given["ids"]), lambda: _compiled(learner, config))
+    embedding = _the_one(model, "PositionalEmbedding", lambda layer: hasattr(layer, "token_embeddings"))
+    _set_embeddings(embedding, weights["embedding"])
+    encoder = _the_one(model, "TransformerEncoder", lambda layer: hasattr(layer, "mha"))
+    keras_translator.set_weights(encoder, weights["encoder"], keras_translator.encoder_layer)
+    head = _the_one(model, "Dense", lambda layer: isinstance(layer, keras.layers.Dense))
+    head.set_weights(weights["head"])
+    tables = {name: getattr(embedding, name).embeddings for name in weights["embedding"]}
+    parts = dict(keras_translator.encoder_layer("encoder.", encoder))
+    return model, {**tables, **parts, "head.kernel": head.kernel, "head.bias": head.bias}
+
+
+def _run_classifier(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """What gradients are sent back through."""
+    with built_as_it_goes():
+        model, variables = _filled(learner, given)
+        return model(given["ids"], training=given["training"]), variables
+
+
+def _call_classifier(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
+    import keras
+
+    given = tensors(inputs)
     with plain_errors(), built_as_it_goes():
-        model = built(learner, config, lambda model: model(given["ids"]), lambda: _compiled(learner, config))
-        embedding = _the_one(model, "PositionalEmbedding", lambda layer: hasattr(layer, "token_embeddings"))
-        _set_embeddings(embedding, inputs["weights"]["embedding"])
-        encoder = _the_one(model, "TransformerEncoder", lambda layer: hasattr(layer, "mha"))
-        keras_translator.set_weights(encoder, inputs["weights"]["encoder"], keras_translator.encoder_layer)
-        head = _the_one(model, "Dense", lambda layer: isinstance(layer, keras.layers.Dense))
-        head.set_weights(inputs["weights"]["head"])
+        model, _ = _filled(learner, given)
         logits = model(given["ids"], training=inputs["training"])
         if inputs.get("extremes"):
             logits = np.stack([np.max(logits, axis=0), np.min(logits, axis=0)])
@@ -733,8 +854,7 @@ def _each_feature_by_itself(rng: np.random.Generator) -> Inputs:
     """The same sentence many times, and a last layer that shows the first features of its mean as they are. After dropout
     at a rate of 0.5 each is either 0 or twice as large; where words are dropped before the mean is taken, it is anything between.
     """
-    inputs = _classifier(2, 6, training=True)(rng)
-    inputs["config"]["dropout_rate"] = 0.5
+    inputs = _classifier(2, 6, training=True, usual=("dropout_rate",))(rng)
     inputs["weights"]["head"] = [np.eye(WIDTH, 6, dtype=np.float32), np.zeros(6, dtype=np.float32)]
     ids = inputs["ids"][:1]
     return {
@@ -746,7 +866,7 @@ def _each_feature_by_itself(rng: np.random.Generator) -> Inputs:
 
 
 def _more_columns(rng: np.random.Generator) -> list[Inputs]:
-    inputs = _classifier(3, 5)(rng)
+    inputs = _classifier(3, 5, usual=("num_heads", "learning_rate", "use_positions"))(rng)
     return [inputs, {**inputs, "ids": np.pad(inputs["ids"], ((0, 0), (0, 2)))}]
 
 
@@ -759,8 +879,8 @@ build_classifier = Exercise(
     name="build_classifier",
     returns=("logits", "loss", "accuracy", "learning_rate"),
     call=_call_classifier,
+    backward=sent_back(_run_classifier),
     uses=("PositionalEmbedding", "TransformerEncoder", "masked_mean"),
-    bypasses=READY_MADE,
     seconds=SECONDS,
     cases=(
         Case(
@@ -774,8 +894,11 @@ build_classifier = Exercise(
         ),
         Case("in training with dropout_rate=1: only the last bias is left", _classifier(2, 6, training=True)),
         Case(
-            "in training with dropout_rate=0.5: each feature of the mean is dropped or doubled; the least and the greatest",
+            "in training with the usual dropout_rate: each feature of the mean is dropped or doubled; the least and the greatest",
             _each_feature_by_itself,
+        ),
+        Case(
+            "gradients reach every weight", _classifier(3, 4, training=True, rate=0.0), reaches=("weights",)
         ),
     ),
 )
@@ -823,6 +946,34 @@ def _falling(rng: np.random.Generator) -> Inputs:
     return {"losses": falling.tolist(), "patience": int(rng.integers(2, 5))}
 
 
+def _hardly_falling(rng: np.random.Generator) -> Inputs:
+    """Each loss is the lowest so far, by less than a ten-thousandth."""
+    steps = rng.uniform(1e-6, 2e-5, int(rng.integers(12, 30)))
+    return {"losses": (1.0 - np.cumsum(steps)).tolist(), "patience": 2}
+
+
+def _valley(high: float, low: float):
+    """Losses fall from the high number to the low one, and rise again."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        patience = int(rng.integers(2, 6))
+        falling = np.linspace(high, low, int(rng.integers(3, 9)))
+        rising = np.linspace(low, high, 2 * patience)[1:]
+        return {"losses": [*falling.tolist(), *rising.tolist()], "patience": patience}
+
+    return inputs
+
+
+def _impatient(rng: np.random.Generator) -> Inputs:
+    """The first loss that is higher ends the training."""
+    falling = np.sort(rng.uniform(1.1, 2.0, int(rng.integers(3, 9))))[::-1]
+    return {"losses": [*falling.tolist(), 2.5, 0.5], "patience": 1}
+
+
+def _single(rng: np.random.Generator) -> Inputs:
+    return {"losses": [float(rng.uniform(0.5, 2.0))], "patience": int(rng.integers(1, 6))}
+
+
 best_epoch = Exercise(
     name="best_epoch",
     returns=("best", "last"),
@@ -839,17 +990,31 @@ best_epoch = Exercise(
             "training ends before patience does; then the same loss twice; then the first epoch is the best, or the last",
             together(_losses("ends"), _tie, _rising(1.0), _rising(1.0, 1.0), _falling),
         ),
+        Case(
+            "losses that hardly fall; of thousands; down to 0, then below; a patience of 1; a single epoch",
+            together(
+                _hardly_falling,
+                _valley(9_000.0, 3_000.0),
+                _valley(1.0, 0.0),
+                _valley(1.0, -2.0),
+                _impatient,
+                _single,
+            ),
+        ),
     ),
 )
 
 # ---------------------------------------------------------------------------------- calibration_error
 
 
-def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int = 0):
+def _judged(count: int, classes: int, sharpness: float, bins: int | None = None, certain: int = 0):
     """In every second bin, from the lowest on, the model is always right, and elsewhere seldom.
 
+    bins: None leaves the usual number, 10, to the learner's function.
     certain: of so many texts the model is absolutely sure, and wrong. Then it is right about all others in the last bin.
     """
+    passed = {} if bins is None else {"bins": bins}
+    bins = bins or 10
 
     def inputs(rng: np.random.Generator) -> Inputs:
         logits = normal(rng, count, classes, scale=sharpness)
@@ -862,7 +1027,20 @@ def _judged(count: int, classes: int, sharpness: float, bins: int, certain: int 
             hit[:certain] = False
         said = shares.argmax(axis=1)
         labels = np.where(hit, said, (said + rng.integers(1, classes, count)) % classes)
-        return {"probabilities": shares, "labels": labels, "bins": bins}
+        return {"probabilities": shares, "labels": labels, **passed}
+
+    return inputs
+
+
+def _too_sure(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """What ``make`` gives, drawn again until the model is surer than it is right."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        while True:
+            drawn = make(rng)
+            shares = drawn["probabilities"]
+            if shares.max(axis=1).mean() > (shares.argmax(axis=1) == drawn["labels"]).mean() + 0.02:
+                return drawn
 
     return inputs
 
@@ -889,17 +1067,20 @@ calibration_error = Exercise(
     returns=("error", "overconfidence"),
     cases=(
         Case(
-            "80 texts of 4 classes, then 85 of 6, 10 bins",
-            together(_judged(80, 4, 1.6, 10), _judged(85, 6, 1.8, 10)),
+            "80 texts of 4 classes, then 85 of 6; the number of bins is not passed",
+            together(_too_sure(_judged(80, 4, 1.6)), _too_sure(_judged(85, 6, 1.8))),
         ),
         Case(
             "90 texts of 3 classes, 12 bins, then 60 of 12 classes, 4 bins, then 75, 8 bins, many of them on an edge between two",
-            together(_judged(90, 3, 1.6, 12), _judged(60, 12, 0.7, 4), _on_the_edges(75, 4, 8)),
+            together(
+                _too_sure(_judged(90, 3, 1.6, 12)),
+                _judged(60, 12, 0.7, 4),  # not sure enough
+                _too_sure(_on_the_edges(75, 4, 8)),
+            ),
         ),
         Case(
             "a model that is nearly always sure, so that most bins are empty; then one that is less sure",
-            together(_judged(40, 6, 12.0, 10, certain=6), _judged(70, 5, 1.8, 7)),
+            together(_judged(40, 6, 12.0, 10, certain=6), _too_sure(_judged(70, 5, 1.8, 7))),
         ),
     ),
-    rtol=1e-3,
 )
