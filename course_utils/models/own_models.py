@@ -262,7 +262,7 @@ def _logits(own: OwnModel, window: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
     batch = {name: torch.tensor([value]) for name, value in window.items() if name != "places"}
     with torch.no_grad():
         found = own.model(**batch)
-    if own.task == "entities":
+    if own.tags:
         return (found.logits[0].numpy(),)
     return found.start_logits[0].numpy(), found.end_logits[0].numpy()
 
@@ -409,7 +409,7 @@ def limits_of(
             limits.append(
                 f"It learned fewer than 10 texts of {', '.join(rare[:12])}, so it hardly ever gives these labels."
             )
-    elif task == "entities":
+    elif "spans" in COLUMNS[task]:
         counts = Counter(span[2] for row in training for span in row["spans"])
         limits.append(
             f"It finds {', '.join(f'{label} ({count})' for label, count in counts.most_common(12))}, and nothing else."
