@@ -267,7 +267,7 @@ def _logits(own: OwnModel, window: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
     batch = {name: torch.tensor([value]) for name, value in window.items() if name != "places"}
     with torch.no_grad():
         found = own.model(**batch)
-    if own.task == "entities":
+    if own.tags:
         return (found.logits[0].numpy(),)
     return found.start_logits[0].numpy(), found.end_logits[0].numpy()
 
