@@ -831,7 +831,6 @@ f1 = Exercise(
             _reordered(
                 ("{X} {Y}", ["{X}", "{Y} {X} {Z} {W}"]), ("{X} {Y}", ["{Z}", "{X} {W}", "{Y} {W} {Z}"])
             ),
-            order_of_answers_is_no_matter,
         ),
         Case("no answer", _pairs(("", []), ("{X}", []), ("", ["{X}"]), ("The.", []), ("a", ["a {X}"]))),
         Case(

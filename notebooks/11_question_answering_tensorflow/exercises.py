@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_utils.cases.keras_layers import plain_errors, tensors
+from course_utils.cases.keras_layers import plain_errors, sent_back, tensors
 from course_utils.cases.properties import f32, normal, together, weights_have_moved
 from course_utils.cases.reading import (
     BATCH,
@@ -29,14 +29,16 @@ from course_utils.cases.reading import (
     allowed_places,
     answer_cases,
     asked,
+    equally_good,
     every_other_place_is_blocked,
-    gradients_sum_to_zero,
+    first_of_equals,
     new_words,
     no_answer_is_nowhere,
     readable_answer,
     readable_logits,
     reader_batch,
     reader_weights,
+    smallest_window,
 )
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, call_function
 
@@ -161,6 +163,10 @@ answer_token_spans = Exercise(
             _token_spans(_AT_THE_EDGES, short_at_the_edges=True),
         ),
         Case(
+            "a single window; then one with a single token of the context",
+            together(_token_spans([(2, 4, 0, 17)]), _token_spans([(0, 1, 0, 1)], short_at_the_edges=True)),
+        ),
+        Case(
             "windows that end with a token of the context; one stands behind its answer, one in front of it",
             _token_spans([(0, 2, 7, 19), (3, 6, 0, 12), (7, 9, 0, 12)], to_the_end=True),
         ),
@@ -182,6 +188,7 @@ _FILL = -9  # stands for "not there" where a check lays batches of different wid
 def _feature(rng: np.random.Generator, question: int, context: int) -> dict[str, Any]:
     ids = rng.integers(1000, 2000, question + context + 3).tolist()
     ids[0], ids[question + 1], ids[-1] = 101, 102, 102
+    ids[question + 2 + context // 2] = 0  # a token like any other
     start = question + 2 + int(rng.integers(0, context - 1))
     return {
         "input_ids": ids,
@@ -282,6 +289,12 @@ def _head(batch: int, length: int, width: int, scale: float = 1.0, open_to_all: 
     return inputs
 
 
+def _without_cls(rng: np.random.Generator) -> Inputs:
+    inputs = _head(3, 8, 6)(rng)
+    inputs["allowed"][1, 0] = False
+    return inputs
+
+
 def _set_head(layer: Any, kernel: np.ndarray, bias: np.ndarray) -> None:
     import keras
 
@@ -293,6 +306,20 @@ def _set_head(layer: Any, kernel: np.ndarray, bias: np.ndarray) -> None:
             f"its weights have the shapes {shapes}; expected a kernel {kernel.shape} and a bias {bias.shape}."
         )
     layer.set_weights([kernel, bias])
+
+
+def _run_head(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """In training. What stands at blocked places may be anything, so nothing is sent back from there."""
+    import tensorflow as tf
+
+    states, allowed = given["hidden"], given["allowed"]
+    with quietly():
+        head = learner()
+        head(states, allowed)  # makes the weights
+        _set_head(head, given["kernel"].numpy(), given["bias"].numpy())
+        found = head(states, allowed, training=True)
+    parts = [tf.where(allowed, part, 0.0) for part in found]
+    return parts, dict(zip(("kernel", "bias"), head.weights, strict=True))
 
 
 def _call_head(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -323,10 +350,16 @@ span_head = Exercise(
         Case("a batch of 4 windows of 7 tokens, every place allowed", _head(4, 7, 6, open_to_all=True)),
         Case("logits in the hundreds", _head(3, 8, 5, scale=100)),
         Case(
-            "a single window, then windows of a single token",
-            together(_head(1, 6, 4), _head(3, 1, 7)),
+            "a single window, and windows of a single token; then [CLS] is not allowed everywhere",
+            together(_head(1, 6, 4), _head(3, 1, 7), _without_cls),
+        ),
+        Case(
+            "in training, gradients reach the hidden states and both weights",
+            _head(4, 8, 6),
+            reaches=("hidden", "weights"),
         ),
     ),
+    backward=sent_back(_run_head, outputs=None),
     properties=(every_other_place_is_blocked,),
 )
 
@@ -409,34 +442,38 @@ def _loss(
 def _call_loss(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
-    given = tensors(inputs)
-    logits = [given[name] for name in ("start_logits", "end_logits")]
-    with quietly(), tf.GradientTape() as tape:
-        tape.watch(logits)
-        loss = call_function(learner, given)
-        if not tf.is_tensor(loss) or loss.shape.num_elements() != 1:
-            raise TypeError("it returned no tensor with one number: the loss is the mean over the batch.")
-        loss = tf.reshape(loss, ())
-    slopes = tape.gradient(loss, logits)
-    if all(slope is None for slope in slopes):
-        raise TypeError("no gradient flows through the loss: `.numpy()` or `float` cut it off.")
-    zeros = np.zeros_like(inputs["start_logits"])
-    start, end = (zeros if slope is None else slope.numpy() for slope in slopes)
-    return {"loss": np.array(float(loss)), "start_gradient": start, "end_gradient": end}
+    with quietly():
+        loss = call_function(learner, tensors(inputs))
+    if not tf.is_tensor(loss) or loss.shape.num_elements() != 1:
+        raise TypeError("it returned no tensor with one number: the loss is the mean over the batch.")
+    return {"loss": np.array(float(tf.reshape(loss, ())))}
+
+
+def _run_loss(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    with quietly():
+        return call_function(learner, given), {}
 
 
 span_loss = Exercise(
     name="span_loss",
-    returns=("loss", "start_gradient", "end_gradient"),
+    returns=("loss",),
     call=_call_loss,
+    backward=sent_back(_run_loss),
     seconds=SECONDS,
     cases=(
         Case("a batch of 3 windows of 11 tokens, every place allowed", _loss(3, 11, blocked=False)),
-        Case("a batch of 4 windows, some places blocked", _loss(4, 13)),
+        Case(
+            "a batch of 4 windows, some places blocked; gradients reach both logits",
+            _loss(4, 13),
+            reaches=("start_logits", "end_logits"),
+        ),
         Case("two of five windows have no answer; int64 positions", _loss(5, 12, no_answer=2, dtype="int64")),
-        Case("logits in the hundreds", _loss(3, 14, blocked=False, scale=300)),
+        Case(
+            "logits in the hundreds; gradients reach both of them",
+            _loss(3, 14, blocked=False, scale=300),
+            reaches=("start_logits", "end_logits"),
+        ),
     ),
-    properties=(gradients_sum_to_zero,),
 )
 
 # ---------------------------------------------------------------------------------- best_spans
@@ -459,7 +496,7 @@ def _span_batch(*titles: str) -> Callable[[np.random.Generator], Inputs]:
         for row, title in enumerate(titles):
             *planted, _, shift = _PLANTED[title]
             for side in range(2):
-                logits[side, row] += f32(shift)
+                logits[side, row] += f32(shift * rng.uniform(1, 2))
                 for place, value in planted[side].items():
                     logits[side, row, place] += value
         return {
@@ -493,9 +530,32 @@ def _different_contexts(rng: np.random.Generator) -> Inputs:
     }
 
 
-def _below_what_stands_for_never(rng: np.random.Generator) -> Inputs:
-    inputs = _span_batch("a single token", "the first token of the context; [SEP] looks better")(rng)
-    return {**inputs, **{name: inputs[name] - 3e4 for name in ("start_logits", "end_logits")}}
+def _batch(*makers: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """Windows that are made one by one as a batch; they have one greatest length."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        rows = [make(rng) for make in makers]
+        batch = {
+            name: np.stack([row[name] for row in rows])
+            for name in ("start_logits", "end_logits", "in_context")
+        }
+        return {**batch, "max_answer_length": rows[0]["max_answer_length"]}
+
+    return inputs
+
+
+def _equally_good_and_higher(rng: np.random.Generator) -> Inputs:
+    """A window whose best score is above that of any window of :func:`equally_good`."""
+    made = equally_good(rng)
+    return {**made, "start_logits": made["start_logits"] + f32(16)}
+
+
+def _of_one_token(rng: np.random.Generator) -> Inputs:
+    """Answers of one token; in both windows the best pair has two."""
+    made = _span_batch("a single token", "the first token of the context; [SEP] looks better")(rng)
+    made["start_logits"][:, 9] += 9
+    made["end_logits"][:, 10] += 9
+    return {**made, "max_answer_length": 1}
 
 
 def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
@@ -508,6 +568,11 @@ def _call_spans(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]:
     score = np.asarray(found[2])
     if score.shape != (batch,):
         raise TypeError(f"`score` has shape {score.shape}; expected a number for each window: ({batch},).")
+    longest = inputs["max_answer_length"]
+    for row in range(batch):
+        window = [inputs[name][row] for name in ("start_logits", "end_logits", "in_context")]
+        found_here = places["first"][row], places["last"][row]
+        places["first"][row], places["last"][row] = first_of_equals(*window, longest, *found_here)
     return {**places, "score": score}
 
 
@@ -515,7 +580,7 @@ def spans_are_possible(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     """Each span lies in its context, does not end before it begins, and is not too long."""
     fits = []
     for inside, first, last in zip(inputs["in_context"], outputs["first"], outputs["last"], strict=True):
-        within = 0 <= first < WINDOW and 0 <= last < WINDOW and inside[first] and inside[last]
+        within = all(0 <= place < len(inside) and inside[place] for place in (first, last))
         fits.append(bool(within and first <= last < first + inputs["max_answer_length"]))
     return np.array(fits)
 
@@ -559,11 +624,13 @@ best_spans = Exercise(
         ),
         Case("another context in each window, and answers of any length", _different_contexts),
         Case(
-            "all logits are far below 0; then even below -10,000",
-            together(
-                _span_batch("all logits are far below 0", "all logits are far below 0"),
-                _below_what_stands_for_never,
-            ),
+            "all logits are below -30,000",
+            _span_batch("all logits are below -30,000", "all logits are below -30,000"),
+        ),
+        Case("two pairs are equally good", _batch(equally_good, _equally_good_and_higher)),
+        Case(
+            "answers of one token only; then a single window that is one token",
+            together(_of_one_token, _batch(smallest_window)),
         ),
     ),
     properties=(spans_are_possible,),
@@ -606,7 +673,9 @@ def _tiny_reader(weights: Mapping[str, np.ndarray]) -> keras.Model:
     return TinyReader()
 
 
-def _steps(count: int, scale: float = 1.0, max_norm: float = 50.0):
+def _steps(count: int, scale: float, max_norm: float | None = 50.0):
+    """So many steps; ``max_norm``: None leaves it to the function's default."""
+
     def inputs(rng: np.random.Generator) -> Inputs:
         weights = reader_weights(rng, scale)
         weights["output_weight"] = weights.pop("output")
@@ -621,7 +690,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
     import keras
     import tensorflow as tf
 
-    model, optimizer = _tiny_reader(inputs["weights"]), keras.optimizers.SGD(0.5)
+    model, optimizer, limit = _tiny_reader(inputs["weights"]), keras.optimizers.SGD(0.5), inputs["max_norm"]
     optimizer.build(model.trainable_variables)
     batches = [
         {
@@ -636,7 +705,7 @@ def _call_train_step(learner: Callable, inputs: Inputs) -> dict[str, np.ndarray]
 
     @tf.function(input_signature=[signature])
     def step(batch: Mapping[str, tf.Tensor]) -> Any:
-        return learner(model, optimizer, batch, inputs["max_norm"])
+        return learner(model, optimizer, batch, *([] if limit is None else [limit]))
 
     with quietly():
         losses = [step(batch) for batch in batches]
@@ -655,9 +724,10 @@ train_step = Exercise(
     uses=("span_loss",),
     seconds=SECONDS,
     cases=(
-        Case("one step", _steps(1)),
-        Case("two steps in the same graph, with batches of other shapes", _steps(2)),
+        Case("one step", _steps(1, scale=3.0)),
+        Case("two steps in the same graph, with batches of other shapes", _steps(2, scale=3.0)),
         Case("gradients that are too long: shortened to 0.1", _steps(2, scale=3.0, max_norm=0.1)),
+        Case("called without max_norm", _steps(2, scale=8.0, max_norm=None)),
     ),
     properties=(weights_have_moved,),
 )
@@ -671,7 +741,8 @@ class ScriptedKerasReader(ScriptedReader):
 
     def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
         found = super().logits(ids, allowed)
-        found[:, :, 0] += np.float32([[0.5], [-0.5]])
+        if self.plain is None:
+            found[:, :, 0] += np.float32([[0.5], [-0.5]])
         return found - np.logaddexp.reduce(found, axis=-1, keepdims=True) if self.shares else found
 
     def __call__(self, inputs: Mapping[str, Any], training: Any = None) -> tuple[Any, Any]:
@@ -702,30 +773,6 @@ def asked_with_care(inputs: Inputs, outputs: Outputs) -> np.ndarray:
     return outputs["careful"]
 
 
-class EvenKerasReader(ScriptedKerasReader):
-    """Its logits are eighths, so that sums and differences of them are exact."""
-
-    def logits(self, ids: np.ndarray, allowed: np.ndarray | None) -> np.ndarray:
-        return np.round(super().logits(ids, allowed) * 8) / np.float32(8)
-
-
-def _margin_and_threshold(above: float) -> Callable[[np.random.Generator], Inputs]:
-    """A short context, and the longest answer that is allowed; the margin is so much above the threshold."""
-
-    def inputs(rng: np.random.Generator) -> Inputs:
-        made = asked(words=6, says=(1, 5), new_reader=EvenKerasReader)(rng)
-        model, (ids, _) = made["model"], made["tokenize"](made["context"])
-        start, end = (
-            model.logits(np.array([pair]), None)[side, 0, 1]
-            for side, planted in enumerate((model.starts, model.ends))
-            for pair in planted
-        )
-        nothing = model.logits(np.array([ids]), None)[:, 0, 0].sum()
-        return {**made, "threshold": float(start + end - nothing) - above}
-
-    return inputs
-
-
 def _at_the_beginning(rng: np.random.Generator) -> Inputs:
     """The answer begins with the first word of the context, in front of which stands [SEP]."""
     made = asked(words=6, says=(0, 2), new_reader=ScriptedKerasReader)(rng)
@@ -748,16 +795,12 @@ answer = Exercise(
     cases=(
         *answer_cases(ScriptedKerasReader),
         Case(
-            "a margin just above the threshold, then one that equals it; then a best pair with more tokens than an answer may have",
+            "an answer at the beginning of the context; then best pairs with two tokens too many, and with one",
             together(
-                _margin_and_threshold(0.25),
-                _margin_and_threshold(0.0),
+                _at_the_beginning,
                 asked(words=7, says=(2, 7), decoy=1, new_reader=ScriptedKerasReader),
+                _one_token_too_long,
             ),
-        ),
-        Case(
-            "an answer at the beginning of the context; then a best pair with one token too many",
-            together(_at_the_beginning, _one_token_too_long),
         ),
     ),
     properties=(asked_with_care, no_answer_is_nowhere),

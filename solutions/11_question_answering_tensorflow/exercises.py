@@ -544,6 +544,12 @@ def _batch(*makers: Callable[[np.random.Generator], Inputs]) -> Callable[[np.ran
     return inputs
 
 
+def _equally_good_and_higher(rng: np.random.Generator) -> Inputs:
+    """A window whose best score is above that of any window of :func:`equally_good`."""
+    made = equally_good(rng)
+    return {**made, "start_logits": made["start_logits"] + f32(16)}
+
+
 def _of_one_token(rng: np.random.Generator) -> Inputs:
     """Answers of one token; in both windows the best pair has two."""
     made = _span_batch("a single token", "the first token of the context; [SEP] looks better")(rng)
@@ -621,7 +627,7 @@ best_spans = Exercise(
             "all logits are below -30,000",
             _span_batch("all logits are below -30,000", "all logits are below -30,000"),
         ),
-        Case("two pairs are equally good", _batch(equally_good, equally_good)),
+        Case("two pairs are equally good", _batch(equally_good, _equally_good_and_higher)),
         Case(
             "answers of one token only; then a single window that is one token",
             together(_of_one_token, _batch(smallest_window)),
