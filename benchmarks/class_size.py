@@ -22,13 +22,13 @@ from nbformat import NotebookNode
 from rich.console import Console
 from rich.table import Table
 
-from grader.demo import hand_in, solved
+from grader.book.gradebook import Gradebook
+from grader.book.points import points_in
+from grader.files import TIMESTAMP
 from grader.grade.autograde import autograde, choose_runner, class_seed, usable_cores
-from grader.grade.gradebook import Gradebook
-from grader.grade.points import points_in
 from grader.grade.resume import digest_of
-from grader.lab import Lab, is_solution
-from grader.receive.files import TIMESTAMP
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab, is_solution
 
 console = Console(width=None if sys.stdout.isatty() else 130)
 COMMANDS = {

@@ -26,7 +26,7 @@ from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
 from grader.catalogue import run_cell
 from grader.course import Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 
 def said(verdict: Verdict) -> list[tuple[str, str]]:

@@ -33,10 +33,10 @@ from rich.table import Table
 from course_utils.checking.check import SEED_VARIABLE
 from course_utils.checking.expected import FILE_NAME
 from grader.author.build import build
+from grader.book.gradebook import Gradebook
 from grader.course import Course
-from grader.demo import hand_in, solved
-from grader.grade.gradebook import Gradebook
-from grader.lab import SETTINGS, Lab, runs_in_grading
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import SETTINGS, Lab, runs_in_grading
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = "02_self_attention"

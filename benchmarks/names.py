@@ -29,7 +29,7 @@ from course_utils.checking.outcome import try_exercise
 from grader.author.mutate import each_mutant
 from grader.catalogue import run_cell
 from grader.course import Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 OF_A_VARIANT = 20
 SECONDS = 5.0

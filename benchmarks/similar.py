@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 from grader.course import Course
-from grader.demo import hand_in, solved
 from grader.grade.autograde import submissions
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab
 from grader.show.similar import Reader, compare
 
 ROOT = Path(__file__).resolve().parents[1]

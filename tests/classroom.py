@@ -22,11 +22,11 @@ from project import ROOT
 
 from course_utils.checking.exercise import exercises_of
 from course_utils.checking.outcome import encode, try_exercise
+from grader.book.gradebook import Gradebook
+from grader.book.state import marker_of
 from grader.course import Course
-from grader.demo import hand_in, solved
-from grader.grade.gradebook import Gradebook
-from grader.gradebook_state import marker_of
-from grader.lab import Lab, checked_exercise, is_solution, runs_in_grading
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab, checked_exercise, is_solution, runs_in_grading
 from grader.run.states import GRADED, Executed
 
 START, ATTENTION = "00_start_here", "02_self_attention"

@@ -21,7 +21,7 @@ from project import LABS, ROOT, turn_of
 
 from grader.author import training
 from grader.course import Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 # On a busy machine an example takes long to make and to run, and nothing is wrong.
 settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])

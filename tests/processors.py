@@ -23,9 +23,9 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import Outcome
-from grader.author.lessons import mistakes_of
 from grader.course import Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
+from grader.reference.lessons import mistakes_of
 
 SLIPS = 3
 """So many small mistakes in each reference are in a class, beside the lab's misconceptions."""

@@ -22,7 +22,7 @@ import pytest
 from playwright.sync_api import TimeoutError, sync_playwright
 from project import ROOT
 
-from grader.demo import solved
+from grader.handout.demo import solved
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

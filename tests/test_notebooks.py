@@ -15,8 +15,8 @@ from course_utils.checking.expected import FILE_NAME
 from grader.author import training
 from grader.core_path import MAY_FAIL
 from grader.course import Course
-from grader.demo import solved
-from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of
+from grader.handout.demo import solved
+from grader.reference.lab import Lab, checked_exercise, is_solution, nbgrader_of
 
 
 def executed(lab: Lab, notebook: NotebookNode, folder):

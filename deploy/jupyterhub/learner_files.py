@@ -14,7 +14,7 @@ from pathlib import Path
 from grader.course import Course
 from grader.errors import GraderError
 from grader.handout.bundle import write_bundle
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 
 def write(course: Course, folder: Path) -> None:

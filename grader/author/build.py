@@ -40,13 +40,13 @@ from course_utils.quiz import FILE_NAME as QUIZ
 from grader.author import rules
 from grader.author.kept import keep, without_rounding
 from grader.author.leaks import Secrets, files_in
-from grader.author.lessons import lessons_of
-from grader.author.mutants import mutants_of
 from grader.catalogue import run_cell
 from grader.course import STUB, Course, CourseError, make_private
-from grader.effortless import FOR_NOTHING, answers_for_nothing
-from grader.follow import Substitutions
-from grader.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
+from grader.reference.effortless import FOR_NOTHING, answers_for_nothing
+from grader.reference.follow import Substitutions
+from grader.reference.lab import REGION, Lab, checked_exercise, code_before_check, is_solution, nbgrader_of
+from grader.reference.lessons import lessons_of
+from grader.reference.mutants import mutants_of
 
 SEEDS = (PUBLIC_SEED, 1, 2)
 """The seeds at which the reference, the variants and the misconceptions are tried."""

@@ -31,11 +31,11 @@ from course_utils.checking.outcome import try_case
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.author.build import SEEDS
 from grader.author.legal import LegalInputs
-from grader.author.mutants import CUT, LEFT, Mutant, mutants, mutants_of
 from grader.catalogue import run_cell
 from grader.course import Course, CourseError
 from grader.imports import code_of, imported, reached
-from grader.lab import Lab
+from grader.reference.lab import Lab
+from grader.reference.mutants import CUT, LEFT, Mutant, mutants, mutants_of
 
 FILE_NAME, EQUIVALENT = "mutants.json", "equivalent.toml"
 
@@ -53,7 +53,7 @@ _SILENT_SECONDS = 300
 _MEMORY = 2 * 2**30
 _DECIDES = {
     "grader.author.legal",
-    "grader.author.mutants",
+    "grader.reference.mutants",
     *(
         f"course_utils.checking.{name}"
         for name in ("chance", "checks", "exercise", "outcome", "rounding", "time_limit")
@@ -63,7 +63,7 @@ _DECIDES = {
 
 
 class Change(NamedTuple):
-    """What a mutant changes: lines of an exercise's solution. For ``place`` see :class:`grader.author.mutants.Mutant`."""
+    """What a mutant changes: lines of an exercise's solution. For ``place`` see :class:`grader.reference.mutants.Mutant`."""
 
     exercise: str
     old: str
@@ -87,7 +87,7 @@ class Survivor:
     Attributes:
         of: "reference", or the name of the correct variant that it was made from.
         seed: one at which it keeps them.
-        place: see :class:`grader.author.mutants.Mutant`.
+        place: see :class:`grader.reference.mutants.Mutant`.
         differs: a legal input for which it gives something else than the reference, in words; empty if none was found.
     """
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from grader.course import Course, CourseError
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 _TEMPLATE = Path(__file__).parent / "template"
 

@@ -17,10 +17,10 @@ from course_utils.exercises import FILE_NAME as EXERCISES
 from course_utils.quiz import FILE_NAME as QUIZ
 from course_utils.quiz import Question, read_questions
 from grader.author.training import promises
-from grader.by_hand.rubric import questions
+from grader.book.rubric import questions
 from grader.core_path import END, pieces
 from grader.errors import place_of
-from grader.lab import (
+from grader.reference.lab import (
     HIDDEN,
     REGION,
     SECONDS,
@@ -57,7 +57,7 @@ def faults(lab: Lab, source: NotebookNode, hints: Mapping[str, Sequence[Hint]]) 
     """What is missing in a lab, or not as it is in every other lab.
 
     Args:
-        source: from :meth:`grader.lab.Lab.source`.
+        source: from :meth:`grader.reference.lab.Lab.source`.
         hints: exercise -> the hints that were taken out of it, in order.
     """
     return [

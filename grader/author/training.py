@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 from grader.course import CourseError
 from grader.imports import code_of, data_of, imported, reached
-from grader.lab import SETTINGS, Lab, checked_exercise, line_of
+from grader.reference.lab import SETTINGS, Lab, checked_exercise, line_of
 
 FILE_NAME = "training.json"
 

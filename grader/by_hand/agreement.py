@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.by_hand.readings import DECISION, FIRST, SECOND, Mark, Work, same_text
-from grader.by_hand.rubric import Question
+from grader.book.readings import DECISION, FIRST, SECOND, Mark, Work, same_text
+from grader.book.rubric import Question
 
 POINTS = "points"
 

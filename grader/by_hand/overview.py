@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.book.readings import FIRST, SECOND, Settings, Work
+from grader.book.rubric import Question
 from grader.by_hand.agreement import POINTS, Agreement, Pair
-from grader.by_hand.readings import FIRST, SECOND, Settings, Work
-from grader.by_hand.rubric import Question
 from grader.errors import GraderError
 
 ADDRESS = "by-hand"

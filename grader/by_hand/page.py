@@ -26,6 +26,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from tornado import web
 
+from grader.book.gradebook import Gradebook
+from grader.book.points import digest_of_answer
+from grader.book.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work
+from grader.book.rubric import Question
 from grader.by_hand.agreement import agreement, pairs
 from grader.by_hand.overview import (
     ADDRESS,
@@ -36,13 +40,9 @@ from grader.by_hand.overview import (
     short,
     standings,
 )
-from grader.by_hand.readings import DECISION, FIRST, SECOND, Answer, Mark, Readings, Work
-from grader.by_hand.rubric import Question
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
-from grader.grade.points import digest_of_answer
-from grader.lab import Lab, file_in, nbgrader_of
+from grader.reference.lab import Lab, file_in, nbgrader_of
 from grader.show.class_report import title_of
 from grader.show.feedback_page import Markdown
 

@@ -76,7 +76,7 @@ def mutate(
 
     from grader.author.mutate import EQUIVALENT, keep_record
     from grader.author.mutate import mutate as mutate_lab
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
 
     course = Course.find()
     for name in labs or course.labs():

@@ -70,6 +70,8 @@ def queue(
       grader queue 12 --release
     """
 
+    from grader.book.gradebook import Gradebook, students_of
+    from grader.book.readings import Readings, Settings
     from grader.by_hand.agreement import agreement, pairs
     from grader.by_hand.overview import (
         ADDRESS,
@@ -83,9 +85,7 @@ def queue(
         short_differences,
         standings,
     )
-    from grader.by_hand.readings import Readings, Settings
-    from grader.grade.gradebook import Gradebook, students_of
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
 
     giving = readers is not None or by_section is not None or second is not None
     if sum((giving, reader is not None, agree, release)) > 1:
@@ -183,8 +183,8 @@ def requests_list(
 ) -> None:
     """List requests, the open ones last. The same as `grader requests [LAB]`."""
 
-    from grader.grade.gradebook import students_of
-    from grader.lab import Lab
+    from grader.book.gradebook import students_of
+    from grader.reference.lab import Lab
     from grader.show.requests import HEADER as REQUESTS_HEADER
     from grader.show.requests import SHORT_HEADER, short_row
     from grader.show.requests import table as table_of_requests
@@ -263,7 +263,7 @@ def requests_decide(
       grader requests decide 3 --keep --reason "The mask is missing."
     """
 
-    from grader.grade.gradebook import Gradebook
+    from grader.book.gradebook import Gradebook
     from grader.receive.regrade import MAX_WORDS, legible
 
     if keep == (points is not None):

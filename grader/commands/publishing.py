@@ -81,7 +81,7 @@ def gradescope(
     """
 
     from grader.handout.gradescope import write_autograder
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
 
     count = write_autograder(Lab.load(Course.find(), lab), out)
     typer.echo(

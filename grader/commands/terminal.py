@@ -16,7 +16,7 @@ from grader.course import Course
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from grader.roster import Person
+    from grader.people.roster import Person
 
 console = Console()
 if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -86,7 +86,7 @@ def show_table(
     Args:
         rows: several texts in one cell begin a line each; rows of such cells are ruled off.
     """
-    from grader.receive.files import printable
+    from grader.files import printable
 
     rows = [[[cell] if isinstance(cell, str) else cell for cell in row] for row in rows]
     if not rows:  # a heading with nothing below it looks as if something were missing

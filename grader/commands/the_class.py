@@ -30,7 +30,7 @@ from grader.course import Course
 from grader.errors import GraderError
 
 if TYPE_CHECKING:
-    from grader.roster import Joined, Roster
+    from grader.people.roster import Joined, Roster
 
 app = Commands()
 
@@ -90,9 +90,9 @@ def roster_import(
       grader roster import students.csv
     """
 
-    from grader.grade.gradebook import Gradebook
-    from grader.receive.files import printable
-    from grader.roster import changes, joined, read_roster
+    from grader.book.gradebook import Gradebook
+    from grader.files import printable
+    from grader.people.roster import changes, joined, read_roster
 
     listed = read_roster(file)
     typer.echo(f"Read: {printable(', '.join(listed.read), 300)}.")
@@ -158,7 +158,7 @@ def roster_remove(
 ) -> None:
     """Take people off the roster who have left the course. Nothing that was handed in is removed."""
 
-    from grader.grade.gradebook import Gradebook
+    from grader.book.gradebook import Gradebook
     from grader.grade.merge import work_of
 
     course = Course.find()
@@ -239,9 +239,9 @@ def extend(
       grader extend 02 anna --days 0
     """
 
-    from grader.grade.gradebook import Gradebook
-    from grader.lab import Lab
-    from grader.roster import Roster
+    from grader.book.gradebook import Gradebook
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
 
     loaded = Lab.load(Course.find(), lab)
     if isnan(days):
@@ -304,10 +304,10 @@ def late(
       grader late 02 anna --days 1
     """
 
-    from grader.grade.gradebook import Gradebook
-    from grader.lab import Lab
-    from grader.receive.lateness import decide, undecided
-    from grader.roster import Roster
+    from grader.book.gradebook import Gradebook
+    from grader.book.lateness import decide, undecided
+    from grader.people.roster import Roster
+    from grader.reference.lab import Lab
 
     loaded = Lab.load(Course.find(), lab)
     if days is None:
@@ -364,9 +364,9 @@ def log(
       grader log --out log.csv
     """
 
-    from grader.grade.gradebook import Gradebook, students_of
-    from grader.grade.requests import exercises_in
-    from grader.lab import Lab
+    from grader.book.gradebook import Gradebook, students_of
+    from grader.book.requests import exercises_in
+    from grader.reference.lab import Lab
 
     course = Course.find()
     name = Lab.load(course, lab).name if lab else ""

@@ -130,8 +130,8 @@ def restore(
       grader restore ~/backups/gradebook.db
     """
 
+    from grader.book.backups import restore as restore_gradebook
     from grader.grade import autograde as grading
-    from grader.gradebook_backups import restore as restore_gradebook
 
     course = Course.find()
     if name is None:
@@ -162,7 +162,7 @@ _BACKUPS = (
 
 
 def _show_backups(course: Course) -> None:
-    from grader.gradebook_backups import backups
+    from grader.book.backups import backups
 
     rows = []
     for each in backups(course):
@@ -180,8 +180,8 @@ def _show_backups(course: Course) -> None:
 def _trouble_with_gradebook(course: Course) -> GraderError | None:
     """Why the gradebook cannot be used, if it cannot."""
 
-    from grader.gradebook_file import opened
-    from grader.gradebook_state import is_there
+    from grader.book.file import opened
+    from grader.book.state import is_there
 
     try:
         with opened(course) if is_there(course) else nullcontext():

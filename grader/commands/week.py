@@ -36,8 +36,8 @@ from grader.receive.layouts import names_of_layouts
 
 if TYPE_CHECKING:
     from grader.grade.work import Record
-    from grader.lab import Lab
-    from grader.roster import Person
+    from grader.people.roster import Person
+    from grader.reference.lab import Lab
     from grader.show.canvas import Canvas
 
 app = Commands()
@@ -70,9 +70,9 @@ def release(
     """
 
     from grader.author.build import build as build_labs
-    from grader.grade.gradebook import Gradebook
+    from grader.book.gradebook import Gradebook
     from grader.handout.bundle import write_bundle
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
 
     course = Course.find()
     deadline = None if due in (None, "none") else _time(due)
@@ -98,7 +98,7 @@ def _time(text: str) -> datetime:
         GraderError: it is none.
     """
 
-    from grader.receive.files import time_of
+    from grader.files import time_of
 
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?) ?(\S*)", text.strip())
     with suppress(ValueError, KeyError, OSError, OverflowError):  # that is what dates and zones raise
@@ -164,10 +164,10 @@ def collect(
       grader collect 02
     """
 
-    from grader.lab import Lab
+    from grader.book.lateness import late_in_words, undecided
     from grader.receive.collect import OUTCOMES
     from grader.receive.collect import collect as collect_lab
-    from grader.receive.lateness import late_in_words, undecided
+    from grader.reference.lab import Lab
 
     if shared_account and source:
         raise GraderError("--shared-account is for nbgrader's exchange: leave it out, or leave SOURCE out.")
@@ -268,10 +268,10 @@ def autograde(
       grader autograde 02 --cluster tcp://host:8786
     """
 
+    from grader.book.gradebook import Gradebook, students_of
     from grader.grade import autograde as grading
-    from grader.grade.gradebook import Gradebook, students_of
     from grader.grade.resume import Again
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
     from grader.show.progress_bar import Progress
 
     if force and only_new:
@@ -370,9 +370,9 @@ def feedback(
       grader feedback 02 --zip feedback.zip
     """
 
+    from grader.book.gradebook import students_of
     from grader.grade import autograde as grading
-    from grader.grade.gradebook import students_of
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
     from grader.show.export import write_feedback_zip
     from grader.show.feedback import generate_feedback
     from grader.show.progress_bar import Progress
@@ -414,7 +414,7 @@ def report(
       grader report 02 --section Monday --out monday.html
     """
 
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
     from grader.show.class_report import write_report
 
     page, table = write_report(Lab.load(Course.find(), lab), out, section)
@@ -439,7 +439,7 @@ def similar(
       grader similar 02
     """
 
-    from grader.lab import Lab
+    from grader.reference.lab import Lab
     from grader.show.similar import write_similar
 
     page, table, found = write_similar(Lab.load(Course.find(), lab), out, section)
@@ -481,8 +481,8 @@ def export(
       grader export 02 --canvas https://canvas.example.edu --course 12 --assignment 345
     """
 
-    from grader.grade.gradebook import students_of
-    from grader.lab import Lab
+    from grader.book.gradebook import students_of
+    from grader.reference.lab import Lab
     from grader.show.canvas import TOKEN, Canvas
     from grader.show.export import export as export_scores
 
@@ -507,7 +507,7 @@ def export(
 
 
 def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool, out: Path | None) -> None:
-    from grader.grade.gradebook import students_of
+    from grader.book.gradebook import students_of
     from grader.show.canvas import differences, send
 
     found, notes = differences(lab, there, students_of(lab.course, section))
@@ -547,6 +547,6 @@ def demo(labs: Labs = None) -> None:
       grader demo 02
     """
 
-    from grader.demo import run_demo
+    from grader.handout.demo import run_demo
 
     run_demo(Course.find(), labs or [], say=typer.echo, show=show)

@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from course_utils.checking.expected import Expected
+from grader.book.gradebook import Gradebook
+from grader.book.marker import Marker
 from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
+from grader.files import SECRET, TIMESTAMP
 from grader.grade import pool
-from grader.grade.gradebook import Gradebook
-from grader.grade.resume import Again, Marker, digest_of, fingerprint_of_lab, sort_out
+from grader.grade.resume import Again, digest_of, fingerprint_of_lab, sort_out
 from grader.grade.work import Graded, Grading, Record
-from grader.lab import Lab
-from grader.receive.files import SECRET, TIMESTAMP
+from grader.reference.lab import Lab
 from grader.run import machine
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import Runner

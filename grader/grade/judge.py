@@ -2,8 +2,8 @@
 
 It reads arrays, and it parses the cells to find what an exercise must not call. It never imports, unpickles,
 evaluates or formats with anything that a submission wrote, and learner code never runs in this process. The course's own
-code does, where an exercise may be right given a mistake in an earlier one (:mod:`grader.follow`), and where an output has no
-other explanation (:mod:`grader.author.lessons`).
+code does, where an exercise may be right given a mistake in an earlier one (:mod:`grader.reference.follow`), and where an output has no
+other explanation (:mod:`grader.reference.lessons`).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from course_utils.checking.exercise import Exercise, Goal, sentence
 from course_utils.checking.expected import Expected, Lesson
 from course_utils.checking.names import names_without_value, reached_from, why_undefined
 from course_utils.checking.outcome import Outcome, decode
-from grader.follow import Substitutions
-from grader.lab import Lab, around_check, code_before_check
+from grader.reference.follow import Substitutions
+from grader.reference.lab import Lab, around_check, code_before_check
 
 
 def judge(
@@ -53,7 +53,7 @@ def judge(
         notebook: the rebuilt notebook that was run. Its text is only parsed.
         substitutions: at the same seed; without them, no exercise is right given a mistake in an earlier one.
         lessons: an exercise -> its lessons at the same seed. Asked only for what is wrong and has no name.
-        places: what the notebook's cells are called, from :func:`grader.lab.places_of`.
+        places: what the notebook's cells are called, from :func:`grader.reference.lab.places_of`.
     """
     outcomes = {key: read_outcomes(exercise, payloads.get(key)) for key, exercise in lab.exercises.items()}
     verdicts = {}

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from grader.book.file import MERGE, unfinished_merge
+from grader.book.gradebook import Gradebook
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.autograde import alone
-from grader.grade.gradebook import Gradebook
-from grader.gradebook_file import MERGE, unfinished_merge
-from grader.lab import Lab
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 
 
 @dataclass(frozen=True)

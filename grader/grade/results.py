@@ -19,8 +19,8 @@ from nbformat.v4 import new_markdown_cell
 from course_utils.checking.comparison import Verdict, without_secrets
 from course_utils.checking.report import Report
 from grader.grade.judge import advice
-from grader.lab import Lab, checked_exercise, copy_of, is_added, nbgrader_of
 from grader.receive.pictures import OURS
+from grader.reference.lab import Lab, checked_exercise, copy_of, is_added, nbgrader_of
 
 RESULT_CELL = "grading-result"
 """The id of the cell at the top of a graded notebook that says how grading went."""

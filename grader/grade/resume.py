@@ -11,7 +11,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib import metadata
@@ -19,11 +18,12 @@ from pathlib import Path
 
 from course_utils.labs import INFO_NAME
 from course_utils.quiz import FILE_NAME as QUIZ
-from grader.follow import FollowThrough
+from grader.book.marker import Marker
+from grader.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
 from grader.imports import PACKAGES, data_of, files_in, imported, reached
-from grader.lab import SETTINGS, Lab, runs_in_grading
 from grader.receive.beside import NOT_TAKEN, files_beside
-from grader.receive.files import MAX_BYTES, REASON_FILE, SECRET, TIMESTAMP, find_notebook
+from grader.reference.follow import FollowThrough
+from grader.reference.lab import SETTINGS, Lab, runs_in_grading
 from grader.run.states import Runner
 
 _FOR_LEARNERS = (INFO_NAME, QUIZ)  # files of a lab on which no grade depends
@@ -39,28 +39,6 @@ class Again(Enum):
     CHANGED = "those for which anything changed that grading depends on"
     NEW = "those that were handed in again"
     ALL = "all"
-
-
-@dataclass(frozen=True)
-class Marker:
-    """What the gradebook remembers of one graded submission.
-
-    Attributes:
-        handed_in: fingerprint of the submission, see :func:`fingerprint_of_submission`.
-        lab: fingerprint of everything else that the grade depends on, see :func:`fingerprint_of_lab`.
-        notebook: SHA-256 of the graded notebook's file.
-    """
-
-    handed_in: str
-    lab: str
-    notebook: str
-    state: str
-    score: float
-    max_score: float
-    by_hand: int
-    recognised: tuple[str, ...]
-    notes: tuple[str, ...]
-    given: tuple[str, ...] = ()
 
 
 def sort_out(

@@ -17,20 +17,20 @@ from nbformat import NotebookNode
 
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.expected import Expected, Lesson
-from grader.author.lessons import Mistake, lessons_of, mistakes_of
+from grader.book.points import Points, points_in
 from grader.course import Course, CourseError
 from grader.errors import GraderError
-from grader.follow import FollowThrough, Substitutions
+from grader.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.grade.judge import judge, remarkable
-from grader.grade.points import Points, points_in
 from grader.grade.results import with_results
 from grader.grade.resume import fingerprint_of_submission
 from grader.grade.working import SecondRun, second_run, with_working
-from grader.lab import Lab, places_of
 from grader.receive.beside import in_folder
-from grader.receive.files import SECRET, TIMESTAMP, find_notebook, time_of
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.reference.follow import FollowThrough, Substitutions
+from grader.reference.lab import Lab, places_of
+from grader.reference.lessons import Mistake, lessons_of, mistakes_of
 from grader.run.notebook import PlainRunner
 from grader.run.states import CRASHED, GRADED, Executed, Runner
 
@@ -74,7 +74,7 @@ class Graded:
         notebook: the content of the graded notebook's file.
         in_doubt: whether time or memory ran out, and perhaps not by its own fault: it should be run once more, undisturbed.
         seconds: how long it ran by the clock.
-        timestamp, secret: texts of the files named :data:`grader.receive.files.TIMESTAMP` and ``SECRET``; None where there is none.
+        timestamp, secret: texts of the files named :data:`grader.files.TIMESTAMP` and ``SECRET``; None where there is none.
     """
 
     record: Record
@@ -94,7 +94,7 @@ class Prepared:
     Attributes:
         problem: why it could not be read, as sentences; empty if it could.
         missing: whether cells had to be restored.
-        places: what its cells are called, from :func:`grader.lab.places_of`.
+        places: what its cells are called, from :func:`grader.reference.lab.places_of`.
     """
 
     folder: Path

@@ -20,9 +20,9 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.given import all_earlier, given_earlier
 from course_utils.checking.outcome import Outcome
-from grader.follow import defined_in, names_in
 from grader.grade.judge import read_outcomes
-from grader.lab import Lab, checked_exercise, copy_of, is_solution, nbgrader_of, runs_in_grading
+from grader.reference.follow import defined_in, names_in
+from grader.reference.lab import Lab, checked_exercise, copy_of, is_solution, nbgrader_of, runs_in_grading
 from grader.run.states import ONE_AT_A_TIME, STOPPED, Executed
 
 _FAILS = "This does not hold, even with a working {names}."

@@ -14,7 +14,7 @@ from grader.course import Course, CourseError
 from grader.handout.colab import for_colab
 from grader.handout.learners import NBGRADER, settings_for_learners, write_course
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 _STYLE = "course_utils/lab_style"
 _FILES = ("LICENSE", "NOTICE", "scripts/setup_environment.sh", "scripts/open_jupyter.sh")

@@ -9,7 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from grader.course import CourseError
 from grader.handout.needed import WEIGHTS, weights_for
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 _LINK = """\
 [Open this lab in Colab]({address}), where you need nothing but a browser. There, run the next cell first: it brings the course's packages.

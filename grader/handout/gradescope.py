@@ -25,7 +25,7 @@ from grader.errors import GraderError
 from grader.grade.autograde import choose_runner, class_seed
 from grader.grade.work import Graded, Grading
 from grader.handout.needed import write_weights
-from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.notebook import PlainRunner
 from grader.run.states import Runner
 from grader.sandbox.container import NoSandbox

@@ -17,7 +17,7 @@ from nbformat.v4 import new_markdown_cell, new_output
 
 from course_utils.start_page import FILE_NAME as START_PAGE
 from grader.course import CourseError
-from grader.lab import checked_exercise, is_solution
+from grader.reference.lab import checked_exercise, is_solution
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 _STATE = "application/vnd.jupyter.widget-state+json"

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from course_utils.exercises import FILE_NAME as EXERCISES
 from grader.imports import data_of, imported, reached
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 PROJECT = "transformer-labs"
 WEIGHTS = "requirements-weights.txt"

@@ -26,11 +26,11 @@ from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
 from grader.author.build import leaks_of_all
 from grader.course import Course, CourseError
-from grader.demo import solved
 from grader.handout.colab import address
+from grader.handout.demo import solved
 from grader.handout.lab_pages import public_page, with_note
 from grader.handout.needed import files_for_learners, lock_for_learners
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 FILES = Path(__file__).parent / "site_files"
 _MATHJAX = "tex-svg.js"  # one file with all that it needs, glyphs included

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 
-from grader.receive.files import SECRET, TIMESTAMP
+from grader.files import SECRET, TIMESTAMP
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):

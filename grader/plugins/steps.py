@@ -17,12 +17,12 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
 from course_utils.checking.expected import Expected
+from grader.book.gradebook import Gradebook
+from grader.book.points import points_in
 from grader.course import Course
 from grader.grade.autograde import choose_runner, class_seed
-from grader.grade.gradebook import Gradebook
-from grader.grade.points import points_in
 from grader.grade.work import Graded, Grading
-from grader.lab import Lab
+from grader.reference.lab import Lab
 from grader.sandbox.preloaded import close_all
 
 _IDLE_SECONDS = 120

@@ -15,21 +15,12 @@ from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from grader.files import LATE, MAX_FILES, REASON_FILE, SECRET, TIMESTAMP, Unreadable, file_bytes, printable
 from grader.imports import PACKAGES
-from grader.lab import Lab
-from grader.receive.files import (
-    LATE,
-    MAX_FILES,
-    REASON_FILE,
-    SECRET,
-    TIMESTAMP,
-    Unreadable,
-    file_bytes,
-    printable,
-)
+from grader.people.students import MOODLE_NUMBER
 from grader.receive.read import PlainCell
 from grader.receive.rebuild import MAX_PARSED
-from grader.receive.students import MOODLE_NUMBER
+from grader.reference.lab import Lab
 
 MAX_TAKEN = 8
 """The most Python files that run with one notebook."""

@@ -15,13 +15,14 @@ from pathlib import Path
 from shlex import quote
 from zoneinfo import ZoneInfo
 
+from grader.book.gradebook import Gradebook, roster_of
+from grader.book.requests import MAX_REQUESTS, Asked, TooMany
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, roster_of
-from grader.grade.requests import MAX_REQUESTS, Asked, TooMany
-from grader.lab import Lab
+from grader.files import MAX_BYTES, TIMESTAMP, Unreadable, find_notebook, printable
+from grader.people.roster import NotSure
+from grader.people.students import folded
 from grader.receive.beside import MAX_NAMED, Beside, sort_out
 from grader.receive.exchange import in_exchange
-from grader.receive.files import MAX_BYTES, TIMESTAMP, Unreadable, find_notebook, printable
 from grader.receive.names import Aside, File, Reader, file_of, name_reader
 from grader.receive.recognise import Recognised, recognise, sentence
 from grader.receive.refused import remember
@@ -39,9 +40,8 @@ from grader.receive.store import (
     see_that_folders_are_ours,
     store,
 )
-from grader.receive.students import folded
 from grader.receive.whose import NOT_ON_THE_ROSTER, Ask, Reception
-from grader.roster import NotSure
+from grader.reference.lab import Lab
 
 REFUSED, ASKED = "refused", "request"
 OUTCOMES = NEW, REPLACED, UNCHANGED, REFUSED, ASKED

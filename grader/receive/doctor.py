@@ -16,7 +16,11 @@ from course_utils.checking.bypass import uses_of
 from course_utils.checking.names import odd_character, why_undefined
 from grader.course import Course
 from grader.errors import GraderError
-from grader.lab import (
+from grader.files import printable
+from grader.receive.beside import Beside, files_beside, names, sort_out
+from grader.receive.read import PlainCell, read_submission
+from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
+from grader.reference.lab import (
     Lab,
     around_check,
     checked_exercise,
@@ -27,10 +31,6 @@ from grader.lab import (
     places_of,
     runs_in_grading,
 )
-from grader.receive.beside import Beside, files_beside, names, sort_out
-from grader.receive.files import printable
-from grader.receive.read import PlainCell, read_submission
-from grader.receive.rebuild import MAX_PARSED, MAX_PARSED_ALL, Rebuilt, names_defined, rebuild
 
 AS_HANDED_OUT = "as handed out"
 ANSWERED = "answered"

@@ -17,13 +17,13 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import Exchange, ExchangeCollect
 
-from grader import gradebook_file
+from grader.book import file as gradebook_file
 from grader.course import Course
 from grader.errors import GraderError
-from grader.lab import Lab
-from grader.receive.files import SECRET, Unreadable, opened_folder, printable, time_of
+from grader.files import SECRET, Unreadable, opened_folder, printable, time_of
+from grader.people.students import student_id
 from grader.receive.sources import Offer, listed, refusing, user_name
-from grader.receive.students import student_id
+from grader.reference.lab import Lab
 
 _LOOKED_INTO = 20
 """So many of a student's submissions, the newest, are looked into for requests to look again."""

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from grader.errors import GraderError
-from grader.receive.files import Unreadable
+from grader.files import Unreadable
 from grader.receive.layouts import Layout
 from grader.receive.sources import Offer
 

@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from grader.lab import Lab
-from grader.receive.files import Unreadable, printable
+from grader.files import Unreadable, printable
+from grader.people.roster import NotSure, Roster
+from grader.people.students import folded, number_in_id, stored_moodle_number, student_id
 from grader.receive.layouts import Layout, Said, Titles, layouts
 from grader.receive.metadata import submitters
 from grader.receive.sources import Offer, is_zip, leads_out
-from grader.receive.students import folded, number_in_id, stored_moodle_number, student_id
-from grader.roster import NotSure, Roster
+from grader.reference.lab import Lab
 
 NOTEBOOK = re.compile(
     r"(?P<stem>.+?)(?P<version>-[0-9]{1,4}| ?\([0-9]{1,4}\))?\.ipynb(?:\.txt|\.json)?",

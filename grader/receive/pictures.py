@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from nbformat import NotebookNode
 
-from grader.receive.files import printable
+from grader.files import printable
 
 MAX_PICTURES = 12
 """Of one submission; the others are named."""

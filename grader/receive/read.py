@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, printable
+from grader.files import MAX_BYTES, Unreadable, file_bytes, printable
 from grader.receive.pictures import KINDS, Attachment
 
 MAX_CONTAINERS = 1_000_000

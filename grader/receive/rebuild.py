@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from grader.lab import ADDED_TAG, FILE_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
-from grader.receive.files import printable
+from grader.files import printable
 from grader.receive.pictures import Album, draw_anew
 from grader.receive.read import PlainCell
+from grader.reference.lab import ADDED_TAG, FILE_TAG, SKIP_TAG, checked_exercise, is_solution, nbgrader_of
 
 MAX_PARSED = 20_000
 """A cell with more characters than this is searched, but not parsed. The time and memory that Python's parser needs grow

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from shlex import quote
 
 from grader.errors import GraderError
-from grader.lab import Lab
-from grader.receive.files import Unreadable, printable
+from grader.files import Unreadable, printable
+from grader.people.roster import NotSure, Roster
 from grader.receive.layouts import CLASSES, STUDENTS, Layout, Titles, key, layouts, names_of_layouts
 from grader.receive.names import NOTEBOOK, Aside, File, is_work, name_reader, plain
 from grader.receive.sources import Offer, is_zip, leads_out
-from grader.roster import NotSure, Roster
+from grader.reference.lab import Lab
 
 _LEVELS = 4
 """So many folders around everything are looked through."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from grader.course import make_private
 from grader.errors import GraderError
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 Refused = tuple[str, str]
 """A file, as it is shown, and why it was refused."""

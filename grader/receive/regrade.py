@@ -14,16 +14,16 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
+from grader.book.gradebook import Gradebook, roster_of
+from grader.book.requests import Asked, TooMany, exercises_in
+from grader.book.state import is_there
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, roster_of
-from grader.grade.requests import Asked, TooMany, exercises_in
-from grader.gradebook_state import is_there
-from grader.lab import Lab
-from grader.receive.files import Unreadable, file_bytes, printable
+from grader.files import Unreadable, file_bytes, printable
+from grader.people.roster import NotSure, Roster
+from grader.people.students import folded
 from grader.receive.sources import Offer, in_folder, in_zip
-from grader.receive.students import folded
-from grader.roster import NotSure, Roster
+from grader.reference.lab import Lab
 
 MAX_FILE = 64 * 2**10
 """The most bytes of a request's file."""

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.receive.files import MAX_BYTES, Unreadable, file_bytes, opened_folder, printable
+from grader.files import MAX_BYTES, Unreadable, file_bytes, opened_folder, printable
 
 MAX_ENTRIES = 50_000
 """The most files that a source may have."""

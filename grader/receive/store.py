@@ -10,21 +10,12 @@ from pathlib import Path
 
 from grader.course import make_private
 from grader.errors import GraderError
-from grader.lab import Lab
+from grader.files import LATE, REASON_FILE, SECRET, TIMESTAMP, Unreadable, file_bytes, find_notebook, time_of
+from grader.people.students import MOODLE_NUMBER, stored_moodle_number
 from grader.receive.beside import NOT_TAKEN, Beside, note
-from grader.receive.files import (
-    LATE,
-    REASON_FILE,
-    SECRET,
-    TIMESTAMP,
-    Unreadable,
-    file_bytes,
-    find_notebook,
-    time_of,
-)
 from grader.receive.names import File
 from grader.receive.sources import Offer
-from grader.receive.students import MOODLE_NUMBER, stored_moodle_number
+from grader.reference.lab import Lab
 
 _RECEIPT = (TIMESTAMP, SECRET, LATE)
 NEW, REPLACED, UNCHANGED = "new", "replaced", "unchanged"

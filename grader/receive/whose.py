@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from grader.lab import Lab
-from grader.receive.files import Unreadable, printable
+from grader.files import Unreadable, printable
+from grader.people.roster import Person, Roster, is_called
+from grader.people.students import stored_moodle_number
 from grader.receive.names import File
-from grader.receive.students import stored_moodle_number
-from grader.roster import Person, Roster, is_called
+from grader.reference.lab import Lab
 
 Ask = Callable[[str, Sequence[Person]], Person | None]
 """Asks whose work something is: what it is called, and who it may be. None: nobody can say."""

@@ -27,7 +27,7 @@ from course_utils.checking.exercise import find_exercise
 from course_utils.checking.expected import FILE_NAME
 from course_utils.checking.time_limit import IDLE_FACTOR
 from course_utils.exercises import FILE_NAME as EXERCISES
-from grader.lab import Lab, checked_exercise, copy_of, file_in, is_learners, runs_in_grading
+from grader.reference.lab import Lab, checked_exercise, copy_of, file_in, is_learners, runs_in_grading
 from grader.run import machine
 from grader.run.kernels import LOOK_SECONDS, Kernel, PlainKernel, SandboxKernel
 from grader.run.outputs import Kept, Outputs

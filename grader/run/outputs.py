@@ -10,7 +10,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from course_utils.checking.outcome import OUTCOME_MIME
-from grader.lab import checked_exercise
+from grader.reference.lab import checked_exercise
 
 _log = logging.getLogger(__name__)
 

@@ -21,11 +21,11 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 
+from grader.book.gradebook import Gradebook
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
-from grader.receive.files import printable
-from grader.receive.students import number_in_id
+from grader.files import printable
+from grader.people.students import number_in_id
+from grader.reference.lab import Lab
 from grader.show.export import see_that_nobody_shares
 from grader.show.standing import anew_in_words, collected, graded, handed_in_anew, in_words, standings
 

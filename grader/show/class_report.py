@@ -18,14 +18,14 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
+from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.requests import Request
 from grader.course import Course, make_private
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, Result, students_of
-from grader.grade.requests import Request
 from grader.grade.work import UNREADABLE, WORKING
-from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.people.students import student_id
 from grader.receive.refused import Refused, refused
-from grader.receive.students import student_id
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.states import CRASHED, OUT_OF_MEMORY, TIMED_OUT
 from grader.show.export import write_csv
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standings

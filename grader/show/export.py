@@ -5,7 +5,7 @@ The formats are taken from the systems' source code: Canvas's gradebook (``lib/g
 ``Identifier``, and requires ``Grade`` and ``Last modified (grade)``; a zip of feedback files
 (``mod/assign/feedback/file/importziplib.php``) has a folder ``<name>_<number>_<type>_<plugin>`` per student.
 
-:mod:`grader.receive.students` says where the numbers come from by which LMSs know students.
+:mod:`grader.people.students` says where the numbers come from by which LMSs know students.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from grader.book.gradebook import Gradebook, Result
+from grader.book.lateness import late_in_words
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, Result
-from grader.lab import Lab
-from grader.receive.lateness import late_in_words
-from grader.receive.students import moodle_numbers, name_in_id, number_in_id
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.people.students import moodle_numbers, name_in_id, number_in_id
+from grader.reference.lab import Lab
 from grader.show.standing import (
     Standing,
     anew_in_words,

@@ -25,16 +25,16 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution, is_task
 
-from grader.by_hand.readings import Readings
-from grader.by_hand.rubric import Line
+from grader.book.gradebook import Gradebook, Result
+from grader.book.readings import Readings
+from grader.book.rubric import Line
 from grader.course import Course, make_private
 from grader.errors import NO_ROOM, GraderError
-from grader.grade.gradebook import Gradebook, Result
+from grader.files import SECRET, TIMESTAMP
 from grader.grade.pool import Lost, Pool, prepare
 from grader.grade.resume import version
-from grader.lab import Lab, nbgrader_of
-from grader.receive.files import SECRET, TIMESTAMP
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab, nbgrader_of
 from grader.show.feedback_page import as_html
 
 PAGE_SECONDS = 120
@@ -153,7 +153,7 @@ class _Pages:
     """Makes one page after the other; work for a :class:`grader.grade.pool.Pool`.
 
     Attributes:
-        lines: student -> cell -> the rubric's lines, see :meth:`grader.by_hand.readings.Readings.lines`.
+        lines: student -> cell -> the rubric's lines, see :meth:`grader.book.readings.Readings.lines`.
         whose: student -> what the page calls this student.
     """
 

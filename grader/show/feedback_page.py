@@ -25,10 +25,10 @@ from pygments.formatters import HtmlFormatter
 from traitlets import default
 
 from course_utils.display import inline
-from grader.grade.requests import exercise_name
+from grader.book.requests import exercise_name
 from grader.grade.results import FACTS
-from grader.lab import checked_exercise, file_in, is_added, nbgrader_of
 from grader.receive.regrade import blank, file_name
+from grader.reference.lab import checked_exercise, file_in, is_added, nbgrader_of
 
 MAX_FORMULAS = 400
 """How many formulas are drawn of a cell of the course's, and of everything that others wrote on a page."""

@@ -10,11 +10,11 @@ from html.parser import HTMLParser
 import nbformat
 from nbformat import NotebookNode
 
+from grader.book.gradebook import Gradebook, Result
+from grader.book.requests import Request, exercises_in
 from grader.course import Course
-from grader.grade.gradebook import Gradebook, Result
-from grader.grade.requests import Request, exercises_in
-from grader.lab import Lab, checked_exercise, nbgrader_of
 from grader.receive.regrade import legible
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 
 HEADER = (
     "No.",

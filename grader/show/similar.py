@@ -20,15 +20,15 @@ import jinja2
 import nbformat
 
 from course_utils.checking.given import all_earlier
+from grader.book.gradebook import Gradebook, Result, students_of
+from grader.files import find_notebook
 from grader.grade.autograde import submissions
-from grader.grade.gradebook import Gradebook, Result, students_of
 from grader.grade.results import FACTS, MAX_SOURCE
 from grader.grade.resume import fingerprint_of_submission
-from grader.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
 from grader.receive.beside import in_folder
-from grader.receive.files import find_notebook
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.reference.lab import ADDED_TAG, Lab, checked_exercise, is_solution, nbgrader_of
 from grader.show.class_report import FIRST, default_page, percent, title_of, write_page
 from grader.show.fingerprints import all_hashes, fingerprints, names_in, tokens_of
 

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
+from grader.book.gradebook import Gradebook, Result
 from grader.course import Course, CourseError
-from grader.grade.gradebook import Gradebook, Result
 from grader.grade.resume import fingerprint_of_submission
 from grader.grade.work import UNREADABLE
-from grader.lab import Lab
+from grader.people.roster import NotSure, Roster, in_section
 from grader.receive.refused import refused
-from grader.roster import NotSure, Roster, in_section
+from grader.reference.lab import Lab
 
 
 class Standing(StrEnum):

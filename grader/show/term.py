@@ -16,12 +16,12 @@ from pathlib import Path
 import jinja2
 
 from course_utils.display import inline
+from grader.book.gradebook import Gradebook, Result, students_of
+from grader.book.requests import Request
 from grader.course import Course
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook, Result, students_of
-from grader.grade.requests import Request
-from grader.lab import Lab
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show.class_report import (
     FIRST,
     NEEDS_HELP_BELOW,

@@ -15,7 +15,7 @@ from typing import Any
 from course_utils.models.translator import SHIPPED, load_weights, save_weights
 from course_utils.training import corpus_bleu, exact_match
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from typing import Any
 from course_utils.models.shipped_classifiers import FILES, FOLDER, save_classifier
 from course_utils.widgets import predict
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 LAST = 'judge, _ = measure("is or are"'
 """In the last cell that is run: what comes after it trains nothing."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from course_utils.models.small_decoders import file_of, save_decoder
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).parents[2]
 LAB = "08_language_model_and_summarizer"

@@ -13,7 +13,7 @@ from typing import Any
 
 from course_utils.models.shipped_tagger import FILE, load_tagger, save_tagger
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from course_utils.models.shipped_readers import FILES, load_reader, save_reader
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).parents[2]
 DEFINE = (  # what the cells contain that training needs, besides the solutions

@@ -20,7 +20,7 @@ from course_utils.data.own import LOGITS, load_unlabelled, three_parts
 from course_utils.maths import softmax
 from course_utils.models.own_models import linear_head
 from grader.course import Course
-from grader.lab import Lab, checked_exercise
+from grader.reference.lab import Lab, checked_exercise
 
 ROOT = Path(__file__).resolve().parents[2]
 

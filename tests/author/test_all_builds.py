@@ -17,7 +17,7 @@ from grader.author import build as author_build
 from grader.author.build import build
 from grader.author.training import promises
 from grader.course import STUB, Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 TRAINED = [name for name in LABS if promises(Lab(Course(ROOT), name))]
 QUICK = [name for name in LABS if name not in TRAINED]

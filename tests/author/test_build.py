@@ -17,7 +17,7 @@ from course_utils.labs import labs_in
 from grader.author.build import SEEDS, BuildError, build
 from grader.author.new import new_lab
 from grader.course import Course, CourseError
-from grader.lab import checked_exercise, is_solution
+from grader.reference.lab import checked_exercise, is_solution
 
 ORDINARY = Case("2 by 3", lambda rng: {"x": rng.standard_normal((2, 3))})
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from course_utils.checking.expected import FILE_NAME
-from grader import lab as labs
 from grader.author.build import BuildError, build
 from grader.author.new import new_lab
 from grader.course import Course
+from grader.reference import lab as labs
 
 SLIP = """
 slip("double", "too_often", "A number is taken two and a half times.", "Two and a half times a number is more than twice. Try both with 5.", ("np.multiply(x, 2)", "np.multiply(x, 2.5)"))

@@ -13,7 +13,6 @@ from project import LABS, turn_of
 
 from course_utils.checking.outcome import try_case
 from grader.author import mutate as trying
-from grader.author.mutants import LEFT, mutants
 from grader.author.mutate import (
     ENOUGH,
     EQUIVALENT,
@@ -27,7 +26,8 @@ from grader.author.mutate import (
 )
 from grader.author.new import new_lab
 from grader.course import Course, CourseError
-from grader.lab import Lab
+from grader.reference.lab import Lab
+from grader.reference.mutants import LEFT, mutants
 
 CODE = '''
 def clipped(x, low=0, *, strict=True):

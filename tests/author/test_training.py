@@ -11,7 +11,7 @@ import course_utils
 from grader.author import training
 from grader.author.new import new_lab
 from grader.course import Course, CourseError
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 PROMISE = """
 [[promises]]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.book.readings import Mark
+from grader.book.rubric import Question, RubricItem
 from grader.by_hand.agreement import POINTS, Pair, agreement, kappa, weighted_kappa
-from grader.by_hand.readings import Mark
-from grader.by_hand.rubric import Question, RubricItem
 
 
 def test_kappa_of_a_known_table():

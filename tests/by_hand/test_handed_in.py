@@ -16,14 +16,14 @@ from nbgrader.utils import compute_checksum
 from PIL import Image
 from written import written_lab
 
+from grader.book.gradebook import Gradebook
+from grader.book.readings import Readings
 from grader.by_hand.page import _handed_in, _template
-from grader.by_hand.readings import Readings
-from grader.demo import solved
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
 from grader.grade.resume import fingerprint_of_submission
-from grader.lab import Lab, is_solution
+from grader.handout.demo import solved
 from grader.receive.collect import NEW, REPLACED, UNCHANGED, collect
+from grader.reference.lab import Lab, is_solution
 from grader.run.notebook import SandboxRunner
 from grader.show.feedback import generate_feedback
 

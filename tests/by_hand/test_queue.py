@@ -18,17 +18,17 @@ from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 from written import answer_of, graded, mark, written_lab
 
+from grader.book.gradebook import Gradebook
+from grader.book.points import digest
+from grader.book.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
 from grader.by_hand.agreement import pairs
-from grader.by_hand.readings import DECISION, FIRST, HELD, SECOND, Readings, Settings
 from grader.cli import app
 from grader.commands.terminal import console
-from grader.demo import hand_in as submit
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
-from grader.grade.points import digest
-from grader.lab import Lab
+from grader.handout.demo import hand_in as submit
 from grader.plugins.steps import SaveGrades
+from grader.reference.lab import Lab
 from grader.show.feedback import generate_feedback
 
 NOON = datetime(2027, 1, 31, 12, tzinfo=UTC)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import nbformat
 from classroom import START, KernelFree, new_course, with_gradebook
 
-from grader.by_hand.readings import Mark
-from grader.demo import hand_in, solved
+from grader.book.gradebook import Gradebook
+from grader.book.readings import Mark
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
-from grader.roster import Person
+from grader.handout.demo import hand_in, solved
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 
 SECTIONS = ("Mon", "Tue")
 TABLE = """### Why?

@@ -27,10 +27,10 @@ from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, find_exe
 from course_utils.checking.expected import FILE_NAME, Expected, Misconception, save_expected
 from course_utils.checking.outcome import Outcome, Problem, encode, try_exercise
 from course_utils.checking.report import Report
-from grader.demo import solved
 from grader.grade.judge import judge
 from grader.grade.results import earned, with_results
-from grader.lab import checked_exercise
+from grader.handout.demo import solved
+from grader.reference.lab import checked_exercise
 
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 LAYER = "torch.nn.MultiheadAttention"

@@ -19,7 +19,7 @@ import pytest
 from project import ROOT
 
 from course_utils.checking.wording import in_one_form
-from grader.lab import checked_exercise, runs_in_grading
+from grader.reference.lab import checked_exercise, runs_in_grading
 
 PLACE = ROOT / ".build" / "wasm"
 """Where `.ci/run` installs the extra `wasm` of pyproject.toml."""

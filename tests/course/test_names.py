@@ -15,8 +15,8 @@ from course_utils.checking.names import (
 )
 from course_utils.checking.outcome import Outcome, Problem
 from grader.course import Course
-from grader.demo import solved
-from grader.lab import Lab, around_check
+from grader.handout.demo import solved
+from grader.reference.lab import Lab, around_check
 
 USE = "def answer(x):\n    return helper(x)"
 LATER = "move it up, because cells are graded from top to bottom."

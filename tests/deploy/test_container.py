@@ -19,7 +19,7 @@ import pytest
 import requests
 from project import ROOT
 
-from grader.demo import solved
+from grader.handout.demo import solved
 
 START = "00_start_here"
 BASE = "localhost/transformer-labs-test-base"

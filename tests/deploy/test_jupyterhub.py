@@ -40,8 +40,8 @@ from project import ROOT
 from test_browser import CHROMIUM, FLAGS, keep_picture
 
 from grader.course import Course
-from grader.demo import solved
-from grader.lab import Lab
+from grader.handout.demo import solved
+from grader.reference.lab import Lab
 
 PROGRAMS = Path(os.environ.get("TRANSFORMER_HUB", "/opt/transformer-hub"))
 PYTHON = f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"

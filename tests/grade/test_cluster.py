@@ -21,13 +21,13 @@ from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
 from test_pool import until
 
-from grader.demo import hand_in, solved
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.cluster import Cluster, data_files
 from grader.grade.resume import Again
 from grader.grade.work import Record
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import pytest
 from classroom import START, new_course, with_gradebook
 
 from grader.course import Course
-from grader.demo import hand_in, solved
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab
 
 GRADER = Path(sys.executable).with_name("grader")
 CONFIGURATIONS = ("nbgrader_config", "jupyter_config", "jupyter_nbconvert_config", "ipython_config")

@@ -24,14 +24,14 @@ from nbgrader.api import Gradebook as NbgraderGradebook
 from project import ROOT
 from test_pool import gone, until
 
-from grader import gradebook_file
+from grader.book import file as gradebook_file
 from grader.course import make_private
-from grader.demo import hand_in, made_up_class
 from grader.errors import GraderError
 from grader.grade import autograde as grading
 from grader.grade.resume import Again
 from grader.grade.work import Record
-from grader.lab import Lab, is_solution
+from grader.handout.demo import hand_in, made_up_class
+from grader.reference.lab import Lab, is_solution
 from grader.run.notebook import PlainRunner
 
 SIZE = 4
@@ -157,7 +157,7 @@ def test_a_student_s_folder_that_is_none_stops_the_run(lab, runner):
 
 
 def test_a_gradebook_that_another_program_holds_is_said_to_be_held(lab, runner, monkeypatch):
-    monkeypatch.setattr("grader.gradebook_file.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("grader.book.file.BUSY_SECONDS", 0.2)
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
     with sqlite3.connect(lab.course.gradebook) as other:
@@ -185,7 +185,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
     """SQLite's own message for a full disk, by its own limit of pages."""
     stream = grading.autograde(lab, grading.submissions(lab), runner, 5, again=Again.CHANGED)
     next(stream)
-    from grader.grade import gradebook
+    from grader.book import gradebook
 
     original = gradebook._page
 
@@ -195,7 +195,7 @@ def test_a_gradebook_that_grows_beyond_the_disk_is_left_as_it_was(lab, runner, m
         return original(db, *arguments)
 
     with monkeypatch.context() as patched, pytest.raises(GraderError) as error:
-        patched.setattr("grader.grade.gradebook._page", without_room)
+        patched.setattr("grader.book.gradebook._page", without_room)
         list(stream)
     assert "full. The disk is full: free some space" in str(error.value)
     goes_on(lab, runner, 1)

@@ -23,14 +23,14 @@ from test_pool import until
 
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome, Problem
+from grader.book.gradebook import Gradebook
 from grader.course import Course
-from grader.demo import hand_in, solved
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
 from grader.grade.resume import Again
 from grader.grade.work import Record
-from grader.lab import Lab, is_solution, nbgrader_of
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab, is_solution, nbgrader_of
 from grader.run import machine
 from grader.run.notebook import SandboxRunner
 from grader.run.states import GRADED, TIMED_OUT, Executed, Runner

@@ -21,7 +21,10 @@ from typer.testing import CliRunner
 from grader.cli import app
 from grader.commands.week import table_of
 from grader.course import Course, CourseError
-from grader.demo import (
+from grader.files import SECRET
+from grader.grade import autograde as grading
+from grader.grade.results import RESULT_CELL
+from grader.handout.demo import (
     any_runner,
     duplicated,
     hand_in,
@@ -34,10 +37,7 @@ from grader.demo import (
     without_cells,
     without_metadata,
 )
-from grader.grade import autograde as grading
-from grader.grade.results import RESULT_CELL
-from grader.lab import Lab, checked_exercise, nbgrader_of
-from grader.receive.files import SECRET
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 from grader.run.notebook import PlainRunner
 from grader.run.states import Executed
 from grader.show.feedback import generate_feedback
@@ -283,7 +283,7 @@ def test_one_submission_is_one_transaction(course, monkeypatch):
     lab = Lab.load(course, START)
     hand_in(course, lab, "ada", lab.release())
     monkeypatch.setattr(
-        "grader.grade.gradebook._enter_comments", lambda *_: 1 / 0
+        "grader.book.gradebook._enter_comments", lambda *_: 1 / 0
     )  # fails after the grades are set
     assert graded(lab, Canned())["ada"].score is None
     with book_of(course) as book:

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from course_utils.checking.checks import CheckResult
 from course_utils.checking.comparison import Verdict
 from course_utils.checking.outcome import encode
-from grader.author.mutants import mutants
 from grader.catalogue import run_cell
-from grader.demo import solved
 from grader.grade.judge import advice, judge
 from grader.grade.results import earned
 from grader.grade.work import Grading
+from grader.handout.demo import solved
+from grader.reference.mutants import mutants
 
 SEED = 20_240
 

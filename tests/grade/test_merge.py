@@ -9,14 +9,14 @@ import pytest
 from classroom import START, KernelFree, book_of, hand_in_class, new_course, with_gradebook
 from typer.testing import CliRunner
 
+from grader.book import log
+from grader.book.file import MERGE
+from grader.book.gradebook import Gradebook
 from grader.cli import app
-from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
-from grader.grade import log
-from grader.grade.gradebook import Gradebook
-from grader.gradebook_file import MERGE
-from grader.lab import Lab
-from grader.roster import Person
+from grader.handout.demo import hand_in, solved
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show.feedback import generate_feedback
 
 OLD, NEW = "Zoë van Dyk", "zoe"

@@ -15,10 +15,10 @@ from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import try_exercise
 from course_utils.checking.report import Report
-from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
 from grader.grade.results import FACTS
-from grader.lab import Lab, checked_exercise
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab, checked_exercise
 
 SECRET = 20_301_115
 LOSS = Exercise(

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 from grader.author.build import build
 from grader.cli import app
 from grader.course import Course, make_private
-from grader.demo import solved
 from grader.grade import autograde as grading
-from grader.lab import Lab
+from grader.handout.demo import solved
 from grader.receive.collect import collect
 from grader.receive.openings import openings
+from grader.reference.lab import Lab
 from grader.show.class_report import write_report
 from grader.show.feedback import generate_feedback
 

@@ -24,14 +24,14 @@ from typer.testing import CliRunner
 from grader import imports
 from grader.cli import app
 from grader.course import Course
-from grader.demo import hand_in, solved
 from grader.errors import GraderError
+from grader.files import SECRET
 from grader.grade import autograde as grading
 from grader.grade import resume
 from grader.grade.resume import Again, fingerprint_of_lab, modules_of
 from grader.grade.work import Record
-from grader.lab import Lab
-from grader.receive.files import SECRET
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab
 from grader.run.notebook import SandboxRunner
 
 SIZE = 4
@@ -247,8 +247,8 @@ TRANSLATION, QUESTIONS = "05_transformer_pytorch", "11_question_answering_tensor
                 *(f"course_utils/checking/{name}.py" for name in ("checks", "comparison", "bypass")),
                 *("course_utils/cases/attention.py", "course_utils/cases/properties.py"),
                 "course_utils/checking/report.py",  # what it says stands in the graded notebook
-                *("grader/grade/points.py", "grader/grade/judge.py", "grader/grade/results.py"),
-                *("grader/receive/files.py", "grader/receive/read.py", "grader/receive/rebuild.py"),
+                *("grader/book/points.py", "grader/grade/judge.py", "grader/grade/results.py"),
+                *("grader/files.py", "grader/receive/read.py", "grader/receive/rebuild.py"),
                 *(
                     "grader/run/notebook.py",
                     "grader/sandbox/preloaded.py",
@@ -283,7 +283,7 @@ def test_a_grade_does_not_depend_on_other_labs_or_on_what_comes_after_grading(la
         "receive/collect",
         "receive/names",
         "grade/autograde",
-        "grade/gradebook",
+        "book/gradebook",
         "grade/pool",
     )
     names += ("show/class_report", "show/export", "show/feedback", "show/feedback_page", "handout/gradescope")
@@ -305,7 +305,7 @@ def test_a_new_lab_regrades_nothing_and_another_rule_for_points_everything(lab, 
     (code / "course_utils/cases/tomorrow.py").write_text('"""For a lab of the future."""\n')
     resume.version.cache_clear()
     assert again_done(lab, runner) == []
-    changed(code / "grader/grade/points.py")
+    changed(code / "grader/book/points.py")
     resume.version.cache_clear()
     assert again_done(lab, runner) == everybody(lab)
     resume.version.cache_clear()
@@ -380,10 +380,10 @@ def test_a_run_that_is_left_in_the_middle_is_gone_on_with(lab, runner):
     "point",
     [
         "grader.grade.autograde._write_notebook",
-        "grader.grade.gradebook._page",
-        "grader.grade.gradebook._enter_scores",
-        "grader.grade.gradebook._enter_comments",
-        "grader.grade.gradebook._remember",
+        "grader.book.gradebook._page",
+        "grader.book.gradebook._enter_scores",
+        "grader.book.gradebook._enter_comments",
+        "grader.book.gradebook._remember",
     ],
 )
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])

@@ -12,12 +12,12 @@ import pytest
 from classroom import START, KernelFree, new_course, with_gradebook
 from nbformat import NotebookNode
 
-from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
 from grader.grade.autograde import SecondRuns
 from grader.grade.resume import Again
 from grader.grade.work import Graded, Record
-from grader.lab import Lab, is_solution
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab, is_solution
 from grader.run import machine
 from grader.run.states import CRASHED, GRADED, OUT_OF_MEMORY, TIMED_OUT, Executed
 

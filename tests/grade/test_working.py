@@ -19,14 +19,14 @@ from nbformat.v4 import new_code_cell
 from course_utils.checking.exercise import exercises_of
 from course_utils.checking.outcome import encode, try_exercise
 from grader.course import Course
-from grader.demo import hand_in, solved
-from grader.follow import FollowThrough
 from grader.grade import autograde as grading
 from grader.grade.results import without_places
 from grader.grade.resume import Again
 from grader.grade.work import Grading
 from grader.grade.working import _reference_of, with_working
-from grader.lab import Lab, checked_exercise
+from grader.handout.demo import hand_in, solved
+from grader.reference.follow import FollowThrough
+from grader.reference.lab import Lab, checked_exercise
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.run.states import ONE_AT_A_TIME, Executed
 from grader.show.class_report import write_report

@@ -19,12 +19,12 @@ from project import ROOT
 from typer.testing import CliRunner
 
 from grader.cli import app
-from grader.demo import solved
 from grader.errors import GraderError
 from grader.grade.work import Graded, Grading, Record
 from grader.handout import gradescope
+from grader.handout.demo import solved
 from grader.handout.gradescope import _SETUP, _runner, write_autograder
-from grader.lab import Lab
+from grader.reference.lab import Lab
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.sandbox.preloaded import NoKernel, Preloaded, close_all
 

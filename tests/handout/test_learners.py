@@ -16,16 +16,16 @@ import pytest
 from project import LABS, ROOT
 
 from grader.course import Course, CourseError
-from grader.demo import solved
 from grader.handout import bundle
 from grader.handout.bundle import publish
 from grader.handout.colab import for_colab
+from grader.handout.demo import solved
 from grader.handout.learners import LOCK
 from grader.handout.needed import lock_for_learners
 from grader.imports import imported
-from grader.lab import Lab, is_solution
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.reference.lab import Lab, is_solution
 
 
 @pytest.fixture(scope="module")

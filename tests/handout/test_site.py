@@ -29,10 +29,10 @@ from course_utils.widgets import predict
 from course_utils.widgets.stepper import AttentionStepper
 from grader.author.build import secret_lines
 from grader.course import CourseError
-from grader.demo import solved
 from grader.handout import colab, site
+from grader.handout.demo import solved
 from grader.handout.lab_pages import WIDGET, live_widget, public_page, with_note
-from grader.lab import Lab, checked_exercise, is_solution
+from grader.reference.lab import Lab, checked_exercise, is_solution
 
 PASSED = new_output(
     "display_data", data={"text/plain": "[ok] softmax: all 5 checks passed.\n  Solved with attempt 3."}

@@ -14,7 +14,7 @@ from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_case, try_exercise
 from grader.course import Course
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 
 def returning(change: Callable[[Any], Any], learner: Any) -> Any:

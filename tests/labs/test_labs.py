@@ -13,7 +13,7 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, call_function
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
-from grader.lab import Lab, is_solution, nbgrader_of
+from grader.reference.lab import Lab, is_solution, nbgrader_of
 
 
 def exercises_of_all_labs(course_labs: list[str]) -> list:

@@ -27,7 +27,7 @@ from course_utils.display import show_table
 from course_utils.maths import scaled_dot_product_attention
 from course_utils.plots import heads as head_plots
 from course_utils.widgets.heads import LONGEST, HeadBrowser
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 LAB = "03_multi_head_attention"
 BATCH, HEADS, Q_LEN, K_LEN, D_K, D_V, D_MODEL = 2, 3, 5, 7, 4, 6, 12

@@ -21,7 +21,7 @@ from course_utils.models.pretrained import load_tokenizer, new_encoder
 from course_utils.models.shipped_tagger import load_tagger
 from course_utils.plots import entities as plots
 from grader.author import training
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 LAB = "09_named_entity_recognition"
 TAGS = ["O", *(f"{prefix}-{label}" for label in LABELS for prefix in "BI")]

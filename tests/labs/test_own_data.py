@@ -39,11 +39,11 @@ from course_utils.models.own_models import linear_head, measured_answers, simple
 from course_utils.models.pretrained import encoder_folder, load_tokenizer, new_encoder
 from grader.cli import app
 from grader.course import Course
-from grader.demo import any_runner, hand_in, solved
 from grader.grade import autograde as grading
 from grader.grade.judge import remarkable
 from grader.handout.bundle import write_bundle
-from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.handout.demo import any_runner, hand_in, solved
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 
 NAME = "12_your_own_dataset"
 

@@ -16,7 +16,7 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED
 from course_utils.checking.expected import Expected
 from grader.catalogue import run_cell
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 TEXTS, WRITER = "07_text_classification", "08_language_model_and_summarizer"
 

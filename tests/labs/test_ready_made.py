@@ -27,7 +27,7 @@ from course_utils.checking.comparison import compare
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise, Inputs
 from course_utils.checking.expected import FILE_NAME, load_expected
 from course_utils.checking.outcome import try_exercise
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 LIBRARIES = (
     "keras.activations",

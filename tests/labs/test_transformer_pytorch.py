@@ -41,7 +41,7 @@ from course_utils.plots.transformer import (
     schedule_curves,
 )
 from course_utils.plots.translate import translate_box, unknown_words
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 LAB = "05_transformer_pytorch"
 BATCH, SRC_LEN, TGT_LEN, WIDTH, HEADS, INNER = 3, 7, 6, 20, 4, 28

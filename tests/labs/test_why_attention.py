@@ -17,8 +17,8 @@ from project import drawn
 from course_utils import plots
 from course_utils.maths import softmax
 from course_utils.plots import drawing, recurrent, sequences
-from grader.demo import solved
-from grader.lab import checked_exercise
+from grader.handout.demo import solved
+from grader.reference.lab import checked_exercise
 
 LAB = "01_why_attention"
 KINDS = ("self-attention", "recurrent", "convolutional", "dilated")

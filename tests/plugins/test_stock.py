@@ -11,13 +11,13 @@ import pytest
 from classroom import START, book_of, nbgrader, new_course, without_gradebook
 from nbgrader.apps import NbGraderAPI
 
+from grader.book.gradebook import Gradebook
 from grader.course import Course
-from grader.demo import duplicated, hand_in, retyped, solved, with_texts
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
 from grader.grade.results import RESULT_CELL
-from grader.lab import Lab
+from grader.handout.demo import duplicated, hand_in, retyped, solved, with_texts
 from grader.plugins import steps as stock
+from grader.reference.lab import Lab
 
 pytestmark = [
     pytest.mark.slow,

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from grader.lab import Lab
 from grader.receive.beside import (
     MAX_CHARACTERS,
     MAX_TAKEN,
@@ -18,6 +17,7 @@ from grader.receive.beside import (
     sort_out,
 )
 from grader.receive.read import PlainCell
+from grader.reference.lab import Lab
 
 
 @pytest.fixture

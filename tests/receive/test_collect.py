@@ -30,17 +30,17 @@ from collecting import (
 )
 from typer.testing import CliRunner
 
-from grader import gradebook_file
+from grader.book import file as gradebook_file
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
-from grader.lab import Lab
+from grader.files import LATE, REASON_FILE, SECRET, find_notebook
+from grader.people.students import MOODLE_NUMBER, student_id
 from grader.receive import exchange, sources
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
-from grader.receive.files import LATE, REASON_FILE, SECRET, find_notebook
 from grader.receive.openings import openings
 from grader.receive.read import read_submission
-from grader.receive.students import MOODLE_NUMBER, student_id
+from grader.reference.lab import Lab
 
 
 @pytest.fixture

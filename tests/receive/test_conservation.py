@@ -15,10 +15,10 @@ from PIL import Image
 from small_lab import release, solved
 
 from grader.course import Course
-from grader.lab import Lab
 from grader.receive.beside import sort_out
 from grader.receive.read import read_submission
 from grader.receive.rebuild import rebuild
+from grader.reference.lab import Lab
 
 
 def png() -> str:

@@ -13,16 +13,8 @@ from typer.testing import CliRunner
 
 from grader.cli import app
 from grader.course import Course
-from grader.demo import (
-    duplicated,
-    retyped,
-    solved,
-    with_texts,
-    without_cells,
-    without_metadata,
-)
 from grader.errors import GraderError
-from grader.lab import SKIP_TAG, Lab
+from grader.handout.demo import duplicated, retyped, solved, with_texts, without_cells, without_metadata
 from grader.receive.doctor import (
     ANSWERED,
     AS_HANDED_OUT,
@@ -34,6 +26,7 @@ from grader.receive.doctor import (
     syntax_fault,
 )
 from grader.receive.read import PlainCell, read_submission
+from grader.reference.lab import SKIP_TAG, Lab
 
 START, LAB = "00_start_here", "02_self_attention"
 

@@ -13,10 +13,10 @@ import pytest
 from nbformat import NotebookNode
 from project import LABS
 
-from grader.demo import solved
-from grader.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise
+from grader.handout.demo import solved
 from grader.receive.read import read_submission
 from grader.receive.rebuild import Rebuilt, rebuild
+from grader.reference.lab import ADDED_TAG, SKIP_TAG, Lab, checked_exercise
 
 ODD_VALUES: list[Any] = [
     None,

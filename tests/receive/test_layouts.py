@@ -30,19 +30,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
+from grader.files import LATE, TIMESTAMP
+from grader.people.roster import Person, Roster
 from grader.receive import sources
 from grader.receive.collect import NEW, REFUSED, UNCHANGED, _found, collect
-from grader.receive.files import LATE, TIMESTAMP
 from grader.receive.layouts import layouts, names_of_layouts
 from grader.receive.recognise import recognise
 from grader.receive.refused import refused
 from grader.receive.sources import looked_into
 from grader.receive.whose import Reception
-from grader.roster import Person, Roster
+from grader.reference.lab import Lab
 
 
 @pytest.fixture

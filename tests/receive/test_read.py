@@ -9,7 +9,7 @@ import pytest
 from nbformat import NotebookNode
 from small_lab import SOLUTIONS, cell, release, solved
 
-from grader.receive.files import REASON_FILE, find_notebook, printable
+from grader.files import REASON_FILE, find_notebook, printable
 from grader.receive.read import MAX_CELLS, read_submission
 from grader.receive.rebuild import rebuild
 

@@ -7,10 +7,10 @@ from classroom import START, new_course
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from grader.book.gradebook import Submission
+from grader.book.requests import Asked
 from grader.course import Course
-from grader.grade.gradebook import Submission
-from grader.grade.requests import Asked
-from grader.receive.files import Unreadable
+from grader.files import Unreadable
 from grader.receive.regrade import MAX_FILE, MAX_WORDS, Desk, blank, is_request, legible
 from grader.receive.sources import Offer
 

@@ -20,17 +20,17 @@ from collecting import folder_of, zip_of
 from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
+from grader.book import log
+from grader.book.gradebook import Gradebook, Result
+from grader.book.requests import MAX_REQUESTS, Request
 from grader.cli import app
 from grader.commands.terminal import console
-from grader.demo import solved
+from grader.files import SECRET, TIMESTAMP
 from grader.grade import autograde as grading
-from grader.grade import log
-from grader.grade.gradebook import Gradebook, Result
-from grader.grade.requests import MAX_REQUESTS, Request
-from grader.lab import Lab
+from grader.handout.demo import solved
+from grader.people.roster import Person
 from grader.receive.collect import ASKED, NEW, REFUSED, REPLACED, UNCHANGED, Collected, collect
-from grader.receive.files import SECRET, TIMESTAMP
-from grader.roster import Person
+from grader.reference.lab import Lab
 from grader.show.feedback import generate_feedback
 
 ME = pwd.getpwuid(os.getuid()).pw_name

@@ -25,16 +25,17 @@ from collecting import (
 )
 from typer.testing import CliRunner
 
+from grader import files
+from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
+from grader.files import SECRET
+from grader.people.students import moodle_numbers
 from grader.receive import collect as module
-from grader.receive import exchange, files, sources
+from grader.receive import exchange, sources
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
-from grader.receive.files import SECRET
 from grader.receive.read import read_submission
-from grader.receive.students import moodle_numbers
+from grader.reference.lab import Lab
 
 HERS, THEIRS = notebook("hers"), notebook("theirs")
 only_root = pytest.mark.skipif(os.getuid() != 0, reason="gives files to other users")

@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from course_utils.checking.outcome import OUTCOME_MIME, decode
-from grader.demo import solved
+from grader.handout.demo import solved
 from grader.run import notebook as notebook_module
 from grader.run.kernels import scrubbed_environment
 from grader.run.notebook import PlainRunner, SandboxRunner

@@ -30,11 +30,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from grader.course import Course
-from grader.demo import hand_in, solved, with_texts
 from grader.errors import GraderError
 from grader.grade.autograde import autograde
 from grader.grade.work import Graded, Grading, Record
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved, with_texts
+from grader.reference.lab import Lab
 from grader.run.notebook import SandboxRunner
 from grader.run.states import Executed
 from grader.sandbox.preloaded import Limits, Setting, borrow, close_all, give_back

@@ -22,20 +22,20 @@ from nbgrader.plugins import CsvExportPlugin
 from project import LABS, ROOT
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook
+from grader.book.lateness import decide
 from grader.cli import app
-from grader.demo import hand_in, solved
 from grader.errors import GraderError
+from grader.files import LATE, TIMESTAMP
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
 from grader.handout.bundle import write_bundle
+from grader.handout.demo import hand_in, solved
 from grader.handout.needed import weights_for
 from grader.imports import data_of, files_in
-from grader.lab import Lab
+from grader.people.roster import Person
+from grader.people.students import MOODLE_NUMBER, number_in_id
 from grader.receive.collect import NEW, collect
-from grader.receive.files import LATE, TIMESTAMP
-from grader.receive.lateness import decide
-from grader.receive.students import MOODLE_NUMBER, number_in_id
-from grader.roster import Person
+from grader.reference.lab import Lab
 from grader.show.class_report import write_report
 from grader.show.export import export, inert, write_feedback_zip
 from grader.show.feedback import generate_feedback

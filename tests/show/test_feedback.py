@@ -15,14 +15,14 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import event
 
-from grader.by_hand.readings import Readings
+from grader.book.gradebook import Gradebook
+from grader.book.points import Points
+from grader.book.readings import Readings
 from grader.errors import GraderError
+from grader.files import TIMESTAMP
 from grader.grade.autograde import autograde
-from grader.grade.gradebook import Gradebook
-from grader.grade.points import Points
-from grader.lab import Lab
-from grader.receive.files import TIMESTAMP
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show import feedback as feedback_module
 from grader.show.export import write_feedback_zip
 from grader.show.feedback import Feedback, generate_feedback

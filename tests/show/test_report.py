@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook, Result
+from grader.book.marker import Marker
+from grader.book.requests import Request
 from grader.cli import app
 from grader.commands.week import _time
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook, Result
-from grader.grade.requests import Request
-from grader.grade.resume import Marker
-from grader.lab import Lab
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show.class_report import (
     FIRST,
     analyse,
@@ -347,7 +347,7 @@ def with_deadline(lab: Lab, deadline: datetime | None, rule: str = "") -> None:
 PER_DAY = (
     'c.AssignLatePenalties.plugin_class = "grader.plugins.late.PenaltyPerDay"\nc.PenaltyPerDay.percent = 20'
 )
-HANDED_IN_AT = datetime(2030, 1, 15, 12)  # what grader.demo.hand_in writes
+HANDED_IN_AT = datetime(2030, 1, 15, 12)  # what grader.handout.demo.hand_in writes
 
 
 def test_late_work_costs_what_the_rule_says_and_nothing_without_one(graded):

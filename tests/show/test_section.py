@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook
 from grader.cli import app
-from grader.demo import hand_in
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
-from grader.roster import Person, in_section
+from grader.handout.demo import hand_in
+from grader.people.roster import Person, in_section
+from grader.reference.lab import Lab
 
 PEOPLE = [
     Person("s00", "Ada", "Berg", section="Monday"),

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook
 from grader.cli import app
-from grader.demo import hand_in, solved
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
-from grader.roster import Person
+from grader.handout.demo import hand_in, solved
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show.fingerprints import all_hashes, fingerprints, members, tokens_of
 from grader.show.similar import COMMON_TO, Reader, Work, compare, marked, write_similar, wrong_values
 

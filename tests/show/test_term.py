@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook, Result
+from grader.book.marker import Marker
 from grader.cli import app
-from grader.demo import hand_in
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook, Result
-from grader.grade.resume import Marker
-from grader.lab import Lab
-from grader.roster import Person
+from grader.handout.demo import hand_in
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 from grader.show.class_report import FIRST
 from grader.show.standing import Standing
 from grader.show.term import (

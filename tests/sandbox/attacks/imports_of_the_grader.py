@@ -5,7 +5,7 @@ EXTRA = [
 import importlib, inspect, linecache, sys
 def bring(name):
     return importlib.import_module(name).__file__
-for name in ("grader", "grader.lab", "grader.grade.judge", "solutions", "misconceptions", "variants"):
+for name in ("grader", "grader.reference.lab", "grader.grade.judge", "solutions", "misconceptions", "variants"):
     attempt(f"import {name}", lambda: bring(name))
 sys.path[:0] = ["@COURSE@", "@COURSE@/solutions", "@COURSE@/solutions/00_start_here"]
 importlib.invalidate_caches()

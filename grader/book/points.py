@@ -11,7 +11,7 @@ from datetime import datetime
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 
-from grader.lab import nbgrader_of
+from grader.reference.lab import nbgrader_of
 
 
 @dataclass(frozen=True)

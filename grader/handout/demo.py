@@ -21,9 +21,9 @@ from grader.author.build import build
 from grader.catalogue import Entry
 from grader.course import Course, make_private
 from grader.errors import GraderError
+from grader.files import TIMESTAMP
 from grader.grade import autograde as grading
-from grader.lab import Lab, is_solution, nbgrader_of
-from grader.receive.files import TIMESTAMP
+from grader.reference.lab import Lab, is_solution, nbgrader_of
 from grader.run.notebook import PlainRunner, SandboxRunner
 from grader.show.class_report import default_page, write_report
 from grader.show.export import export

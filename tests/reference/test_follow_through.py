@@ -21,17 +21,17 @@ from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise
 from course_utils.checking.expected import FILE_NAME, Expected, load_expected, sketch
 from course_utils.checking.given import all_earlier, exactly, given_earlier
 from course_utils.checking.outcome import Outcome, Problem, encode
-from grader.author.lessons import TRIED, Mistake, mistakes_of
+from grader.book.gradebook import Gradebook
 from grader.course import Course, CourseError
-from grader.demo import hand_in, solved
-from grader.follow import FollowThrough, Substitutions, _reaching
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
 from grader.grade.judge import advice, judge
 from grader.grade.results import earned
 from grader.grade.resume import Again
 from grader.grade.work import Grading
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved
+from grader.reference.follow import FollowThrough, Substitutions, _reaching
+from grader.reference.lab import Lab
+from grader.reference.lessons import TRIED, Mistake, mistakes_of
 from grader.show.class_report import write_report
 from grader.show.feedback import generate_feedback
 

@@ -2,7 +2,7 @@
 file, which nbgrader ignores.
 
 A request is about a submission's id in the gradebook, which stays the same when the work is graded again, handed in anew, or
-given to another id of its student. :class:`grader.grade.gradebook.Gradebook` is what uses this module.
+given to another id of its student. :class:`grader.book.gradebook.Gradebook` is what uses this module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert
 
 from grader.errors import GraderError
-from grader.lab import Lab, checked_exercise, nbgrader_of
+from grader.reference.lab import Lab, checked_exercise, nbgrader_of
 
 MAX_REQUESTS = 30
 """The most requests that may be made about one submission."""

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook.db. Only this module enters what the checks give, and :mod:`grader.by_hand.readings` what people do.
+"""nbgrader's gradebook.db. Only this module enters what the checks give, and :mod:`grader.book.readings` what people do.
 
 A submission is written in one transaction together with its marker (:mod:`grader.grade.resume`), so that a run that is
 killed leaves only complete submissions behind. The marker is in a table of our own, which nbgrader ignores.
@@ -49,17 +49,18 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from grader import gradebook_file, gradebook_state
+from grader.book import file as gradebook_file
+from grader.book import log, requests
+from grader.book import state as gradebook_state
+from grader.book.backups import back_up, see_that_no_other_s_changes_are_undone
+from grader.book.lateness import marked_late
+from grader.book.marker import Marker
+from grader.book.points import Points
+from grader.book.requests import REQUESTS, Asked, Request
 from grader.course import Course, CourseError
 from grader.errors import GraderError
-from grader.grade import log, requests
-from grader.grade.points import Points
-from grader.grade.requests import REQUESTS, Asked, Request
-from grader.grade.resume import Marker
-from grader.gradebook_backups import back_up, see_that_no_other_s_changes_are_undone
-from grader.lab import Lab
-from grader.receive.lateness import marked_late
-from grader.roster import Person, Roster, in_section
+from grader.people.roster import Person, Roster, in_section
+from grader.reference.lab import Lab
 
 _MARKERS = Table(
     "transformer_labs_graded",

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.receive.files import printable
-from grader.receive.students import folded, student_id
-from grader.tables import cell_name, read_table, tidy
+from grader.files import printable
+from grader.people.students import folded, student_id
+from grader.people.tables import cell_name, read_table, tidy
 
 _MAX_FAULTS = 10
 """So many faults of a file are named at once."""
@@ -147,7 +147,7 @@ def read_roster(file: Path) -> ClassList:
         shown = printable(", ".join(filter(None, headings)), 200)
         raise GraderError(
             f"{file} does not say who is who: its first line needs a heading {_KEYS}. It has: {shown}. "
-            "Name the column with the ids so, or add its heading to grader/headings.toml."
+            "Name the column with the ids so, or add its heading to grader/people/headings.toml."
         )
     people, others, faults = sheet.people()
     faults += _contradictions(people)

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from grader.lab import Lab
-from grader.receive.files import Unreadable, file_bytes
+from grader.files import Unreadable, file_bytes
+from grader.reference.lab import Lab
 
 MAX_ID = 100
 """The most bytes of a student's id: file systems allow 255, and some with encryption 143."""

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import tables
 from grader.errors import GraderError
-from grader.roster import Person, read_roster
+from grader.people import tables
+from grader.people.roster import Person, read_roster
 
 JANE = Person("jdoe", "Jane", "Doe", "jdoe@uni.example", "Monday")
 ZOE = Person("zvd", "Zoë", "van Dyk", "zvd@uni.example", "Tuesday")

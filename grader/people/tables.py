@@ -18,7 +18,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from grader.errors import GraderError
-from grader.receive.files import printable
+from grader.files import printable
 
 MAX_BYTES = 20 * 2**20
 """The most bytes of a file, and of each part of an .xlsx when it is unpacked."""

@@ -1,8 +1,8 @@
 """What small mistakes in a reference would give: they explain outputs that no written misconception does.
 
-A few mutants of each reference (:mod:`grader.author.mutants`) are run when a lab is built, and in grading where an output has no other name. If a
+A few mutants of each reference (:mod:`grader.reference.mutants`) are run when a lab is built, and in grading where an output has no other name. If a
 learner's output is that of one of them in every case, the check says what kind of mistake that is, in words that give no code. In grading, later exercises
-may be right given such a mistake (:mod:`grader.follow`).
+may be right given such a mistake (:mod:`grader.reference.follow`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from course_utils.checking.diagnosis import same_everywhere
 from course_utils.checking.exercise import PUBLIC_SEED, Exercise
 from course_utils.checking.expected import Expected, Lesson, sketch
 from course_utils.checking.outcome import Outcome, try_exercise
-from grader.author.mutants import Mutant, mutants_of
 from grader.catalogue import run_cell
-from grader.lab import Lab
+from grader.reference.lab import Lab
+from grader.reference.mutants import Mutant, mutants_of
 
 KEPT, TRIED = 8, 12
 """Of an exercise, so many mutants are kept at most, and so many are tried."""

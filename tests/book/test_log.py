@@ -14,13 +14,13 @@ from classroom import START, KernelFree, book_of, new_course, with_gradebook
 from rich.console import ConsoleDimensions
 from typer.testing import CliRunner
 
+from grader.book import log
+from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.commands.terminal import console
-from grader.demo import hand_in, solved
 from grader.grade import autograde as grading
-from grader.grade import log
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
+from grader.handout.demo import hand_in, solved
+from grader.reference.lab import Lab
 
 ME = pwd.getpwuid(os.getuid()).pw_name
 

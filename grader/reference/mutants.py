@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from grader.lab import Lab, is_solution, learners_lines, nbgrader_of
+from grader.reference.lab import Lab, is_solution, learners_lines, nbgrader_of
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from grader.book.gradebook import Gradebook
 from grader.cli import app
 from grader.errors import GraderError
-from grader.grade.gradebook import Gradebook
-from grader.lab import Lab
+from grader.people.roster import NotSure, Person, Roster, changes, read_roster
+from grader.people.students import folded
 from grader.receive.collect import NEW, REFUSED, REPLACED, UNCHANGED, collect
 from grader.receive.refused import refused
-from grader.receive.students import folded
-from grader.roster import NotSure, Person, Roster, changes, read_roster
+from grader.reference.lab import Lab
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Lab 2 (77)
     Points Possible,,,,,20

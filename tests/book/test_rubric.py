@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import nbformat
 
-from grader.by_hand.rubric import RubricItem, questions
+from grader.book.rubric import RubricItem, questions
 
 
 def written(name: str, points: float) -> nbformat.NotebookNode:

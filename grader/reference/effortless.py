@@ -10,7 +10,7 @@ import numpy as np
 from course_utils.checking.exercise import Inputs
 from course_utils.checking.expected import Expected
 from course_utils.checking.outcome import Outcome
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 FOR_NOTHING = 0.1
 """The largest share of an exercise's points that an answer without any work may earn."""

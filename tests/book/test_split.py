@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.by_hand.split import Item, first_readers, second_readers
+from grader.book.split import Item, first_readers, second_readers
 
 NAMES = ("ana", "ben", "cem", "dia", "eva", "fay")
 READERS = st.sets(st.sampled_from(NAMES), min_size=1)

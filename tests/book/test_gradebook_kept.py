@@ -25,16 +25,16 @@ from classroom import (
 )
 from typer.testing import CliRunner
 
-from grader import gradebook_backups
+from grader.book import backups as gradebook_backups
+from grader.book.backups import NEWEST, Backup, backups, folder_of, restore, surplus
+from grader.book.gradebook import Gradebook
+from grader.book.state import marker_of
 from grader.cli import app
 from grader.course import Course
 from grader.errors import GraderError
 from grader.grade import autograde as grading
-from grader.grade.gradebook import Gradebook
-from grader.gradebook_backups import NEWEST, Backup, backups, folder_of, restore, surplus
-from grader.gradebook_state import marker_of
-from grader.lab import Lab
-from grader.roster import Person
+from grader.people.roster import Person
+from grader.reference.lab import Lab
 
 SIZE = 3
 

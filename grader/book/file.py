@@ -17,8 +17,8 @@ from nbgrader.api import Gradebook as NbgraderGradebook
 from nbgrader.api import InvalidEntry
 from sqlalchemy.exc import DBAPIError
 
+from grader.book.state import is_there, see_that_it_is_the_same
 from grader.course import Course, CourseError, make_private
-from grader.gradebook_state import is_there, see_that_it_is_the_same
 
 MERGE = "merge.json"
 """The file in ``grading/`` that says what a merge of two ids is about to do; it is there only until that is done."""

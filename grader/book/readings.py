@@ -37,11 +37,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import insert
 
-from grader.by_hand.rubric import Line, Question, questions
-from grader.by_hand.split import Item, first_readers, second_readers
+from grader.book.gradebook import ANSWERS, Gradebook
+from grader.book.rubric import Line, Question, questions
+from grader.book.split import Item, first_readers, second_readers
 from grader.errors import GraderError
-from grader.grade.gradebook import ANSWERS, Gradebook
-from grader.lab import Lab
+from grader.reference.lab import Lab
 
 FIRST, SECOND, DECISION = "first", "second", "decision"
 """The roles in which answers are read. A decision replaces the first reading's points."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 
-from grader.lab import nbgrader_of
+from grader.reference.lab import nbgrader_of
 
 
 @dataclass(frozen=True)

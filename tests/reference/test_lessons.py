@@ -12,11 +12,11 @@ from course_utils.checking.diagnosis import diagnose, same_everywhere
 from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise
 from course_utils.checking.expected import FILE_NAME, Expected, Lesson, load_expected, save_expected, sketch
 from course_utils.checking.outcome import Outcome
-from grader.author import lessons
 from grader.author.kept import keep
-from grader.author.lessons import KEPT, lessons_of
-from grader.author.mutants import Mutant, mutants
 from grader.catalogue import run_cell
+from grader.reference import lessons
+from grader.reference.lessons import KEPT, lessons_of
+from grader.reference.mutants import Mutant, mutants
 
 KEY = "start_here.softmax"
 

@@ -13,9 +13,9 @@ from classroom import with_gradebook
 from project import ROOT
 
 from grader.course import Course
-from grader.lab import Lab
+from grader.files import SECRET, find_notebook
 from grader.receive.collect import REFUSED, Collected
-from grader.receive.files import SECRET, find_notebook
+from grader.reference.lab import Lab
 
 LAB, OTHER = "02_self_attention", "00_start_here"
 FILE = "self_attention.ipynb"

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from grader.book.file import unusable
+from grader.book.state import Contents, contents_of, is_unchanged, leave_state, reading, remember
 from grader.course import Course, CourseError, make_private
 from grader.errors import GraderError
-from grader.gradebook_file import unusable
-from grader.gradebook_state import Contents, contents_of, is_unchanged, leave_state, reading, remember
 
 NEWEST = 10
 """So many of the newest are kept; of older ones, one for each time that their age doubles, in minutes."""

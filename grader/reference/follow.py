@@ -25,11 +25,18 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.expected import Expected
 from course_utils.checking.given import Given, all_earlier, exactly, given_earlier, same
 from course_utils.checking.outcome import Outcome, try_case
-from grader.author.lessons import Mistake
 from grader.catalogue import Entry, run_cell
 from grader.course import Course, CourseError
-from grader.effortless import FOR_NOTHING, answers_for_nothing
-from grader.lab import Lab, checked_exercise, is_solution, nbgrader_of, runs_in_grading, without_marks
+from grader.reference.effortless import FOR_NOTHING, answers_for_nothing
+from grader.reference.lab import (
+    Lab,
+    checked_exercise,
+    is_solution,
+    nbgrader_of,
+    runs_in_grading,
+    without_marks,
+)
+from grader.reference.lessons import Mistake
 
 MAX_PIECES = 3
 """How many mistakes of earlier exercises are put in place at the same time."""
@@ -77,7 +84,7 @@ class Substitutions:
 
     Args:
         expected: from ``lab.expected(seed)``.
-        mistakes: an exercise -> small mistakes in its reference (:mod:`grader.author.lessons`) at that seed. Asked only where no
+        mistakes: an exercise -> small mistakes in its reference (:mod:`grader.reference.lessons`) at that seed. Asked only where no
             misconception gives what is wrong.
     """
 

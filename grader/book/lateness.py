@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from grader.errors import GraderError
-from grader.lab import Lab
-from grader.receive.files import LATE, TIMESTAMP, Unreadable, file_bytes, printable
+from grader.files import LATE, TIMESTAMP, Unreadable, file_bytes, printable
+from grader.reference.lab import Lab
 
 
 def marked_late(folder: Path) -> str:

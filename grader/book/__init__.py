@@ -1,0 +1,1 @@
+"""The gradebook: its file and backups, what is entered, by whom and why, and what people give."""
