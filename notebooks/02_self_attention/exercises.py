@@ -45,7 +45,7 @@ project_qkv = Exercise(
         Case(
             "a batch, x of shape (2, 5, 7); then two leading axes, (2, 3, 4, 6)",
             together(
-                lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 3, 4)},
+                lambda rng: {"x": normal(rng, 2, 5, 7), **_projections(rng, 7, 6, 3)},
                 lambda rng: {"x": normal(rng, 2, 3, 4, 6), **_projections(rng, 6, 5, 7)},
             ),
         ),

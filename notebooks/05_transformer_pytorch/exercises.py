@@ -434,7 +434,10 @@ encoder_layer = Exercise(
         Case("two more words of padding", _encoder_layer_padded, padding_changes_no_real_word),
         Case(
             "gradients reach x and every weight",
-            trained(_encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            together(
+                trained(_encoder_layer_inputs(masked=True)),
+                trained(_encoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            ),
             reaches=("x", "weights"),
         ),
     ),
@@ -519,7 +522,7 @@ encoder = Exercise(
         Case("other ids in the padding", _padding_ids_changed, padding_is_never_looked_at),
         Case(
             "gradients reach every weight",
-            trained(_encoder_inputs(norm_first=True, eps=LARGE_EPS)),
+            together(trained(_encoder_inputs()), trained(_encoder_inputs(norm_first=True, eps=LARGE_EPS))),
             reaches=("weights",),
         ),
     ),
@@ -623,7 +626,10 @@ decoder_layer = Exercise(
         Case("the memory changed at its padding", _source_padding_changed, source_padding_is_never_looked_at),
         Case(
             "gradients reach x, the memory and every weight",
-            trained(_decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            together(
+                trained(_decoder_layer_inputs(masked=True)),
+                trained(_decoder_layer_inputs(masked=True, norm_first=True, eps=LARGE_EPS)),
+            ),
             reaches=("x", "memory", "weights"),
         ),
     ),
@@ -632,6 +638,17 @@ decoder_layer = Exercise(
 )
 
 # ---------------------------------------------------------------------------------- Decoder
+
+
+def _asked_twice(make: Callable[[np.random.Generator], Inputs]) -> Callable[[np.random.Generator], Inputs]:
+    """The module has just answered the same question: whatever it keeps from it must not come back."""
+
+    def inputs(rng: np.random.Generator) -> Inputs:
+        made = make(rng)
+        before = {name: value.copy() for name, value in made.items() if isinstance(value, np.ndarray)}
+        return {**made, "asked_before": before}
+
+    return inputs
 
 
 def _decoder_inputs(
@@ -695,7 +712,7 @@ decoder = Exercise(
             "post-norm, 2 layers, no masks: nothing is hidden, not even the id 0; fewer source words than target words",
             without_options(_decoder_inputs(source_len=4)),
         ),
-        Case("post-norm, both masks", _decoder_inputs(masked=True)),
+        Case("post-norm, both masks, asked a second time", _asked_twice(_decoder_inputs(masked=True))),
         Case(
             "pre-norm, both masks, layernorm_eps=0.2",
             _decoder_inputs(masked=True, norm_first=True, eps=LARGE_EPS),
@@ -711,7 +728,7 @@ decoder = Exercise(
         ),
         Case(
             "gradients reach the memory and every weight",
-            trained(_decoder_inputs(norm_first=True, eps=LARGE_EPS)),
+            together(trained(_decoder_inputs()), trained(_decoder_inputs(norm_first=True, eps=LARGE_EPS))),
             reaches=("memory", "weights"),
         ),
     ),
@@ -865,7 +882,9 @@ transformer = Exercise(
         Case("target words 4 and 5 changed", _target_ends_changed, future_words_change_nothing),
         Case(
             "gradients reach every weight",
-            trained(_transformer_inputs(norm_first=True, eps=LARGE_EPS)),
+            together(
+                trained(_transformer_inputs()), trained(_transformer_inputs(norm_first=True, eps=LARGE_EPS))
+            ),
             reaches=("weights",),
         ),
     ),
@@ -1211,7 +1230,9 @@ class ScriptedModel:
         key = (source, *said) if self.by_source else tuple(said)
         if prefix[0] == self.bos_id:
             named = self.probabilities.get(key, {self.eos_id: 0.6})
-        else:
+        if (
+            prefix[0] != self.bos_id or said.count(self.eos_id) > 1
+        ):  # after its end a real model says anything
             ordinary = [word for word in self.order if word not in (self.bos_id, self.eos_id, self.pad_id)]
             named = {ordinary[prefix[0] % len(ordinary)]: 0.6}
         others = [word for word in self.order if word not in named and word != self.bos_id]

@@ -30,4 +30,4 @@ def softmax(scores, axis=-1):
 """
 }
 LAST = ["print('TRIED', asked[:4])"]
-PROBE = "TRIED ['detach', 'cpu', 'numpy'"
+PROBE = "TRIED ['numpy'"

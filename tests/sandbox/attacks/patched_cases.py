@@ -15,4 +15,4 @@ object.__setattr__(exercise.find_exercise("start_here.softmax"), "rtol", 1e9)
 ]
 CELLS = {"softmax": "def softmax(scores, axis=-1):\n    return np.ones((1, 1))"}
 LAST = ["print('TRIED', len(used))"]
-PROBE = "TRIED 11"
+PROBE = "TRIED 9"

@@ -13,4 +13,4 @@ check_module.encode = outcome.encode = encode
 ]
 CELLS = {"softmax": "def softmax(scores, axis=-1):\n    return scores"}
 LAST = ["print('TRIED', calls)"]
-PROBE = "TRIED [11]"
+PROBE = "TRIED [9]"
