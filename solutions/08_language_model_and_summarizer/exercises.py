@@ -569,6 +569,7 @@ def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool
     """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
     falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
     if top_k is not None:
+        top_k = min(top_k, falling.shape[-1])
         if top_k > 1 and (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
             return False
         falling = falling[:, :top_k]
