@@ -74,7 +74,10 @@ shift_targets = Exercise(
             "4 rows of 7 words, no padding; then a single row of two words",
             together(_rows((7, 7, 7, 7), 7), _rows((2,), 2)),
         ),
-        Case("3 rows of different lengths; `pad_id` and `ignore_id` are not passed", _rows((8, 5, 3), 8)),
+        Case(
+            "3 rows of different lengths; `pad_id` and `ignore_id` are not passed; then columns of padding only",
+            together(_rows((8, 5, 3), 8), _rows((6, 3, 4, 2), 9)),
+        ),
         Case(
             "padding is 5, 0 is a word, and what does not count is marked -1",
             _rows((9, 6, 4, 7), 9, pad_id=5, ignore_id=-1),

@@ -490,6 +490,8 @@ def _loss(batch: int, length: int, blocked: float | None = -1e9, scale: float = 
         start = rng.integers(5, length - 2, batch)
         end = np.minimum(start + 1, length - 3)
         start[:no_answer], end[:no_answer] = 0, 0
+        if blocked is None:
+            end[-1] = length - 1
         return {
             "start_logits": logits[0],
             "end_logits": logits[1],

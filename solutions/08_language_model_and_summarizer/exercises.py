@@ -569,7 +569,6 @@ def _telling(scaled: np.ndarray, top_k: int | None, top_p: float | None) -> bool
     """Whether no row is left empty by the usual mistakes, none is near a limit, and both limits make a difference."""
     falling = -np.sort(-scaled.reshape(-1, scaled.shape[-1]).astype(float), axis=-1)
     if top_k is not None:
-        top_k = min(top_k, falling.shape[-1])
         if top_k > 1 and (falling[:, 0] < falling[:, top_k - 1].max() + 0.05).any():
             return False
         falling = falling[:, :top_k]
@@ -608,12 +607,11 @@ sampling_probabilities = Exercise(
             ),
         ),
         Case(
-            "top-k; then one word is kept, then as many as there are, then more than that",
+            "top-k; then one word is kept, then as many as there are",
             together(
                 _drawn_from(4, words=12, top_k=(3, 6)),
                 _drawn_from(words=7, top_k=(1, 1)),
                 _drawn_from(2, words=6, top_k=(6, 6)),
-                _drawn_from(3, words=5, top_k=(8, 8)),
             ),
         ),
         Case(
