@@ -405,7 +405,10 @@ encoder_layer = Exercise(
         ),
         Case(
             "gradients reach x and every weight",
-            trained(_encoder_layer_inputs(masked=True, norm_first=True)),
+            together(
+                trained(_encoder_layer_inputs(masked=True)),
+                trained(_encoder_layer_inputs(masked=True, norm_first=True)),
+            ),
             reaches=("x", "weights"),
         ),
     ),
@@ -497,7 +500,11 @@ encoder = Exercise(
             _few_features(_encoder_inputs(norm_first=True, training=True)),
         ),
         Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_encoder_inputs)),
-        Case("gradients reach every weight", trained(_encoder_inputs(norm_first=True)), reaches=("weights",)),
+        Case(
+            "gradients reach every weight",
+            together(trained(_encoder_inputs()), trained(_encoder_inputs(norm_first=True))),
+            reaches=("weights",),
+        ),
     ),
     backward=sent_back(_run_layer("encoder")),
 )
@@ -600,7 +607,10 @@ decoder_layer = Exercise(
         ),
         Case(
             "gradients reach x, the encoder's output and every weight",
-            trained(_decoder_layer_inputs(masked=True, norm_first=True)),
+            together(
+                trained(_decoder_layer_inputs(masked=True)),
+                trained(_decoder_layer_inputs(masked=True, norm_first=True)),
+            ),
             reaches=("x", "enc_output", "weights"),
         ),
     ),
@@ -701,7 +711,7 @@ decoder = Exercise(
         Case("a batch of one sentence, longer than the vocabulary", _one_sentence(_decoder_inputs)),
         Case(
             "gradients reach the encoder's output and every weight",
-            trained(_decoder_inputs(norm_first=True)),
+            together(trained(_decoder_inputs()), trained(_decoder_inputs(norm_first=True))),
             reaches=("enc_output", "weights"),
         ),
     ),
@@ -783,7 +793,7 @@ transformer = Exercise(
         ),
         Case(
             "gradients reach every weight",
-            trained(_transformer_inputs(norm_first=True)),
+            together(trained(_transformer_inputs()), trained(_transformer_inputs(norm_first=True))),
             reaches=("weights",),
         ),
     ),
