@@ -107,7 +107,7 @@ def _groups(count: int, share: tuple[float, float], sizes: tuple[int, int]):
 
     def draw(rng: np.random.Generator) -> tuple[Inputs, bool]:
         size_of = {
-            f"{word}.{other}": int(rng.integers(*sizes))
+            f"{word.title()}.{other}": int(rng.integers(*sizes))
             for word, other in zip(new_words(rng, count), new_words(rng, count), strict=True)
         }
         groups = [name for name, size in size_of.items() for _ in range(size)]
