@@ -302,7 +302,7 @@ def _grouped(groups: int, classes: int, share: tuple[float, float], mixed: float
     """Groups of one main class, in which a part of the rows have another; some classes are much rarer."""
 
     def inputs(rng: np.random.Generator) -> Inputs:
-        names, labels = new_words(rng, groups), new_words(rng, classes)
+        names, labels = new_words(rng, groups), [label.title() for label in new_words(rng, classes)]
         rows = []
         for place, name in enumerate(names):
             main = labels[
