@@ -21,7 +21,7 @@ class Place(NamedTuple):
     words: list
 
 
-SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, max_side=4)
+SHAPES = hnp.array_shapes(max_dims=3, max_side=4)
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
