@@ -82,9 +82,7 @@ def check(key: str) -> None:
     bypass = _bypass(key, namespace.get(exercise.name), exercise.name, namespace)
     expected = load_expected(Path.cwd() / FILE_NAME, key, exercise)
     verdict = compare(exercise, outcomes, expected, bypass)
-    if all(outcome.problem and outcome.problem.kind == "stub" for outcome in outcomes) and (
-        said := _can_wait(key)
-    ):
+    if _is_unwritten(exercise, outcomes) and (said := _can_wait(key)):
         _display({"text/plain": said, "text/html": f'<div style="{QUIET}">{inline(said)}</div>'})
         return
     _tried[key] = namespace.get(exercise.name), verdict.correct
@@ -107,6 +105,16 @@ def check(key: str) -> None:
             text = shown(hints, attempts, bool(solved), verdict)
             _display({"text/plain": re.sub("</?(details|summary)( open)?>", "", text), "text/markdown": text})
         raise CheckFailed(verdict.summary)
+
+
+def _is_unwritten(exercise: Exercise, outcomes: Sequence[Outcome]) -> bool:
+    """Whether the exercise's own lines are still to be written; not if it only calls an earlier one that is."""
+    return all(
+        outcome.problem is not None
+        and outcome.problem.kind == "stub"
+        and re.split(r"\W", outcome.problem.where)[0] not in exercise.uses
+        for outcome in outcomes
+    )
 
 
 def _can_wait(key: str) -> str:

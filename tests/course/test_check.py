@@ -551,3 +551,13 @@ def test_what_is_on_the_core_path_and_not_written_does_not_pass(monkeypatch, lab
     exec("def attend(*arguments, **named):\n    raise NotImplementedError", namespace)
     with pytest.raises(CheckFailed):
         exec("check('why_attention.attend')", namespace)
+
+
+def test_what_can_wait_and_only_calls_what_is_not_written_is_not_called_unwritten(monkeypatch, labs, capsys):
+    monkeypatch.chdir(labs["02_self_attention"].release_folder)
+    namespace = {"check": check}
+    exec("def causal_mask(seq_len):\n    raise NotImplementedError", namespace)
+    exec("def causal_self_attention(x, *weights, **named):\n    return causal_mask(len(x))", namespace)
+    with pytest.raises(CheckFailed, match="`causal_mask`, which it calls, is not written yet"):
+        exec("check('self_attention.causal_self_attention')", namespace)
+    assert "Not written yet" not in capsys.readouterr().out
