@@ -118,12 +118,15 @@ def _array_difference(exercise: Exercise, name: str, got: np.ndarray, wanted: np
         distance = np.nan_to_num(np.abs(got.astype(float) - wanted.astype(float)), nan=np.inf)
     if not different.any():
         return ""
-    worst = np.unravel_index(np.argmax(np.where(different, distance, -1)), different.shape)
+    # the first of those that are as far off but for rounding: which of them is the very farthest is up to the processor
+    farthest = np.where(different, distance, -1.0)
+    worst = np.unravel_index(np.argmax(farthest >= farthest.max() * (1 - 1e-9)), different.shape)
     place = f"`{name}[{', '.join(map(str, worst))}]`" if worst else f"`{name}`"
     off = f"{place} differs"
     if different.size > 1:
         off = f"{different.sum()} of {different.size} values differ, most at {place}"
-    return f"{off}: got {_number(got[worst])}, expected {_number(wanted[worst])}."
+    numbers = (_number(array[worst], exercise.atol) for array in (got, wanted))
+    return "{}: got {}, expected {}.".format(off, *numbers)
 
 
 _COMPARED = re.compile(
@@ -246,7 +249,10 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
 def _place_of(use: Use) -> str:
     if not use.line:
         return f"`{use.name}`, as was seen when the cases ran."
-    return f"`{use.name}` in line {use.line} of its cell: `{use.text.replace('`', ' ')}`"
+    text = (
+        f": `{use.text.replace('`', ' ')}`" if use.text else ""
+    )  # which a cell that was never stored does not have
+    return f"`{use.name}` in line {use.line} of its cell{text}"
 
 
 def seen_at_work(outcomes: Sequence[Outcome]) -> tuple[Use, ...]:
@@ -289,5 +295,8 @@ def _kind(array: np.ndarray) -> str:
     return {"b": "booleans", "f": "floats"}.get(array.dtype.kind, "integers")
 
 
-def _number(value: np.generic) -> str:
-    return f"{value:.6g}" if value.dtype.kind == "f" else str(value)
+def _number(value: np.generic, nothing: float) -> str:
+    """A value as a report shows it. What is no more than ``nothing`` is 0: the rest of a sum that cancels out differs by processor."""
+    if value.dtype.kind != "f":
+        return str(value)
+    return "0" if abs(value) <= nothing else f"{value:.6g}"

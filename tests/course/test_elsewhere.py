@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from difflib import ndiff
 from pathlib import Path
 
 import pytest
@@ -119,7 +120,18 @@ def assert_same(data: Path, here: dict[str, dict[str, str]], there: dict[str, di
     assert set(there["missing"]) <= needs_torch
     assert set(there["reports"]) == set(here["reports"]) - set(there["missing"])
     assert len(there["reports"]) >= 350
-    assert {name: text for name, text in there["reports"].items() if text != here["reports"][name]} == {}
+    differ = {
+        name: [
+            line
+            for line in ndiff(
+                *(found.replace("<", "\n<").splitlines() for found in (here["reports"][name], text))
+            )
+            if line[0] in "+-"
+        ]
+        for name, text in there["reports"].items()
+        if text != here["reports"][name]
+    }
+    assert differ == {}
 
 
 @in_wasm
