@@ -34,6 +34,9 @@ SCRIPTS = {
 }  # fmt: skip
 """The first word of a letter's Unicode name -> the language that most of its texts are in."""
 
+ENOUGH = 4
+"""So many different common words must be there: "met" alone is Dutch for "with", and what Ada did when she saw Bob."""
+
 UNKNOWN = "und"
 """What a model card says where nobody knows: "undetermined" in ISO 639."""
 
@@ -55,9 +58,9 @@ def language_of(texts: Iterable[str]) -> str:
             return "uk"
         return SCRIPTS.get(scripts.most_common(1)[0][0], UNKNOWN)
     words = re.findall(r"[^\W\d_]+", text)
-    shares = {code: 0.0 for code in COMMON}
-    for code, common in COMMON.items():
-        known = set(common.split())
-        shares[code] = sum(word in known for word in words) / max(len(words), 1)
+    counts = Counter(words)
+    known = {code: set(common.split()) & counts.keys() for code, common in COMMON.items()}
+    shares = {code: sum(counts[word] for word in found) / max(len(words), 1) for code, found in known.items()}
     (best, most), (_, second) = Counter(shares).most_common(2)
-    return best if most > 0.08 and most > 1.15 * second else UNKNOWN
+    sure = len(known[best]) >= ENOUGH and most > 0.08 and most > 1.15 * second
+    return best if sure else UNKNOWN

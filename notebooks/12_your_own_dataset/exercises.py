@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from course_utils.cases.classification import call_split, new_words, no_group_on_both_sides
+from course_utils.cases.gradients import WEIGHTS
 from course_utils.cases.properties import f32, normal, together
+from course_utils.cases.torch_modules import sent_back, tensors
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 from course_utils.data.own import COLUMNS, LIBRARIES, load_unlabelled
 
@@ -585,15 +587,15 @@ def _like_normal_numbers(down: np.ndarray) -> bool:
     )
 
 
-def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+def _lora(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """A base with the given numbers, the learner's layer around it, and the layer's parameters by name."""
     import torch
 
-    tensor = {name: torch.tensor(value) for name, value in inputs.items() if isinstance(value, np.ndarray)}
-    base = torch.nn.Linear(tensor["weight"].shape[1], tensor["weight"].shape[0])
+    base = torch.nn.Linear(given["weight"].shape[1], given["weight"].shape[0])
     with torch.no_grad():
-        base.weight.copy_(tensor["weight"])
-        base.bias.copy_(tensor["bias"])
-    layer = learner(base, *([inputs["rank"], inputs["alpha"]] if "alpha" in inputs else []))
+        base.weight.copy_(given["weight"])
+        base.bias.copy_(given["bias"])
+    layer = learner(base, *([given["rank"], given["alpha"]] if "alpha" in given else []))
     if not isinstance(layer, torch.nn.Module):
         raise TypeError(f"it is a {type(layer).__name__}; expected a torch.nn.Module.")
     parts = dict(layer.named_parameters())
@@ -604,31 +606,42 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
                     f"`{name}` is a layer with a weight, as in peft. Here `{name}` has to be the parameter itself."
                 )
             raise TypeError(f"`{name}` is not a parameter of the layer; an optimizer would never see it.")
-        if parts[name].shape != tensor[name].shape:
+        if parts[name].shape != given[name].shape:
             raise TypeError(
-                f"`{name}` has the shape {tuple(parts[name].shape)}; expected {tuple(tensor[name].shape)}."
+                f"`{name}` has the shape {tuple(parts[name].shape)}; expected {tuple(given[name].shape)}."
             )
+    return base, layer, parts
+
+
+def _trained_before(parts: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Puts the factors of a training that is over into the layer."""
+    import torch
+
+    with torch.no_grad():
+        parts["down"].copy_(given["down"])
+        parts["up"].copy_(given["up"])
+
+
+def _through_lora(learner: Callable, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    _, layer, parts = _lora(learner, given)
+    _trained_before(parts, given)
+    return layer(given["x"]), {name: parts[name] for name in ("down", "up")}
+
+
+def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
+    import torch
+
+    given = tensors(inputs)
+    base, layer, parts = _lora(learner, given)
     starts = [bool(parts[name].detach().any()) for name in ("down", "up")]
     starts.append(_like_normal_numbers(parts["down"].detach().numpy()))
-    at_start = layer(tensor["x"]).detach().clone()
-    with torch.no_grad():
-        parts["down"].copy_(tensor["down"])
-        parts["up"].copy_(tensor["up"])
-    output = layer(tensor["x"])
-    x = tensor["x"].clone().requires_grad_()
-    trained = {"x": x, "down": parts["down"], "up": parts["up"]}
-    followed = {name: value for name, value in trained.items() if value.requires_grad}
-    loss = layer(x).square().sum()
-    slopes = (
-        torch.autograd.grad(loss, [*followed.values()], allow_unused=True)
-        if loss.requires_grad
-        else [None] * len(followed)
-    )
-    slopes = dict(zip(followed, slopes, strict=True))
+    at_start = layer(given["x"]).detach().clone()
+    _trained_before(parts, given)
+    output = layer(given["x"])
     merged = layer.merged()
     if not isinstance(merged, torch.nn.Linear):
         raise TypeError(f"merged() returned {type(merged).__name__}; expected a torch.nn.Linear.")
-    merged_output = merged(tensor["x"]).detach().clone()
+    merged_output = merged(given["x"]).detach().clone()
     with torch.no_grad():  # it is a layer of its own: whatever happens to it, the base stays as it is
         merged.weight.zero_()
         merged.bias.zero_()
@@ -636,10 +649,6 @@ def _call_lora(learner: Callable, inputs: Inputs) -> dict[str, Any]:
         "at_start": at_start,
         "output": output.detach(),
         "merged_output": merged_output,
-        **{
-            f"gradient_of_{name}": torch.zeros_like(value) if slopes.get(name) is None else slopes[name]
-            for name, value in trained.items()
-        },
         "starts": np.array(starts),
         "trained": np.array(
             [
@@ -674,20 +683,23 @@ lora_linear = Exercise(
         "at_start",
         "output",
         "merged_output",
-        "gradient_of_x",
-        "gradient_of_down",
-        "gradient_of_up",
         "starts",
         "trained",
         "base_after",
     ),
     call=_call_lora,
+    backward=sent_back(_through_lora),
     cases=(
         Case(
             "from 7 features to 5, rank 3; then all sizes 4, and neither rank nor alpha given",
             together(_adapted((4,), 7, 5, 3), _adapted((4, 4), 4, 4, None)),
+            reaches=("x", WEIGHTS),
         ),
-        Case("a batch of sentences, from 4 features to 9, rank 2", _adapted((3, 6), 4, 9, 2)),
+        Case(
+            "a batch of sentences, from 4 features to 9, rank 2",
+            _adapted((3, 6), 4, 9, 2),
+            reaches=("x", WEIGHTS),
+        ),
         Case(
             "rank 1, then 12, from 150 features to 3",
             together(_adapted((5,), 6, 8, 1), _adapted((2,), 150, 3, 12)),

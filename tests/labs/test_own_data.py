@@ -422,7 +422,7 @@ def test_entities_and_questions_go_from_a_file_to_a_model_with_a_card(lab, tmp_p
         else [
             {
                 "group": str(number % 12),
-                "text": f"Ada met Bob in room {number}.",
+                "text": f"Ada met Bob in room {number}, and it was the day for it.",
                 "spans": [[0, 3, "PER"], [8, 11, "PER"], [0, 11, "PAIR"]][: 1 + number % 3],
             }
             for number in range(24)
