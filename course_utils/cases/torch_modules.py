@@ -117,6 +117,25 @@ def a_module(*names: str) -> Callable[[Callable, Mapping[str, Any]], tuple[Any, 
     return run
 
 
+def differ(found: Any, again: Any) -> bool:
+    """Whether two calls returned different tensors, or not as many. What is no tensor is left to the report."""
+    import torch
+
+    one, other = (
+        [part for part in outputs_in(value) if isinstance(part, torch.Tensor)] for value in (found, again)
+    )
+    return len(one) != len(other) or any(
+        a.shape != b.shape or not torch.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+REMEMBERS = (
+    "two calls with the same input give two different outputs. Does a call leave something behind that the next one finds, such as a "
+    "counter, a list that grows, or a changed mask?"
+)
+
+
 def run_module(module: nn.Module, given: Mapping[str, Any]) -> Any:
     """A module's output, by keyword, or in order if parameters were renamed.
 

@@ -467,6 +467,13 @@ def _cross(
     return inputs
 
 
+def _a_word_of_zeros(rng: np.random.Generator) -> Inputs:
+    """No mask, and a word of memory whose features are all 0: it is a word like others."""
+    inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
+    inputs["memory"][0, 4] = 0
+    return inputs
+
+
 def _nothing_but_padding(rng: np.random.Generator) -> Inputs:
     """Padding in front in one sentence of memory, and nowhere a word in the other."""
     inputs = _cross((2,), 4, 5, 6, 3, 7)(rng)
@@ -506,8 +513,8 @@ cross_attention = Exercise(
     bypasses=READY_MADE,
     cases=(
         Case(
-            "4 words ask 6 words of memory; then one word asks one word",
-            together(_cross((), 4, 6, 5, 3, 7), _cross((1,), 1, 1, 5, 3, 7)),
+            "4 words ask 6 words of memory; then one word asks one word; then a word of memory is all zeros",
+            together(_cross((), 4, 6, 5, 3, 7), _cross((1,), 1, 1, 5, 3, 7), _a_word_of_zeros),
         ),
         Case(
             "a batch of 2, with more words than memory; then two leading axes, (2, 3)",

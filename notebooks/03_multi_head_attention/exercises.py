@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.cases.properties import normal, random_mask, together
-from course_utils.cases.torch_modules import sent_back
+from course_utils.cases.torch_modules import differ, sent_back
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run, call_function
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _call_module(learner: Any, inputs: Inputs) -> tuple:
     if "mask_before" in inputs:
         module(*forward, torch.from_numpy(inputs["mask_before"]))
     found = module(*forward)
-    if _differ(found, module(*forward)):
+    if differ(found, module(*forward)):
         raise WrongModule(
             "Two calls with the same input give two different outputs. Is there dropout? None is asked for. Is a layer made "
             "in `forward`? It gets new random weights at every call: use those of `__init__`. Or does a call leave something "
@@ -373,26 +373,6 @@ def _set(module: nn.Module, wanted: Mapping[str, np.ndarray]) -> dict[str, nn.Pa
     return {name: there[name] for name in wanted}
 
 
-def _differ(found: Any, again: Any) -> bool:
-    import torch
-
-    return any(
-        not torch.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)
-        for one, other in zip(_tensors(found), _tensors(again), strict=False)
-    )
-
-
-def _tensors(found: Any) -> list[torch.Tensor]:
-    """Those of output and weights that are tensors. What is not of the right form is left to the report."""
-    import torch
-
-    if isinstance(found, Mapping):
-        found = [found.get(name) for name in ("output", "weights")]
-    return (
-        [part for part in found if isinstance(part, torch.Tensor)] if isinstance(found, (tuple, list)) else []
-    )
-
-
 MultiHeadAttention = Exercise(
     name="MultiHeadAttention",
     returns=("output", "weights"),
@@ -419,8 +399,8 @@ MultiHeadAttention = Exercise(
             together(_module(2, 5, 5, 6, 1), _module(1, 1, 5, 6, 3)),
         ),
         Case(
-            "gradients reach query, key, value and every weight",
-            _module(2, 5, 7, 12, 3, mask=(2, 1, 7)),
+            "gradients reach query, key, value and every weight; then where a query may look at nothing",
+            together(_module(2, 5, 7, 12, 3, mask=(2, 1, 7)), _module_blocked_query),
             reaches=("query", "key", "value", "weights"),
         ),
         Case("blocked keys and values changed", _module_blocked_changed, blocked_words_count_for_nothing),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_utils.cases.properties import normal, together
-from course_utils.cases.torch_modules import sent_back
+from course_utils.cases.torch_modules import REMEMBERS, differ, sent_back
 from course_utils.checking.exercise import Case, Exercise, Inputs, Outputs, Run
 
 if TYPE_CHECKING:
@@ -293,16 +293,27 @@ def _try_learned(learner: Any, inputs: Inputs) -> dict[str, Any]:
 
     module, weights = _made(learner, inputs["table"])
     x = torch.from_numpy(inputs["x"])  # shares its memory: a change in place is seen
-    try:
-        output = module(x)
-    except ValueError:
-        if x.shape[1] <= len(weights):
-            raise
+    outputs, refused = [], []
+    for training, given in ((False, x.clone()), (True, x)):
+        try:
+            outputs.append(module.train(training)(given))
+        except ValueError:
+            if x.shape[1] <= len(weights):
+                raise
+            refused.append(training)
+    if len(refused) == 2:
         return {"refused": True, "output": np.zeros(x.shape)}
+    if refused:
+        raise TypeError(
+            f"too many tokens are refused in {'training' if refused[0] else 'evaluation'} mode only; it must not depend on the mode."
+        )
+    before, output = outputs
     if output is None:
         raise TypeError("`forward` returned None: is the `return` line there, and is it reached?")
     if not isinstance(output, torch.Tensor):
         raise TypeError(f"`forward` returned a {type(output).__name__}; it must return a tensor like x.")
+    if differ(before, output):
+        raise TypeError(REMEMBERS)
     return {"refused": False, "output": output}
 
 

@@ -256,11 +256,12 @@ def _features(
     max_length: int = 24,
     cut: int = 0,
     overlap: int = 5,
+    full_stop: bool = False,
 ) -> Callable[[np.random.Generator], Inputs]:
     """A question of 3 words about a text of so many; the answer goes from one word to before another.
 
     ``twice``: the answer's words stand at the beginning of the text, too, where they answer nothing. ``cut``: so many
-    letters of the answer's first word are no part of it; the first 3 are a token.
+    letters of the answer's first word are no part of it; the first 3 are a token. ``full_stop``: it is a part, and the answer the last.
     """
 
     def inputs(rng: np.random.Generator) -> Inputs:
@@ -277,7 +278,7 @@ def _features(
                 )[1]
             ]
             start, end = place_of(context, said, int(twice))
-            span = start + cut, end
+            span = start + cut, end + full_stop
         return {
             "question": " ".join(question) + "?",
             "context": context,
@@ -357,7 +358,10 @@ make_features = Exercise(
             "an answer that another window begins with the end of, and one that begins within a word",
             together(_features(15, (3, 5)), _features(15, (5, 7), cut=3)),
         ),
-        Case("the answer at the end of a context of three windows", _features(15, (13, 15))),
+        Case(
+            "the answer at the end of a context of three windows; then with the full stop after it",
+            together(_features(15, (13, 15)), _features(6, (4, 6), max_length=31, full_stop=True)),
+        ),
         Case("the answer's words stand there twice; the second time is meant", _features(12, (9, 11), True)),
         Case("white space in front and between the sentences", _features(9, (5, 7), space="\n ")),
         Case(
