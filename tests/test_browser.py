@@ -446,7 +446,7 @@ def test_a_known_mistake_is_diagnosed_in_the_report_and_ends_in_one_line(jupyter
     open_notebook(page, jupyterlab, "02_self_attention/wrong.ipynb")
     run_all(page)
     scroll_to(page, 'check("self_attention.scaled_dot_product_attention")')
-    page.get_by_text("In every case, your code does what this mistake does:").first.wait_for()
+    page.get_by_text("Your results are those of a well-known mistake:").first.wait_for()
     name = page.get_by_text(
         "The scores go into the softmax without being divided by the square root of d_k."
     ).first

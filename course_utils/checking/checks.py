@@ -141,7 +141,7 @@ def without_values(check: CheckResult) -> CheckResult:
 
 OTHER_VALUES = "{} has other values than expected."
 
-NOT_REACHED = "Not tested: there is no output of the right form."
+NOT_REACHED = "Skipped: your function returned nothing that could be tested."
 NOT_ENOUGH = "Not reached."
 """Of a goal: the form is right."""
 
@@ -248,7 +248,7 @@ def _own_work_check(exercise: Exercise, outcomes: Sequence[Outcome], bypass: Seq
 
 def _place_of(use: Use) -> str:
     if not use.line:
-        return f"`{use.name}`, as was seen when the cases ran."
+        return f"`{use.name}` (seen while the cases ran)."
     text = (
         f": `{use.text.replace('`', ' ')}`" if use.text else ""
     )  # which a cell that was never stored does not have

@@ -86,8 +86,8 @@ def call_function(learner: Callable, inputs: Inputs) -> Any:
     promised = [name for name in inputs if name in theirs]
     if theirs != promised:
         raise TypeError(
-            f"the parameters are ({', '.join(theirs)}); the line that came with the lab has ({', '.join(promised)}), and whoever "
-            "calls the function without their names relies on that order"
+            f"the parameters are ({', '.join(theirs)}), but the lab's own line has ({', '.join(promised)}): code that calls the "
+            "function by position depends on that order"
         )
     return learner(**inputs)
 

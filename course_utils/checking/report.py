@@ -23,7 +23,7 @@ _STYLE = (
 MOST_WORDS = 120
 """So many words of a report are open, if that is possible."""
 
-_LATER = "What you hand in earns points by what it reaches. Only grading can tell:"
+_LATER = "Points depend on the score that your predictions reach, which only grading can tell:"
 
 
 class Report:
@@ -206,8 +206,8 @@ class Report:
 def _certain(verdict: Verdict) -> str:
     """What is known of a misconception that is certain: what the code does. How it is written is not looked at."""
     if len(verdict.recognised) == 1:
-        return "In every case, your code does what this mistake does:"
-    return "In some cases, your code does what this mistake does:"
+        return "Your results are those of a well-known mistake:"
+    return "In some cases, your results are those of a well-known mistake:"
 
 
 def _hunches(verdict: Verdict) -> list[tuple[str, str]]:

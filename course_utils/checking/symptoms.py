@@ -73,7 +73,7 @@ def _changed(outcomes: Sequence[Outcome]) -> list[Symptom]:
     return [
         Symptom(
             "an input changed",
-            "An input is changed in place: whatever is computed with it afterwards sees other values.",
+            "An input is changed in place, so everything computed from it afterwards sees the changed values.",
         )
     ]
 
@@ -86,22 +86,22 @@ UNKNOWN_NAME = "unknown name"
 _HELP = (
     ("none", r"\(type\).*returned None|is None; expected", "The result is None where a value is expected."),
     ("truth of an array", r"truth value of an array|[Tt]he truth value of|Boolean value of Tensor|`tf\.Tensor` as a Python `bool`|using a `tf\.Tensor` as",
-     "An array is used as a condition (`if`, `and`, `or`, `not`). Of many values, which one should decide? To ask whether something was passed, compare it with `None`."),
+     "An array is used as a condition (`if`, `and`, `or`, `not`). It has many values: which one should decide? To ask whether an argument was passed, compare it with `None`."),
     ("tuple for an array", r"must be Tensor, not tuple|'tuple' object has no attribute|not tuple$|tuple indices must be|unsupported operand.*tuple|can only concatenate tuple",
-     "A tuple is used where an array is needed: something that returns several values was not taken apart."),
+     "A tuple is used where an array is needed. Does something that you call return several values? Unpack them."),
     ("none used", r"'NoneType' object|must be Tensor, not NoneType|unsupported operand.*NoneType|NoneType\b",
-     "None is used as if it were a value: an argument or an entry of a list that may be None, or a function without a `return`."),
+     "None is used as if it were a value. Is it an argument or an entry of a list that may be None, or the result of a function without a `return`?"),
     (
         "another form",
         r"WrongForm(?!.*(no parameter|is no label))|it returned an? |; expected (u?int|float|bool)\d*\b",
-        "What it returns is of another form, or holds another kind of number, than the docstring promises.",
+        "What it returns does not have the form, or the kind of number, that the docstring promises.",
     ),
     ("kinds of numbers", r"expected (m1 and m2|scalar type|all tensors).*(dtype|[Ff]loat|Double|Long|Half)|same dtype|expected to be a (float|double|int|int32|int64|bool)|but (is|got) a? ?(float|double|int32|int64|bool|complex)|^(?!.*TensorSpec).*(int32.*int64|int64.*int32)|Cannot (safely )?cast|dtype.*(cast|mismatch)|not supported for the input types|[Cc]ould not be safely coerced|numpy boolean (subtract|negative)|ufunc '\w+' not supported",
-     "Two kinds of numbers meet that do not go together (int32 and int64, float and integer, a boolean in a calculation). Convert one of them."),
+     "Two incompatible number types are combined (int32 and int64, float and integer, or a boolean in a calculation). Convert one of them."),
     (
         "whole number needed",
         r"cannot be interpreted as an integer|indices must be integers|only integer|expected an integer|must be integers? or|int\(\), but got float",
-        "A whole number is needed, and a float is given. `/` always gives a float; `//` divides whole numbers.",
+        "A whole number is needed, but this is a float. `/` always gives a float; `//` divides whole numbers.",
     ),
     (
         "options by position",
@@ -110,24 +110,24 @@ _HELP = (
     ),
     (UNKNOWN_NAME, r"NameError|UnboundLocalError", "This name is not defined at that point: it is misspelt, or only set in another branch."),
     ("unexpected argument", r"unexpected keyword argument|got multiple values|takes (from )?\d+.*positional|missing \d+ required",
-     "A function is called with other arguments than it takes. Compare the call with its signature; the exercise's own signature must stay as it is."),
-    ("attribute", r"AttributeError", "Something is used that the object does not have: it is misspelt, of another library, or never set in the constructor."),
+     "A function is called with arguments that it does not take. Compare the call with the function's signature; the exercise's own signature must stay as it is."),
+    ("attribute", r"AttributeError", "The object has no such attribute. Is it misspelt, from another library, or never set in the constructor?"),
     ("random", r"two different outputs", "The same input gives two different outputs. Either something is random, such as dropout that is always on or a layer that is made anew in every call, or a call leaves something behind: a changed input, or a result that is kept."),
     ("no gradient", r"[Nn]o gradients? (reach|provided)", "No gradient gets back to some or all of what is to be trained. Does everything on the way to the output stay a tensor, and on the tape if there is one?"),
     ("configuration", r"configuration that get_config gives lacks", "The configuration lacks something that is needed to make the same again. What does Keras's own hold, and what did the constructor get?"),
     ("weights", r"WrongModule|WrongLayer|WrongWeights|no parameter|its parameters are|has no weight|there is a weight|its weights have the shapes|has \d+ weights; expected", "The parts do not have the names, shapes or number of weights that the docstring asks for."),
     ("key", r"KeyError", "A dict is asked for a key that it does not have."),
-    ("division by zero", r"ZeroDivisionError", "Something is divided by 0. What should come out when there is nothing to count?"),
+    ("division by zero", r"ZeroDivisionError", "There is a division by 0. What should the result be when there is nothing to count?"),
     ("mask as an index", r"boolean index did not match|shape of the mask .* does not match",
      "A mask that is used as an index must have exactly the shape of what it picks from. The condition of `where` is broadcast; an index is not."),
     ("index", r"IndexError|out of (range|bounds)|too many indices", "An index reaches beyond the end of an axis or a list, or there are more indices than axes."),
-    ("unpacking", r"values to unpack", "More or fewer values are unpacked than there are: the number of axes (or of values) is not always the same."),
+    ("unpacking", r"values to unpack", "The number of values does not match the number of names that they are unpacked into. Is the number of axes (or of values) always the same?"),
     ("order in memory", r"view size is not compatible",
      "`view` needs the numbers in memory in the order of the axes, and after a transpose they no longer are. `reshape` copies them if it must."),
     ("shapes", r"broadcast|[Ss]hapes?\b|size of tensor|target size|size \d|sizes of tensors|dimension|matmul|mat1 and mat2|[Aa]xis|axes",
-     "The shapes do not fit at some step. Print the shapes before the line that fails, and write down what each axis stands for."),
-    ("in place", r"in-?place|read-only", "Something is changed in place that must not be. Make a new array instead."),
-    ("empty", r"empty|zero-size", "Something empty was not expected. What should come out of it?"),
+     "Somewhere the shapes do not match. Print the shapes before the line that fails, and write down what each axis stands for."),
+    ("in place", r"in-?place|read-only", "Something that must stay as it is gets changed in place. Make a new array instead."),
+    ("empty", r"empty|zero-size", "Something is empty, and the code does not expect that. What should the result be then?"),
 )  # fmt: skip
 
 
@@ -168,9 +168,9 @@ def _share(exercise: Exercise, cases: Sequence[int]) -> str:
 
 def _help_with(problem: Problem) -> tuple[str, str] | None:
     if problem.kind == "slow":
-        return "slow", "It takes too long: does every loop come to its end?"
+        return "slow", "It takes too long. Does every loop end?"
     if problem.kind == "type" and "None" not in problem.message:
-        return "type", "It returns something of another form than the docstring promises."
+        return "type", "It returns something that does not have the form the docstring promises."
     if problem.message.startswith("AssertionError") and ": assert " in problem.where:  # the learner's own
         return (
             "assertion",
@@ -495,12 +495,12 @@ def _summarised(pair: _Pair) -> Iterator[_Found]:
         else:
             yield (
                 "axis left",
-                f"{{it}} has an axis too many: the {fitting[0]} over {_axis(axis)} would be right.",
+                f"{{it}} has one axis too many: the {fitting[0]} over {_axis(axis)} would be right.",
             )
     yield (
-        ("axis gone", "{it} has an axis too few.")
+        ("axis gone", "{it} has one axis too few.")
         if small is got
-        else ("axis left", "{it} has an axis too many.")
+        else ("axis left", "{it} has one axis too many.")
     )
 
 
@@ -599,12 +599,12 @@ def _plus_an_input(pair: _Pair) -> Iterator[_Found]:
         if np.allclose(off, array, **near):
             yield (
                 "an input too often",
-                f"{{it}} is what is expected plus `{name}`: that is added once too often.",
+                f"{{it}} is what is expected plus `{name}`: it is added once too often.",
             )
         if np.allclose(off, -array, **near):
             yield (
                 "an input left out",
-                f"{{it}} is what is expected minus `{name}`: that is added once too rarely.",
+                f"{{it}} is what is expected minus `{name}`: it is left out once.",
             )
     return
 
@@ -861,9 +861,9 @@ def _shifted(pair: _Pair) -> Iterator[_Found]:
         if (wanted == np.take(wanted, [0], axis)).all():
             continue
         if pair.same(all_but_first[0], all_but_last[1]):
-            yield "shifted", f"{{it}} is shifted by one place{along}: everything stands one place too late."
+            yield "shifted", f"{{it}} is shifted by one place{along}: everything comes one place too late."
         if pair.same(all_but_last[0], all_but_first[1]):
-            yield "shifted", f"{{it}} is shifted by one place{along}: everything stands one place too early."
+            yield "shifted", f"{{it}} is shifted by one place{along}: everything comes one place too early."
     return
 
 
@@ -988,12 +988,12 @@ def _places(pair: _Pair) -> Iterator[_Found]:
         if length > 5 and not any_wrong[::2].any() and any_wrong[1::2].all():
             yield (
                 "every second wrong",
-                f"In {{it}}, every second {where} is right; all that is wrong stands between them.",
+                f"In {{it}}, every second {where} is right, and those in between are wrong.",
             )
         if length > 5 and not any_wrong[1::2].any() and any_wrong[::2].all():
             yield (
                 "every second wrong",
-                f"In {{it}}, every second {where} is right, beginning with the second; all that is wrong stands between them.",
+                f"In {{it}}, every second {where} is right, beginning with the second, and those in between are wrong.",
             )
     if wrong.ndim >= 2 and 2 < wrong.shape[-2] == wrong.shape[-1]:
         rows, columns = wrong.shape[-2:]

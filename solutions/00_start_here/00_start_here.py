@@ -332,7 +332,7 @@ report_on("start_here.softmax", shares)
 #
 # - **The first line** says how many checks pass. They share the points equally, so a function that is right in some cases earns part of
 #   them.
-# - **"In every case, your code does what this mistake does"** appears when your results equal those of a known mistake. You may have written it in another
+# - **"Your results are those of a well-known mistake"** appears when your results equal those of a known mistake. You may have written it in another
 #   way; the effect is the same. The report explains it and leaves the fix to you. If no known mistake fits, it says what to look at next.
 # - **Each line with a mark** is one check. The first ones run your function on an input and compare its values with the correct ones. If
 #   they differ, you see how many do, and the worst of them. The last ones are *properties*, which hold for every softmax.

@@ -135,9 +135,9 @@ def test_an_input_that_is_added_twice_or_not_at_all_is_named():
     inputs = [{"weights": {"out.bias": bias}, "other": bias[::-1]} for bias in biases]
     twice = [table + bias for table, bias in zip(TABLES, biases, strict=True)]
     (said, *_) = judged(twice, TABLES, inputs=inputs)
-    assert said.sentence == "`y` is what is expected plus `out.bias`: that is added once too often."
+    assert said.sentence == "`y` is what is expected plus `out.bias`: it is added once too often."
     (said, *_) = judged(TABLES, twice, inputs=inputs)
-    assert said.sentence == "`y` is what is expected minus `out.bias`: that is added once too rarely."
+    assert said.sentence == "`y` is what is expected minus `out.bias`: it is left out once."
     zeros = [{"bias": np.zeros_like(bias)} for bias in biases]  # says nothing, whatever is wrong
     assert not {"an input too often", "an input left out"} & set(names_of(twice, TABLES, inputs=zeros))
 
@@ -359,9 +359,9 @@ def test_no_function_is_seen_where_it_changes_nothing():
 def test_no_way_over_an_axis_is_named_where_several_fit():
     shares = np.full((2, 2, 3), 0.5)
     (said, *_) = judged([shares[0]], [shares])
-    assert said.sentence == "`y` has an axis too few."
+    assert said.sentence == "`y` has one axis too few."
     (said, *_) = judged([shares], [shares[0]])
-    assert said.sentence == "`y` has an axis too many."
+    assert said.sentence == "`y` has one axis too many."
 
 
 def test_columns_that_are_constant_have_no_factor_and_no_offset_of_their_own():

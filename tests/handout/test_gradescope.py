@@ -88,7 +88,7 @@ def test_each_exercise_is_a_test_with_its_report(unpacked, labs):
     wrong = next(entries[0] for entries in lab.misconceptions.values())
     (test,) = graded(unpacked, solved(lab, {wrong.exercise: wrong.source}))["tests"]
     assert test["score"] < 5
-    assert "In every case, your code does what this mistake does" in test["output"]
+    assert "Your results are those of a well-known mistake" in test["output"]
 
 
 @slow

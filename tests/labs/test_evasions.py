@@ -404,7 +404,7 @@ def test_what_was_seen_travels_as_data_and_counts_in_the_judges_process():
     assert compare(exercise, [outcome], expected).correct
     verdict = compare(exercise, [arrived], expected)
     assert verdict.score == 0
-    assert "as was seen when the cases ran" in verdict.checks[-1].detail
+    assert "(seen while the cases ran)" in verdict.checks[-1].detail
 
 
 @pytest.mark.parametrize(
