@@ -1,0 +1,108 @@
+"""Plain English: what learners, instructors and authors read is free of phrases that have to be read twice, and its sentences are short.
+
+A phrase on the list has a plain word in its place. Long sentences may not become more: where one is added, another goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from project import LABS, ROOT
+
+PHRASES = {
+    r"whoever": "the person who, anyone who, those who",
+    r"(?<!there )(?<!There )(?:is|are|was|were) none(?! of)": "there is no ..., or say what is missing",
+    r"mend(?:s|ed|ing)?": "fix",
+    r"(?:is|are) told(?! apart)": "see, learn, is shown",
+    r"bears?(?! in mind)": "handle, allow",
+    r"as the last time": "same as last time",
+    r"once too (?:rarely|often)": "left out once, added once too many times",
+    r"passed? over": "skip",
+}
+"""Phrase -> what to say instead."""
+
+LONGEST = 30
+"""Words of a sentence. A page may have a few that are longer: see :data:`LONG`."""
+
+LONG = 0.15
+"""At most this share of a page's sentences is longer."""
+
+EASY = 60
+"""Reading ease by Flesch's formula, from 0 to 100: 60 is plain English (Flesch 1948)."""
+
+PAGES = sorted(
+    page
+    for folder in (ROOT, ROOT / "docs", ROOT / "deploy/jupyterhub", *(ROOT / "solutions").glob("[0-9]*"))
+    for page in folder.glob("*.md")
+)
+
+
+def _of_notebook(source: str) -> str:
+    """The Markdown cells of a lab's source."""
+    cells = re.split(r"^# %%", source, flags=re.MULTILINE)
+    texts = (cell.splitlines()[1:] for cell in cells if cell.lstrip().startswith("[markdown]"))
+    return "\n\n".join("\n".join(line[2:] for line in lines if line.startswith("#")) for lines in texts)
+
+
+def _plain(markdown: str) -> str:
+    """Markdown without code, formulas, tables, comments and addresses."""
+    for pattern, instead in (
+        (r"```.*?```|<!--.*?-->|\$\$.*?\$\$", " "),
+        (r"^(?: {4}|\t|\|).*$", ""),
+        (r"<[^>\n]+>", " "),
+        (r"!\[[^\]]*\]\([^)]*\)", " "),
+        (r"\[([^\]]*)\]\([^)]*\)", r"\1"),
+        (r"`[^`\n]*`|\$[^$\n]*\$", "Code"),
+    ):
+        markdown = re.sub(pattern, instead, markdown, flags=re.DOTALL if ".*?" in pattern else re.MULTILINE)
+    return markdown
+
+
+def _sentences(markdown: str) -> Iterator[str]:
+    for block in re.split(r"\n\s*\n|\n\s*(?:[-*]|\d+[.)])\s", _plain(markdown)):
+        for sentence in re.split(r"(?<=[.!?:])\**\s+(?=[A-Z*\"(])", " ".join(block.split())):
+            if re.search("[a-z]", sentence):
+                yield sentence
+
+
+def _syllables(word: str) -> int:
+    groups = len(re.findall("[aeiouy]+", word.lower()))
+    silent = word.lower().endswith("e") and not word.lower().endswith("le") and groups > 1
+    return max(groups - silent, 1)
+
+
+def reading_ease(sentences: list[str]) -> float:
+    """Flesch's formula: 100 is very easy, 0 very hard."""
+    words = [word for sentence in sentences for word in re.findall(r"[A-Za-z][\w'’-]*", sentence)]
+    return 206.835 - 1.015 * len(words) / len(sentences) - 84.6 * sum(map(_syllables, words)) / len(words)
+
+
+def _text(place: Path) -> str:
+    text = place.read_text("utf-8")
+    return _of_notebook(text) if place.suffix == ".py" else text
+
+
+TEXTS = [*PAGES, *(ROOT / "solutions" / name / f"{name}.py" for name in LABS)]
+
+
+@pytest.mark.parametrize("place", TEXTS, ids=lambda place: str(place.relative_to(ROOT)))
+def test_no_phrase_has_to_be_read_twice(place):
+    text = _plain(_text(place))
+    found = [
+        f"{match[0]!r} in ...{' '.join(text[max(0, match.start() - 50) : match.end() + 30].split())}... ({instead})"
+        for phrase, instead in PHRASES.items()
+        for match in re.finditer(rf"\b{phrase}\b", text)
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("place", TEXTS, ids=lambda place: str(place.relative_to(ROOT)))
+def test_sentences_are_short_and_easy_to_read(place):
+    sentences = list(_sentences(_text(place)))
+    long = [sentence for sentence in sentences if len(sentence.split()) > LONGEST]
+    assert len(long) <= max(1, LONG * len(sentences)), "\n".join(long)
+    if len(sentences) >= 20:
+        assert reading_ease(sentences) >= EASY
