@@ -417,8 +417,10 @@ def keep_what_passes(work: Work, said: Callable[[str], None]) -> dict[str, Modul
             }
         if not failed:
             return modules_of(work, refused)
-        for key, fault in failed.items():
-            work.leave_out(key, fault if fault == NOT_CODE else f"{_FAILS}: {fault}")
+        for key in [key for key in work.pieces if key in failed]:  # in the order of the course
+            if key in work.pieces:  # else it calls one that failed
+                fault = failed[key]
+                work.leave_out(key, fault if fault == NOT_CODE else f"{_FAILS}: {fault}")
 
 
 def _faults(work: Work, made: Mapping[str, Module], its: Mapping[str, Module]) -> dict[str, str]:

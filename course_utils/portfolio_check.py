@@ -61,7 +61,7 @@ def fault_in_module(key: str, module: str, folder: Path, sources: Sequence[str] 
     try:
         loaded = importlib.import_module(module)
         value = getattr(loaded, find_exercise(key).name)
-    except Exception as error:  # the learner's code runs when it is imported
+    except (Exception, SystemExit) as error:  # the learner's code runs when it is imported
         return f"{module} cannot be imported: {type(error).__name__}: {error}"
     texts = sources or [Path(loaded.__file__).read_text("utf-8")]
     return fault_of(key, value, vars(loaded), folder, texts)

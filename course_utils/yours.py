@@ -154,6 +154,6 @@ def _found(offer: Offer) -> tuple[Any, str]:
             exec(compile(text, file, "exec"), vars(module))
             theirs = getattr(module, name)
             fault = fault_of(offer.key, theirs, vars(module), lab.folder, notebook.sources)
-    except Exception as error:  # the learner's code runs here, as it does in their own notebook
+    except (Exception, SystemExit) as error:  # the learner's code runs here, as in their own notebook
         return None, f"because yours stops with {type(error).__name__} ({where})"
     return theirs, f"because yours does not pass its check yet ({where})" if fault else ""
