@@ -909,7 +909,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--notebooks", type=Path, default=_notebooks(), help="the folder with the labs")
     parser.add_argument(
-        "--out", type=Path, default=Path(PACKAGE), help=f"where the package goes (default: {PACKAGE})"
+        "--out", type=Path, default=_beside_the_labs(), help="where the package goes (default: %(default)s)"
     )
     parser.add_argument(
         "--license", choices=LICENCES, default="none", help="under which others may use your code"
@@ -930,8 +930,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def package(license: str = "none", author: str = "") -> None:
+    """The command, for a cell of a notebook.
+
+    Args:
+        license: "MIT", "Apache-2.0" or "none".
+        author: your name, for the licence.
+    """
+    main(["--license", license, "--author", author])
+
+
 def _notebooks() -> Path:
     """The labs' folder: beside the course's package, or where one stands."""
     here = Path.cwd()
     near = next((each for each in (here / "notebooks", here, here.parent) if labs.labs_in(each)), None)
     return near or COURSE / "notebooks"
+
+
+def _beside_the_labs() -> Path:
+    """Where the package goes: here, or, from inside a lab's folder, beside that."""
+    return (Path.cwd().parent if labs.read(Path.cwd()) else Path.cwd()) / PACKAGE
