@@ -174,7 +174,7 @@ class _Notebook:
                 why = f"which stops at the import of `{missing}`: that package is not installed here"
                 self._does_not_define(cell, why, rest)
                 return
-            mentions = set(_free_names([statement]))
+            mentions = set(free_names([statement]))
             plain = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
             for name in {*bound_names([statement]), *_declared_global(statement)}:
                 old = self.defined.get(name)
@@ -253,7 +253,7 @@ def _declared_global(statement: ast.stmt) -> set[str]:
     return {name for part in ast.walk(statement) if isinstance(part, ast.Global) for name in part.names}
 
 
-def _free_names(statements: Iterable[ast.AST]) -> Iterator[str]:
+def free_names(statements: Iterable[ast.AST]) -> Iterator[str]:
     """The names that statements look up outside themselves, also when what they define is called."""
     work: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset()) for statement in statements]
     while work:

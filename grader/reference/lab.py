@@ -340,7 +340,7 @@ class Lab:
         first.source = f"{heading}\n\n{' · '.join(ways)}\n{rest}"
         if last.cell_type == "markdown":
             end = f"Next: {on}. Or go back" if on else "This was the last lab. Go back"
-            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE})."
+            last.source += f"\n\n{end} to [the map of the course](../{START_PAGE}).\n\n{_PACKAGE}"
 
     def release(self) -> NotebookNode:
         """A fresh copy of the notebook that learners get.
@@ -431,6 +431,13 @@ class Lab:
             )
             for key, exercise in self.exercises.items()
         }
+
+
+_PACKAGE = (
+    "What you have solved can become a package of your own: save this notebook, and run `from course_utils import portfolio; "
+    "portfolio.package()` in a cell."
+)
+"""The last line of every lab."""
 
 
 def _link_to(lab: Lab) -> str:

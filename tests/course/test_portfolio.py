@@ -1,0 +1,386 @@
+"""The package of one's own: what goes in, what is left out and said, and that it installs, passes its tests and runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from project import LABS, ROOT
+
+from course_utils import labs as labs_here
+from course_utils import portfolio
+from course_utils.portfolio import MARKER, MODULES, PACKAGE, Refused, gather, make, modules_of
+from course_utils.portfolio_commands import COMMANDS
+from grader.handout.demo import duplicated, retyped, solved, without_metadata
+from grader.reference.lab import Lab
+
+FIRST = ("00_start_here", "02_self_attention")  # NumPy only: their checks take a second
+
+
+def bench(folder: Path, labs: dict[str, Lab], notebooks: dict) -> Path:
+    """A folder of labs with these notebooks, as a learner has it."""
+    for name, notebook in notebooks.items():
+        there = folder / name
+        shutil.copytree(
+            labs[name].release_folder, there, ignore=shutil.ignore_patterns("*.ipynb", "__pycache__")
+        )
+        (there / labs[name].notebook_name).write_text(json.dumps(notebook), "utf-8")
+    return folder
+
+
+def first_labs(folder: Path, labs: dict[str, Lab], **texts: str) -> Path:
+    """The first labs, solved; in lab 02 with other texts for some exercises."""
+    notebooks = {"00_start_here": solved(labs["00_start_here"])}
+    notebooks["02_self_attention"] = solved(labs["02_self_attention"], texts)
+    return bench(folder, labs, notebooks)
+
+
+def quiet(line: str) -> None:
+    pass
+
+
+def environment(**more: str) -> dict[str, str]:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON"))}
+    return own | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"} | more
+
+
+# ---------------------------------------------------------------------------------- what is declared
+
+
+def test_every_exercise_of_the_course_has_its_module_and_no_module_has_two_labs(labs):
+    its = {
+        lab.slug: {exercise.name for exercise in lab.exercises.values() if not exercise.goals}
+        for lab in labs.values()
+    }
+    declared = {
+        slug: [name for _, names in parts.values() for name in names.split()]
+        for slug, parts in MODULES.items()
+    }
+    assert {slug: set(names) for slug, names in declared.items()} == its
+    assert all(len(names) == len(set(names)) for names in declared.values())
+    modules = [module for parts in MODULES.values() for module in parts]
+    assert len(modules) == len(set(modules))
+
+
+def test_the_commands_need_exercises_that_there_are(labs):
+    keys = {key for lab in labs.values() for key in lab.exercises}
+    assert {key for command in COMMANDS.values() for key in command.needs} <= keys
+
+
+# ---------------------------------------------------------------------------------- nothing yet
+
+
+def test_from_untouched_notebooks_it_says_what_to_do_first_and_makes_nothing(labs, tmp_path):
+    out = tmp_path / "out"
+    with pytest.raises(
+        Refused, match=r"no exercise is solved\. Begin with lab 00, Start here: .*`softmax`"
+    ) as refused:
+        make(ROOT / "notebooks", out, said=quiet)
+    assert not out.exists()
+    assert "YOUR CODE" not in str(refused.value)
+
+
+def test_the_command_says_it_without_a_traceback(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "course_utils", "portfolio", "--notebooks", str(tmp_path)],
+        cwd=tmp_path, env=environment(), text=True, capture_output=True,
+    )  # fmt: skip
+    assert ran.returncode == 1 and ran.stderr.startswith("There are no labs in ") and not ran.stdout
+
+
+def test_where_nothing_passes_nothing_is_made(labs, tmp_path):
+    notebook = solved(labs["00_start_here"], {"softmax": "def softmax(scores, axis=-1):\n    return scores"})
+    with pytest.raises(Refused, match="nothing passes its check. Begin with `softmax` in lab 00"):
+        make(bench(tmp_path / "labs", labs, {"00_start_here": notebook}), tmp_path / "out", said=quiet)
+    assert not (tmp_path / "out").exists()
+
+
+# ---------------------------------------------------------------------------------- what goes in
+
+
+def test_what_passes_goes_in_as_it_is_written_and_what_does_not_is_left_out_with_what_calls_it(
+    labs, tmp_path
+):
+    lab = labs["02_self_attention"]
+    wrong = lab.misconceptions["self_attention.causal_mask"][0]
+    own = '# Mine: all at once.\ndef combine_masks(*masks):\n    """Where all allow it."""\n    return _all(masks)'
+    notebooks = first_labs(tmp_path / "labs", labs, causal_mask=wrong.source, combine_masks=own)
+    file = notebooks / lab.name / lab.notebook_name
+    notebook = nbformat.read(file, 4)
+    helper = "import functools\n\n\ndef _all(masks):\n    given = [mask for mask in masks if mask is not None]\n    return functools.reduce(np.logical_and, given) if given else None"
+    notebook.cells.insert(2, nbformat.v4.new_code_cell(helper))
+    nbformat.write(notebook, file)
+    out = tmp_path / "out"
+    work = make(notebooks, out, "MIT", "Ada Example", quiet)
+    assert set(work.missing) == {"self_attention.causal_mask", "self_attention.causal_self_attention"}
+    assert work.missing["self_attention.causal_mask"].startswith("it does not pass its check yet: ")
+    assert (
+        work.missing["self_attention.causal_self_attention"]
+        == "it calls `causal_mask`, which is not in the package"
+    )
+    masks = (out / PACKAGE / "masks.py").read_text()
+    assert (
+        own in masks
+        and "no check tries it on its own.\ndef _all(masks):" in masks
+        and "import functools" in masks
+    )
+    assert "causal_mask" not in masks
+    attention = (out / PACKAGE / "attention.py").read_text()
+    assert f"from {PACKAGE}.softmax import softmax" in attention and "course_utils" not in attention
+    readme = (out / "README.md").read_text()
+    assert (
+        "7 of its 9 exercises" in readme
+        and "| `causal_mask` | 02 Self-attention | it does not pass" in readme
+    )
+    assert (
+        "Ada Example" in (out / "LICENSE").read_text()
+        and "Transformer Labs authors" in (out / "LICENSE-course").read_text()
+    )
+    everything = "\n".join(path.read_text("utf-8", "replace") for path in out.rglob("*") if path.is_file())
+    hints = [entry.hint for entries in lab.misconceptions.values() for entry in entries]
+    assert not [hint for hint in hints if hint[:40] in everything]
+    import numpy as np
+
+    with np.load(out / "tests/checks/self_attention/expected.npz") as arrays:
+        index = json.loads(arrays["index"].tobytes())
+    assert "self_attention.causal_mask" not in index
+    assert not [
+        entry for entry in index.values() if entry["misconceptions"] or entry["hints"] or entry["lessons"]
+    ]
+
+
+def test_without_the_learner_s_own_the_course_s_is_imported_and_marked(labs, tmp_path):
+    notebooks = bench(tmp_path / "labs", labs, {"02_self_attention": solved(labs["02_self_attention"])})
+    made = modules_of(gather(labs_here.labs_in(notebooks)))
+    assert "from course_utils.maths import softmax  # the course's" in made["attention"].text
+    assert "course_utils.maths.softmax" in made["attention"].course
+
+
+def test_the_last_definition_above_the_check_counts_and_later_changes_of_it_too(labs, tmp_path):
+    text = (
+        "def padding_mask(token_ids, pad_id=0):\n    return 'an older one'\n\n"
+        "def padding_mask(token_ids, pad_id=0):\n    return token_ids != pad_id\n\n"
+        "padding_mask = _named(padding_mask)\npadding_mask.told = LIMIT\nLIMIT = 3"
+    )
+    notebooks = first_labs(tmp_path / "labs", labs, padding_mask=text)
+    file = notebooks / "02_self_attention" / "self_attention.ipynb"
+    notebook = nbformat.read(file, 4)
+    notebook.cells.insert(1, nbformat.v4.new_code_cell("def _named(f):\n    return f\n\nLIMIT = 2"))
+    notebook.cells.append(nbformat.v4.new_code_cell("def padding_mask(token_ids):\n    return 'played with'"))
+    nbformat.write(notebook, file)
+    masks = modules_of(gather(labs_here.labs_in(notebooks)))["masks"].text
+    assert "played with" not in masks and "an older one" not in masks
+    assert (
+        masks.index("def _named") < masks.index("token_ids != pad_id") < masks.index("= _named(padding_mask)")
+    )
+    assert masks.index("LIMIT = 2") < masks.index("padding_mask.told = LIMIT")
+
+
+def test_modules_that_would_need_each_other_become_one(labs, tmp_path):
+    text = "def shared(x):\n    return x\n\ndef project_qkv(x, w_query, w_key, w_value):\n    return shared(x) @ w_query, x @ w_key, x @ w_value"
+    mask = "def padding_mask(token_ids, pad_id=0):\n    return shared(token_ids) != pad_id"
+    notebooks = first_labs(tmp_path / "labs", labs, project_qkv=text, padding_mask=mask)
+    made = modules_of(gather(labs_here.labs_in(notebooks)))
+    assert list(made) == ["softmax", "self_attention"]
+    ast.parse(made["self_attention"].text)
+
+
+def test_a_file_of_one_s_own_goes_in_with_what_imports_it(labs, tmp_path):
+    text = "from mine import not_equal\n\ndef padding_mask(token_ids, pad_id=0):\n    return not_equal(token_ids, pad_id)[..., None, :]"
+    notebooks = first_labs(tmp_path / "labs", labs, padding_mask=text)
+    own = "def not_equal(one, other):\n    return one != other\n"
+    (notebooks / "02_self_attention" / "mine.py").write_text(own)
+    work = make(notebooks, tmp_path / "out", said=quiet)
+    assert "self_attention.padding_mask" in work.pieces
+    assert (tmp_path / "out" / PACKAGE / "mine.py").read_text() == own
+
+
+DAMAGES = {
+    "without metadata": (without_metadata, 8),
+    "cells twice": (lambda notebook: duplicated(notebook, notebook), 8),
+    "cells made markdown": (retyped, 0),
+}
+
+
+@pytest.mark.parametrize("damage, count", DAMAGES.values(), ids=DAMAGES)
+def test_what_is_there_of_a_damaged_notebook_is_found(labs, tmp_path, damage, count):
+    lab = labs["02_self_attention"]
+    notebooks = bench(tmp_path, labs, {lab.name: damage(solved(lab))})
+    assert len(gather(labs_here.labs_in(notebooks)).pieces) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"cells": 3}',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"cells": [1, null, {"cell_type": "code", "source": [3]}]}',
+    ],
+)
+def test_a_file_that_is_no_notebook_is_named_and_stops_nothing(labs, tmp_path, text):
+    notebooks = first_labs(tmp_path, labs)
+    (notebooks / "02_self_attention" / "self_attention.ipynb").write_bytes(text)
+    work = gather(labs_here.labs_in(notebooks))
+    assert list(work.pieces) == ["start_here.softmax"]
+    assert set(work.missing.values()) <= {
+        "its notebook: it is not a notebook that can be read",
+        "no cell of the notebook defines it",
+    }
+
+
+# ---------------------------------------------------------------------------------- the folder
+
+
+def test_a_folder_that_it_did_not_make_is_never_touched(labs, tmp_path):
+    notebooks = first_labs(tmp_path / "labs", labs)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("my only copy")
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    for target in (out, link, out / "thesis.txt"):
+        with pytest.raises(Refused, match="this command did not make it"):
+            make(notebooks, target, said=quiet)
+    assert [path.name for path in out.iterdir()] == ["thesis.txt"]
+
+
+def test_made_again_it_keeps_what_somebody_added_or_changed(labs, tmp_path):
+    notebooks, out = (
+        bench(tmp_path / "labs", labs, {"00_start_here": solved(labs["00_start_here"])}),
+        tmp_path / "out",
+    )
+    make(notebooks, out, said=quiet)
+    (out / "figure.txt").write_text("mine")
+    (out / "README.md").write_text("my words")
+    (tmp_path / "elsewhere").write_text("not ours")
+    marker = json.loads((out / MARKER).read_text())
+    marker["files"]["../elsewhere"] = "0" * 64
+    (out / MARKER).write_text(json.dumps(marker))
+    said = []
+    make(notebooks, out, said=said.append)
+    assert "You have changed README.md: yours is kept as README.md.before." in said
+    assert (out / "README.md.before").read_text() == "my words" and "My Transformer" in (
+        out / "README.md"
+    ).read_text()
+    assert (out / "figure.txt").read_text() == "mine" and (tmp_path / "elsewhere").read_text() == "not ours"
+    assert not list(out.rglob("*.py.before"))
+
+
+def test_mit_asks_for_a_name_and_apache_brings_its_text(labs, tmp_path):
+    notebooks = bench(tmp_path / "labs", labs, {"00_start_here": solved(labs["00_start_here"])})
+    with pytest.raises(Refused, match="--author"):
+        make(notebooks, tmp_path / "out", "MIT", " ", quiet)
+    make(notebooks, tmp_path / "out", "Apache-2.0", "Ada", quiet)
+    assert "Version 2.0, January 2004" in (tmp_path / "out" / "LICENSE").read_text()
+
+
+def test_an_instructor_can_forbid_publishing_by_one_setting(labs, tmp_path, monkeypatch):
+    notebooks = bench(tmp_path / "labs", labs, {"00_start_here": solved(labs["00_start_here"])})
+    make(notebooks, tmp_path / "allowed", said=quiet)
+    assert "do not publish" not in (tmp_path / "allowed" / "README.md").read_text()
+    course = tmp_path / "course"
+    course.mkdir()
+    shutil.copy(ROOT / "LICENSE", course)
+    settings = (ROOT / "pyproject.toml").read_text()
+    (course / "pyproject.toml").write_text(settings.replace("publish = true", "publish = false"))
+    monkeypatch.setattr(portfolio, "COURSE", course)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    make(notebooks, tmp_path / "forbidden", said=quiet)
+    assert "Please do not publish this folder." in (tmp_path / "forbidden" / "README.md").read_text()
+    assert "Private :: Do Not Upload" in (tmp_path / "forbidden" / "pyproject.toml").read_text()
+
+
+# ---------------------------------------------------------------------------------- the whole of it
+
+
+def installed(out: Path, target: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--target", target, out],
+        check=True,
+    )  # fmt: skip
+
+
+def its_tests(out: Path, target: Path) -> str:
+    """What pytest says of the installed package, in a process of its own."""
+    both = os.pathsep.join([str(target), str(ROOT)])
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(out / "tests")],
+        cwd=target, env=environment(PYTHONPATH=both), text=True, capture_output=True,
+    )  # fmt: skip
+    return ran.stdout
+
+
+def says(target: Path, *arguments: str) -> tuple[str, str]:
+    both = os.pathsep.join([str(target), str(ROOT)])
+    ran = subprocess.run(
+        [sys.executable, "-m", PACKAGE, *arguments],
+        cwd=target, env=environment(PYTHONPATH=both), text=True, capture_output=True,
+    )  # fmt: skip
+    return ran.stdout.strip(), ran.stderr
+
+
+def test_it_installs_and_its_tests_fail_when_its_code_is_broken(labs, tmp_path):
+    out, target = tmp_path / "out", tmp_path / "target"
+    make(bench(tmp_path / "labs", labs, {"00_start_here": solved(labs["00_start_here"])}), out, said=quiet)
+    installed(out, target)
+    assert "1 passed" in its_tests(out, target)
+    module = target / PACKAGE / "softmax.py"
+    module.write_text(module.read_text() + "\nsoftmax = lambda scores, axis=-1: scores\n")
+    assert "1 failed" in its_tests(out, target)
+
+
+def mixture(lab: Lab, turn: int) -> dict[str, str]:
+    """Exercise name -> a correct variant of it that runs in a notebook; another one at each turn."""
+    from grader.handout.demo import _bound, _stands_alone
+
+    defined = set(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+    for cell in lab.release().cells:
+        if cell.cell_type == "code":
+            defined |= _bound(ast.parse(cell.source))
+    chosen = {}
+    for key, entries in lab.variants.items():
+        alone = [entry for entry in entries if _stands_alone(ast.parse(entry.source), defined)]
+        if alone:
+            chosen[key.partition(".")[2]] = alone[turn % len(alone)].source
+    return chosen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", [None, 0, 1, 2])
+def test_from_solved_labs_the_whole_package_is_made_installs_passes_and_answers(
+    labs, tmp_path, turn, its_turn
+):
+    if turn is not None:
+        its_turn(turn, 3)
+    notebooks = {name: solved(labs[name], {} if turn is None else mixture(labs[name], turn)) for name in LABS}
+    out, target = tmp_path / "out", tmp_path / "target"
+    work = make(bench(tmp_path / "labs", labs, notebooks), out, said=quiet)
+    assert work.missing == {"your_own_dataset.predictions": "its answers are graded, not its code"}
+    installed(out, target)
+    assert f"{len(work.pieces)} passed" in its_tests(out, target)
+    answer, whose = says(target, "translate", "Jane visite l'Afrique en septembre")
+    assert answer == "Jane visits Africa in September"
+    assert "MultiHeadAttention (lab 03)" in whose and "The course's: only the loading" in whose
+    assert says(target, "continue", "The capital of France is")[0] == "The capital of France is Paris."
+    found, _ = says(
+        target,
+        "tag",
+        "Amara Okafor\nData analyst at Woods & Miller Ltd since 2019, based in Porto, Portugal.",
+    )
+    assert [line.split(None, 1) for line in found.splitlines()[:2]] == [
+        ["Name", "Amara Okafor"],
+        ["Designation", "Data analyst"],
+    ]
+    assert "Jane" in says(target, "answer", *COMMANDS["answer"].example)[0]
+    assert says(target, "translate", "Zarathoustra parle")[1].endswith("with their capitals.\n")
