@@ -42,7 +42,7 @@ class Change:
     """A definition with one change.
 
     Attributes:
-        line: number of the changed line, from 1 at the first line of the definition.
+        line: number of the changed line, as in its cell.
         old, new: the line as it is and as it would be, without indentation; ``new`` is empty where it is left out.
         source: the whole definition.
     """
@@ -55,7 +55,9 @@ class Change:
 
 
 def definition_of(name: str, texts: Iterable[str]) -> str:
-    """The last text that defines a function or class of this name at its top level, cut out as it was written; empty if none does.
+    """The last text that defines a function or class of this name at its top level, as it was written; empty if none does.
+
+    What stands above it in its cell is blank lines here, so that lines have the numbers that they have in the cell.
 
     Args:
         texts: cells in the order in which they were run.
@@ -68,7 +70,7 @@ def definition_of(name: str, texts: Iterable[str]) -> str:
         for node in reversed(tree.body if tree else []):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+                return "\n" * (first - 1) + "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     return ""
 
 
@@ -113,7 +115,9 @@ def lines_shown(source: str, around: Iterable[int], most: int = 24) -> list[tupl
             )
             for number in wanted
         ]
-        shown &= {1}.union(*(range(each.lineno, each.end_lineno + 1) for each in inner if each), wanted)
+        shown &= {tree.body[0].lineno}.union(
+            *(range(each.lineno, each.end_lineno + 1) for each in inner if each), wanted
+        )
     return [(number, lines[number - 1]) for number in sorted(shown)]
 
 

@@ -214,14 +214,13 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 options += [
                     Option(f"`{each}`", False, f"`{name}` has the shape `{shape}`.") for each in likely[:3]
                 ]
-                words = f"You call it with {described}, and `{name}` is what it returns. What does `{shown}` print?"
-                if len(came) > 1:
-                    words = words.replace("is what it returns", "is one of the values it returns")
+                words = f"You call it with {described}. What does `{shown}` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", EASY, [], words, options, chance)
         for trial in tried.trials:
             if title not in trial.shapes:
                 continue
             for name, shape in came.items():
+                shown = f"print({name}.shape)"
                 new = trial.shapes[title][name]
                 likely = [shape, *(each for each in _likely(new, [*given, shape]) if each != shape)]
                 if new == shape or len(likely) < 3:
@@ -229,7 +228,7 @@ def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
                 options = [Option(f"`{new}`", True, why)]
                 options += [Option(f"`{each}`", False, why) for each in likely[:3]]
-                words = f"{_if(trial)} It is called with {described}. What would `print({name}.shape)` print, `{name}` being what it returns?"
+                words = f"{_if(trial)} You call it with {described}. What would `{shown}` print for the `{name}` that it returns?"
                 yield _asked(tried, "shape", MIDDLE, [trial], words, options, chance)
 
 
@@ -269,7 +268,7 @@ def _asked(
     chance: random.Random,
 ) -> Asked:
     lines = tuple(sorted({each.change.line for each in trials}))
-    shown = lines_shown(tried.source, lines or [1])
+    shown = lines_shown(tried.source, lines)
     width = len(str(shown[-1][0]))
     code = "\n".join(f"{number:>{width}}  {line}" for number, line in shown)
     mixed = chance.sample(list(options), len(options))

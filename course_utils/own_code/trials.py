@@ -245,14 +245,14 @@ class _Runner:
                 kept.add(title)
             elif all(False in row for row in seen.values()):
                 at = self.held[title][seen[SEEDS[0]].index(False)]
-                shown = _difference(own[SEEDS[0]][at], changed[SEEDS[0]][at])
+                shown = _difference(own[SEEDS[0]][at], changed[SEEDS[0]][at], title)
                 broken[title] = f"With “{cases[at].title}”: {shown}"
         return broken, frozenset(kept)
 
     def compare(self, own: Outcome, changed: Outcome) -> Effect | None:
         """None where the two differ so little that rounding may decide."""
         if changed.problem:
-            return Effect(ERROR, (), f"It raises {_short(changed.problem.message)}")
+            return Effect(ERROR, (), f"It raises `{_short(changed.problem.message)}`.")
         seen = [self._compare(one, two) for one, two in zip(own.runs, changed.runs, strict=True)]
         if None in seen:
             return None
@@ -297,8 +297,13 @@ def _distance(one: np.ndarray, two: np.ndarray) -> float:
 # ---------------------------------------------------------------------------------- in words
 
 
-def _difference(own: Outcome, changed: Outcome) -> str:
-    """The place that shows best what is different, as it is and as it would be."""
+def _difference(own: Outcome, changed: Outcome, about: str = "") -> str:
+    """The place that shows best what is different, as it is and as it would be.
+
+    Args:
+        about: a sentence; what it speaks of comes first.
+    """
+    spoken_of = {name for name in own.runs[0] if name.rstrip("s") in about}
     best: tuple[float, str] = (-1.0, "")
     for one_run, other_run in zip(own.runs, changed.runs, strict=True):
         for name, one in one_run.items():
@@ -306,6 +311,8 @@ def _difference(own: Outcome, changed: Outcome) -> str:
             if one.shape != two.shape:
                 return f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
             far = _distance(one, two)
+            if far > _SURELY_SAME and name in spoken_of:
+                far = float("inf")
             if far > best[0]:
                 best = far, _rows(name, one, two)
     return best[1]
@@ -350,4 +357,4 @@ def _number(value: Any) -> str:
 
 def _short(message: str) -> str:
     first = (message.strip().splitlines() or ["an error"])[0].replace("`", "'")
-    return f"an error: {first[:120]}{'…' if len(first) > 120 else ''}"
+    return f"{first[:120]}{'…' if len(first) > 120 else ''}"

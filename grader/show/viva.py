@@ -87,6 +87,7 @@ class Sheet:
         held: misconceptions that grading recognised: exercise, title and hint.
         versions: a sentence about each hand-in after the first.
         untouched: exercises that are as they were handed out.
+        graded: whether grading has looked for misconceptions yet.
     """
 
     student: str
@@ -97,6 +98,7 @@ class Sheet:
     held: tuple[tuple[str, str, str], ...] = ()
     versions: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
+    graded: bool = False
 
 
 def write_sheets(
@@ -159,6 +161,7 @@ def sheet_of(lab: Lab, student: str, name: str, result: Result | None, runner: R
         _held(lab, result),
         tuple(_versions(lab, earlier, folder, own)),
         untouched,
+        bool(result and result.marker),
     )
 
 
