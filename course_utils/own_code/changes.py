@@ -70,7 +70,7 @@ def definition_of(name: str, texts: Iterable[str]) -> str:
         for node in reversed(tree.body if tree else []):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                return "\n" * (first - 1) + "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+                return "\n" * (first - 1) + "\n".join(text.split("\n")[first - 1 : node.end_lineno])
     return ""
 
 
@@ -79,7 +79,7 @@ def changes(source: str) -> list[Change]:
     tree = _parsed(source) if len(source) <= MAX_TEXT else None
     if tree is None or len(tree.body) != 1 or not _is_harmless(tree.body[0]):
         return []
-    lines, names = source.splitlines(), _names(tree)
+    lines, names = source.split("\n"), _names(tree)
     found: dict[str, Change] = {}
     for spot in _spots(tree):
         node = spot.node
@@ -96,7 +96,7 @@ def lines_shown(source: str, around: Iterable[int], most: int = 24) -> list[tupl
     """The numbered lines of a definition that a reader needs: the functions around these lines, or all if they are few, without docstrings
     and the comments that have a line of their own.
     """
-    tree, lines = _parsed(source), source.splitlines()
+    tree, lines = _parsed(source), source.split("\n")
     if tree is None:
         return list(enumerate(lines, 1))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
