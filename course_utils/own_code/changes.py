@@ -201,7 +201,8 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
                 yield "part left out", text(left)
             if isinstance(op, ast.Add | ast.Mult) and not isinstance(right, ast.Constant):
                 yield "part left out", text(right)
-            if type(op) in _SIGNS and (between := _between(lines, left, right)):
+            counted = isinstance(right, ast.Constant)  # `n - 1` for `n + 1` is a slip and no idea
+            if type(op) in _SIGNS and not counted and (between := _between(lines, left, right)):
                 sign = (
                     "+" if isinstance(op, ast.Sub) else "-" if isinstance(op, ast.Add) else _SIGNS[type(op)]
                 )
@@ -251,7 +252,7 @@ def _replacements(spot: _Spot, lines: list[str], names: set[str]) -> Iterator[tu
             yield from (("another variable", f"{text(value)}.{other}") for other in _relatives(name, names))
         case ast.Slice(lower=lower, upper=upper, step=None) if (_whole(lower) is None) != (
             _whole(upper) is None
-        ):
+        ) and _name(getattr(spot.parent, "value", spot.parent)) != "shape":
             yield "slice", ":"
         case ast.AugAssign() | ast.Assign(targets=[ast.Subscript()]):
             yield "line left out", ""
@@ -299,20 +300,34 @@ def _changed(tree: ast.Module, spot: _Spot, lines: list[str], kind: str, text: s
     """The definition with a text in a node's place; None if it would not be read as just that."""
     node = spot.node
     meant = _meant(spot, text)
-    if meant is None:
+    if meant is None or _is_idle(spot, meant):
         return None
     spot.put(meant)
     wanted = ast.dump(tree)
     spot.put(node)
     number = node.lineno
     line = lines[number - 1]
-    for form in (text, f"({text})") if isinstance(node, ast.expr) else (text or "pass",):
-        new = _cut(line, 0, node.col_offset) + form + _cut(line, node.end_col_offset, None)
+    before, after = _cut(line, 0, node.col_offset), _cut(line, node.end_col_offset, None)
+    forms = [
+        before + each + after
+        for each in ((text, f"({text})") if isinstance(node, ast.expr) else (text or "pass",))
+    ]
+    if before.endswith("(") and after.startswith(")"):  # they may have been there for what is gone
+        forms.insert(0, before[:-1] + text + after[1:])
+    for new in forms:
         source = "\n".join([*lines[: number - 1], new, *lines[number:]])
         read = _parsed(source)
         if read is not None and ast.dump(read) == wanted:
             return Change(kind, number, _code(line), "" if kind == "line left out" else _code(new), source)
     return None
+
+
+def _is_idle(spot: _Spot, meant: ast.AST) -> bool:
+    """Whether an assignment would be `x = x`."""
+    match spot.parent, meant:
+        case ast.Assign(targets=[ast.Name(id=one)]), ast.Name(id=other):
+            return one == other
+    return False
 
 
 def _meant(spot: _Spot, text: str) -> ast.AST | None:

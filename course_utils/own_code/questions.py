@@ -107,7 +107,10 @@ def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             wrong = [title for title in titles if trial.effects[title].kind not in wanted]
             if wanted == {VALUES, SHAPE}:  # whether an error is a different result could be argued about
                 wrong = [title for title in wrong if trial.effects[title].kind == SAME]
+            wrong = [title for title in wrong if _can_be_told(tried, title, trial.effects[title])]
             if len(right) != 1 or len(wrong) < 2:
+                continue
+            if not _can_be_told(tried, right[0], trial.effects[right[0]]):
                 continue
             options = [
                 Option(title, title in right, _what(trial.effects[title]))
@@ -123,7 +126,9 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
         plain = [
             (title, effect)
             for title, effect in trial.effects.items()
-            if effect.kind in (VALUES, SHAPE, ERROR) and len(title) <= _LONGEST
+            if effect.kind in (VALUES, SHAPE, ERROR)
+            and len(title) <= _LONGEST
+            and _sizes(tried, title) is not None
         ]
         if not plain:
             continue
@@ -144,8 +149,10 @@ def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
                 ERROR: "It raises an error.",
             }
             right, difficulty = answers[effect.kind], MIDDLE if effect.kind == VALUES else EASY
-        options = [Option(text, text == right, effect.evidence) for text in answers.values()]
-        words = f"{_if(trial)} What would happen with {_input(title)}?"
+        others = [name for name in names if name not in effect.names] if effect.kind == VALUES else []
+        why = " ".join([effect.evidence, *(f"`{name}` stays the same." for name in others[:2])])
+        options = [Option(text, text == right, why) for text in answers.values()]
+        words = f"{_if(trial)} What would happen with {_input(title)}{_sizes(tried, title)}?"
         yield _asked(tried, "happens", difficulty, [trial], words, options, chance)
 
 
@@ -166,7 +173,8 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
     for case in tried.cases:
         title = case.title
         there = [trial for trial in tried.trials if title in trial.effects]
-        if len(title) > _LONGEST or len(there) < 3:
+        sizes = _sizes(tried, title)
+        if len(title) > _LONGEST or len(there) < 3 or sizes is None:
             continue
         for kind, words, difficulty in (
             (SAME, "would make no difference", HARD),
@@ -177,7 +185,7 @@ def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
             wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
             yield from _one_of(
                 tried, f"changes:{kind}", difficulty, right, wrong, chance,
-                f"Take {_input(title)}. Which of these changes {words}?",
+                f"Take {_input(title)}{sizes}. Which of these changes {words}?",
                 lambda trial, title=title: _what(trial.effects[title]),
             )  # fmt: skip
     if len(tried.exercise.returns) == 2:
@@ -294,8 +302,30 @@ def _named(trial: Trial) -> str:
     )
 
 
+def _sizes(tried: Tried, title: str) -> str | None:
+    """The sizes of an input, if its title does not give them; None if they cannot be said in a few words, so that nobody could tell what
+    shape comes out.
+    """
+    if "(" in title and any(each.isdigit() for each in title):
+        return ""
+    if title not in tried.shapes:
+        return None
+    described = _described(tried.shapes[title][0])
+    first = "first " if _is_several(title) else ""
+    return f" ({first}{described})" if described else None
+
+
+def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
+    """Whether a title alone says enough to know what happens: errors and shapes depend on sizes."""
+    return effect.kind in (SAME, VALUES) or _sizes(tried, title) == ""
+
+
+def _is_several(title: str) -> bool:
+    return ";" in title or "then" in title
+
+
 def _input(title: str) -> str:
-    return f"the input{'s' if ';' in title else ''} “{title}”"
+    return f"the input{'s' if _is_several(title) else ''} “{title}”"
 
 
 def _what(effect: Effect) -> str:

@@ -298,24 +298,25 @@ def _distance(one: np.ndarray, two: np.ndarray) -> float:
 
 
 def _difference(own: Outcome, changed: Outcome, about: str = "") -> str:
-    """The place that shows best what is different, as it is and as it would be.
+    """For each value that is different, at most two, the place that shows it best: as it would be, and as it is.
 
     Args:
-        about: a sentence; what it speaks of comes first.
+        about: a sentence; the values that it speaks of come first.
     """
-    spoken_of = {name for name in own.runs[0] if name.rstrip("s") in about}
-    best: tuple[float, str] = (-1.0, "")
+    found: dict[str, tuple[float, str]] = {}
     for one_run, other_run in zip(own.runs, changed.runs, strict=True):
         for name, one in one_run.items():
             two = other_run[name]
             if one.shape != two.shape:
-                return f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
-            far = _distance(one, two)
-            if far > _SURELY_SAME and name in spoken_of:
-                far = float("inf")
-            if far > best[0]:
-                best = far, _rows(name, one, two)
-    return best[1]
+                far, said = float("inf"), f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
+            elif one.size == 0 or (far := _distance(one, two)) <= _SURELY_SAME:
+                continue
+            else:
+                said = _rows(name, one, two)
+            if name not in found or far > found[name][0]:
+                found[name] = far, said
+    names = sorted(found, key=lambda name: name.rstrip("s") not in about)
+    return " ".join(found[name][1] for name in names[:2])
 
 
 def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:

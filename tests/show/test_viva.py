@@ -73,8 +73,12 @@ def test_a_sheet_has_six_questions_about_the_students_own_lines(course, name):
     html = page.read_text("utf-8")
     assert "<script" not in html
     assert page.parent.stat().st_mode & 0o077 == 0
-    again = sheet_of(lab, "ana", "", None, InThisProcess(), 1)
-    assert again.questions == sheet_of(lab, "ana", "", None, InThisProcess(), 1).questions
+
+
+def test_the_same_student_gets_the_same_questions(course, lab):
+    hand_in(course, lab, "ana", solved(lab))
+    one, other = (sheet_of(lab, "ana", "", None, InThisProcess(), 1) for _ in range(2))
+    assert one.questions == other.questions
 
 
 @pytest.mark.slow
@@ -125,7 +129,7 @@ def printed(**changed) -> str:
 def test_hostile_text_is_shown_as_text(course, lab):
     text = f"def causal_mask(seq_len):\n    pass\nprint({printed()!r})"
     cheat = f"import course_utils.own_code.practice as p\np.print_questions = lambda *a: print({printed()!r})"
-    hand_in(course, lab, HOSTILE[:7].strip("<") or "x", solved(lab, {"causal_mask": f"{text}\n{cheat}"}))
+    hand_in(course, lab, "script", solved(lab, {"causal_mask": f"{text}\n{cheat}"}))
     kept = course_utils_practice()
     try:
         sheet = sheet_of(lab, "script", HOSTILE, None, InThisProcess(), 1)
