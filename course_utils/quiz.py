@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 from course_utils import labs
@@ -43,6 +44,8 @@ class Question:
     options: tuple[Option, ...]
     name: str = ""
     """Only a prediction has one: see :mod:`course_utils.widgets.predict`."""
+    code: str = ""
+    """Code that it is about, shown below it."""
 
     def __post_init__(self) -> None:
         if sum(option.right for option in self.options) != 1:
@@ -60,9 +63,14 @@ def quiz(lab: str) -> None:
     Raises:
         LookupError: there is no such lab, or it has no questions.
     """
+    questions = [question for question in questions_of(lab) if not question.name]
+    show(questions)
+
+
+def show(questions: Sequence[Question]) -> None:
+    """Shows questions with buttons where there is a kernel, and with folded answers elsewhere."""
     from course_utils.plots import show_live
 
-    questions = [question for question in questions_of(lab) if not question.name]
     show_live(_widget(questions), html=as_html(questions), text=as_text(questions))
 
 
@@ -143,7 +151,7 @@ def as_html(questions: Sequence[Question]) -> str:
             for letter, option in zip(string.ascii_uppercase, question.options, strict=False)
         )
         items.append(
-            f'<li style="margin:.7em 0"><b>{inline(question.text)}</b>'
+            f'<li style="margin:.7em 0"><b>{inline(question.text)}</b>{_code(question)}'
             f'<ol style="list-style-type:upper-alpha;margin:.2em 0">{options}</ol>'
             f'<details><summary style="cursor:pointer">Show the answer</summary>'
             f'<ul style="list-style:none;padding-left:1em;margin:.2em 0">{answers}</ul></details></li>'
@@ -156,11 +164,19 @@ def as_text(questions: Sequence[Question]) -> str:
     asked, answered = [], ["Answers"]
     for number, question in enumerate(questions, 1):
         asked.append(f"{number}. {question.text}")
+        asked += [f"   {line}" for line in question.code.splitlines()]
         for letter, option in zip(string.ascii_uppercase, question.options, strict=False):
             asked.append(f"   {letter}. {option.text}")
             answered.append(f"{number}{letter}. {'Right' if option.right else 'Wrong'}: {option.why}")
         asked.append("")
     return "\n".join([*asked, *answered])
+
+
+def _code(question: Question) -> str:
+    if not question.code:
+        return ""
+    style = "overflow-x:auto;margin:.4em 0;padding:.4em .7em;line-height:1.35;font-size:.92em;background:var(--jp-layout-color2,#f3f5f7)"
+    return f'<pre tabindex="0" style="{TEXT};font-family:monospace;{style}">{escape(question.code)}</pre>'
 
 
 def _mark(option: Option) -> str:
@@ -198,7 +214,8 @@ def _widget(questions: Sequence[Question]) -> VBox:
 
     parts = [ipywidgets.HTML(_BUTTONS)]
     for number, question in enumerate(questions, 1):
-        parts.append(ipywidgets.HTML(_said(f"<b>{number}. {inline(question.text)}</b>", "margin-top:.6em")))
+        asked = f"<b>{number}. {inline(question.text)}</b>{_code(question)}"
+        parts.append(ipywidgets.HTML(_said(asked, "margin-top:.6em")))
         for option in question.options:
             parts += _choice(option, lambda option, number=number: answered(number, option))
     return ipywidgets.VBox([*parts, result])

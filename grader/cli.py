@@ -22,6 +22,7 @@ COMMANDS = {
         "autograde": ("week", "Grade what has been collected. Stop it at any time; it goes on from there."),
         "report": ("week", "Write a page about a class: scores, misconceptions, who needs help."),
         "similar": ("week", "Show pairs of submissions that are more alike than the lab explains."),
+        "viva": ("viva", "Write a sheet of questions about a student's own code, to talk about it."),
         "feedback": ("week", "Make a page of feedback for each student."),
         "export": ("week", "Write scores for Canvas, Moodle or a spreadsheet, or enter them in Canvas."),
     },

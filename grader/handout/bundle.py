@@ -12,7 +12,7 @@ import nbformat
 from grader.author.build import leaks, leaks_of_all
 from grader.course import Course, CourseError
 from grader.handout.colab import for_colab
-from grader.handout.learners import NBGRADER, settings_for_learners, write_course
+from grader.handout.learners import ASSISTANTS, NBGRADER, settings_for_learners, write_course
 from grader.handout.needed import files_for_learners, lock_for_learners, write_weights
 from grader.reference.lab import Lab
 
@@ -39,6 +39,8 @@ sets up the environment (a few minutes the first time) and opens the lab in Jupy
 `YOUR CODE HERE`, run the check below each exercise, and hand in `notebooks/{lab}/{notebook}`.
 
 If you already have this course's environment, copy `notebooks/{lab}` next to the other labs.
+
+`AGENTS.md` says what language models are for in this course, to you and to coding assistants.
 """
 
 
@@ -122,6 +124,7 @@ def _fill(lab: Lab, folder: Path) -> None:
     for name in _FILES:
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, folder / name)
+    shutil.copy(root / ASSISTANTS, folder / "AGENTS.md")
     settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (folder / "pyproject.toml").write_text(settings, "utf-8")
     (folder / "Makefile").write_text(_MAKEFILE.format(**names), "utf-8")

@@ -18,6 +18,8 @@ _FILES = (
     *("LICENSE", "NOTICE", "requirements-weights.txt", "Dockerfile", ".dockerignore"),
     *("scripts/setup_environment.sh", "scripts/open_jupyter.sh", "scripts/start_container.sh"),
 )
+ASSISTANTS = "grader/handout/for_assistants.md"
+"""The course's policy on language models, which learners get as ``AGENTS.md``."""
 _CLUTTER = shutil.ignore_patterns("__pycache__", ".*", "START.md")
 
 MAKEFILE = """\
@@ -53,6 +55,8 @@ sets up the environment (a few minutes the first time) and opens the map of the 
     docker build -t transformer-labs . && docker run --init -p 127.0.0.1:8888:8888 -v transformer-labs:/course/notebooks transformer-labs
 
 Then open the address that it prints, the one that starts with http://127.0.0.1.
+
+`AGENTS.md` says what language models are for in this course, to you and to coding assistants.
 """
 
 _GITIGNORE = ".venv/\n/notebooks/START.md\n__pycache__/\n.ipynb_checkpoints/\n*.egg-info/\n"
@@ -75,6 +79,7 @@ def write_course(root: Path, out: Path, course_id: str = "transformer-labs") -> 
         (out / name).parent.mkdir(exist_ok=True)
         shutil.copy(root / name, out / name)
     shutil.copy(root / LOCK, out / "requirements.txt")
+    shutil.copy(root / ASSISTANTS, out / "AGENTS.md")
     settings = settings_for_learners((root / "pyproject.toml").read_text("utf-8"))
     (out / "pyproject.toml").write_text(settings, "utf-8")
     (out / "Makefile").write_text(MAKEFILE, "utf-8")

@@ -1,0 +1,368 @@
+"""Questions about a definition, made of what its changes do (:mod:`course_utils.own_code.trials`). No answer is written by hand.
+
+The options of a question are of one form, so that none gives itself away, and exactly one of them is right at every seed that was tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_utils.checking.exercise import Exercise, Inputs
+from course_utils.own_code.changes import changes, lines_shown
+from course_utils.own_code.trials import ERROR, MIXED, SAME, SHAPE, VALUES, Effect, Trial, Tried, try_changes
+from course_utils.quiz import Option, Question
+
+EASY, MIDDLE, HARD = 1, 2, 3
+_LONGEST = 110
+"""Characters of an option."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question about one's own code.
+
+    Attributes:
+        kind: what is asked for; questions of one kind have the same words.
+        difficulty: ``EASY`` to ``HARD``: an easy one can be read off one line, a hard one takes the right input in mind.
+        lines: numbers of the lines that it is about.
+    """
+
+    exercise: str
+    kind: str
+    difficulty: int
+    question: Question
+    lines: tuple[int, ...]
+
+
+def ask_about(
+    exercise: Exercise,
+    key: str,
+    source: str,
+    namespace: Mapping[str, Any],
+    until: float,
+    chance: random.Random,
+) -> list[Asked]:
+    """All questions that can be asked about a definition; none if nothing useful is found in it.
+
+    Args:
+        source: from :func:`course_utils.own_code.changes.definition_of`.
+        until: when to stop, as :func:`time.process_time` counts.
+        chance: decides which of the questions that are alike is asked, and the order of options.
+    """
+    found = [each for each in changes(source) if len(each.new) <= _LONGEST and "`" not in each.new + each.old]
+    tried = try_changes(exercise, key, source, found, namespace, until) if found else None
+    if tried is None:
+        return []
+    kinds = (_inputs, _happens, _breaks, _changes_that, _shape)
+    asked = [each for kind in kinds for each in kind(tried, chance)]
+    chance.shuffle(asked)
+    return asked
+
+
+def chosen(asked: Sequence[Asked], count: int) -> list[Asked]:
+    """A choice from easy to hard that differs in exercise, kind and line as far as it can."""
+    left, taken = list(asked), []
+    while left and len(taken) < count:
+
+        def cost(each: Asked) -> tuple:
+            return (
+                sum(
+                    each.exercise == other.exercise and set(each.lines) == set(other.lines) for other in taken
+                ),
+                sum(each.kind == other.kind for other in taken),
+                sum(each.exercise == other.exercise for other in taken),
+                sum(each.difficulty == other.difficulty for other in taken),
+            )
+
+        best = min(left, key=cost)
+        left.remove(best)
+        taken.append(best)
+    return sorted(taken, key=lambda each: each.difficulty)
+
+
+# ---------------------------------------------------------------------------------- the kinds
+
+
+def _inputs(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """For which input would the result be different, or of another shape, or the same?"""
+    for trial in tried.trials:
+        titles = [
+            title
+            for title, effect in trial.effects.items()
+            if len(title) <= _LONGEST and effect.kind != MIXED
+        ]
+        for wanted, words, difficulty in (
+            ({VALUES, SHAPE}, "For which of these inputs would the result be different?", HARD),
+            ({SHAPE}, "For which of these inputs would the result have another shape?", MIDDLE),
+            ({ERROR}, "For which of these inputs would it raise an error?", MIDDLE),
+            ({SAME}, "For which of these inputs would the result still be the same?", HARD),
+        ):
+            right = [title for title in titles if trial.effects[title].kind in wanted]
+            wrong = [title for title in titles if trial.effects[title].kind not in wanted]
+            if wanted == {VALUES, SHAPE}:  # whether an error is a different result could be argued about
+                wrong = [title for title in wrong if trial.effects[title].kind == SAME]
+            wrong = [title for title in wrong if _can_be_told(tried, title, trial.effects[title])]
+            if len(right) != 1 or len(wrong) < 2:
+                continue
+            if not _can_be_told(tried, right[0], trial.effects[right[0]]):
+                continue
+            options = [
+                Option(title, title in right, _what(trial.effects[title]))
+                for title in right + chance.sample(wrong, min(3, len(wrong)))
+            ]
+            yield _asked(tried, "inputs", difficulty, [trial], f"{_if(trial)} {words}", options, chance)
+
+
+def _happens(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """What happens to what is returned?"""
+    names = tried.exercise.returns
+    for trial in tried.trials:
+        plain = [
+            (title, effect)
+            for title, effect in trial.effects.items()
+            if effect.kind in (VALUES, SHAPE, ERROR)
+            and len(title) <= _LONGEST
+            and _sizes(tried, title) is not None
+        ]
+        if not plain:
+            continue
+        title, effect = chance.choice(plain)
+        if len(names) == 2 and effect.kind == VALUES:
+            a, b = names
+            answers = {
+                (a,): f"`{a}` changes, `{b}` stays the same.",
+                (b,): f"`{b}` changes, `{a}` stays the same.",
+                names: "Both change, and their shapes stay the same.",
+                (): "It raises an error.",
+            }
+            right, difficulty = answers[effect.names], MIDDLE
+        else:
+            answers = {
+                VALUES: "The result has other values and the same shape.",
+                SHAPE: "The result has another shape.",
+                ERROR: "It raises an error.",
+            }
+            right, difficulty = answers[effect.kind], MIDDLE if effect.kind == VALUES else EASY
+        others = [name for name in names if name not in effect.names] if effect.kind == VALUES else []
+        why = " ".join([effect.evidence, *(f"`{name}` stays the same." for name in others[:2])])
+        options = [Option(text, text == right, why) for text in answers.values()]
+        words = f"{_if(trial)} What would happen with {_input(title)}{_sizes(tried, title)}?"
+        yield _asked(tried, "happens", difficulty, [trial], words, options, chance)
+
+
+def _breaks(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """After which change does a sentence no longer hold?"""
+    for title in dict.fromkeys(title for trial in tried.trials for title in trial.broken):
+        right = [trial for trial in tried.trials if title in trial.broken]
+        wrong = [trial for trial in tried.trials if title in trial.kept]
+        yield from _one_of(
+            tried, "breaks", MIDDLE, right, wrong, chance,
+            f"This is true of what your code returns: “{title}” After which of these changes would it no longer be true?",
+            lambda trial, title=title: trial.broken.get(title) or f"It would still be true. {_first(trial)}",
+        )  # fmt: skip
+
+
+def _changes_that(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """Which change makes no difference, raises an error, gives another shape, or leaves a value alone?"""
+    for case in tried.cases:
+        title = case.title
+        there = [trial for trial in tried.trials if title in trial.effects]
+        sizes = _sizes(tried, title)
+        if len(title) > _LONGEST or len(there) < 3 or sizes is None:
+            continue
+        for kind, words, difficulty in (
+            (SAME, "would make no difference", HARD),
+            (ERROR, "would raise an error", EASY),
+            (SHAPE, "would give the result another shape", EASY),
+        ):
+            right = [trial for trial in there if trial.effects[title].kind == kind]
+            wrong = [trial for trial in there if trial.effects[title].kind == (VALUES)]
+            yield from _one_of(
+                tried, f"changes:{kind}", difficulty, right, wrong, chance,
+                f"Take {_input(title)}{sizes}. Which of these changes {words}?",
+                lambda trial, title=title: _what(trial.effects[title]),
+            )  # fmt: skip
+    if len(tried.exercise.returns) == 2:
+        always = [
+            (trial, {each.names for each in trial.effects.values() if each.kind == VALUES})
+            for trial in tried.trials
+            if len(trial.effects) == len(tried.cases)
+            and all(each.kind == VALUES for each in trial.effects.values())
+        ]
+        for one, other in itertools.permutations(tried.exercise.returns):
+            right = [trial for trial, names in always if names == {(one,)}]
+            wrong = [trial for trial, names in always if all(other in each for each in names)]
+            yield from _one_of(
+                tried, "changes:names", MIDDLE, right, wrong, chance,
+                f"Which of these changes would leave `{other}` as it is, and change only `{one}`?",
+                _first,
+            )  # fmt: skip
+
+
+def _shape(tried: Tried, chance: random.Random) -> Iterator[Asked]:
+    """What does ``print(result.shape)`` show, as the code is, or with a change?"""
+    for title, (inputs, came) in tried.shapes.items():
+        if not (described := _described(inputs)):
+            continue
+        given = [value.shape for value in inputs.values() if isinstance(value, np.ndarray)]
+        for name, shape in came.items():
+            shown = f"print({name}.shape)"
+            others = [trial.shapes[title][name] for trial in tried.trials if title in trial.shapes]
+            likely = _likely(shape, [*others, *given, *came.values()])
+            if len(shape) < 2 or len(set(shape)) < 2 or len(likely) < 3:
+                continue
+            if shape not in given:
+                options = [Option(f"`{shape}`", True, f"`{name}` has the shape `{shape}`.")]
+                options += [
+                    Option(f"`{each}`", False, f"`{name}` has the shape `{shape}`.") for each in likely[:3]
+                ]
+                words = f"You call it with {described}. What does `{shown}` print for the `{name}` that it returns?"
+                yield _asked(tried, "shape", EASY, [], words, options, chance)
+        for trial in tried.trials:
+            if title not in trial.shapes:
+                continue
+            for name, shape in came.items():
+                shown = f"print({name}.shape)"
+                new = trial.shapes[title][name]
+                likely = [shape, *(each for each in _likely(new, [*given, shape]) if each != shape)]
+                if new == shape or len(likely) < 3:
+                    continue
+                why = f"`{name}` has the shape `{new}` with the change, and `{shape}` without it."
+                options = [Option(f"`{new}`", True, why)]
+                options += [Option(f"`{each}`", False, why) for each in likely[:3]]
+                words = f"{_if(trial)} You call it with {described}. What would `{shown}` print for the `{name}` that it returns?"
+                yield _asked(tried, "shape", MIDDLE, [trial], words, options, chance)
+
+
+# ---------------------------------------------------------------------------------- parts
+
+
+def _one_of(
+    tried: Tried,
+    kind: str,
+    difficulty: int,
+    right: Sequence[Trial],
+    wrong: Sequence[Trial],
+    chance: random.Random,
+    words: str,
+    why: Any,
+) -> Iterator[Asked]:
+    """A question whose options are changes, of different lines as far as there are any."""
+    if not right or len(wrong) < 2:
+        return
+    taken = [chance.choice(list(right))]
+    for _ in range(3):
+        lines = [each.change.line for each in taken]
+        rest = [each for each in wrong if each not in taken]
+        if rest:
+            taken.append(min(chance.sample(rest, len(rest)), key=lambda each: lines.count(each.change.line)))
+    options = [Option(_named(each), each is taken[0], why(each)) for each in taken]
+    yield _asked(tried, kind, difficulty, taken, words, options, chance)
+
+
+def _asked(
+    tried: Tried,
+    kind: str,
+    difficulty: int,
+    trials: Sequence[Trial],
+    words: str,
+    options: Sequence[Option],
+    chance: random.Random,
+) -> Asked:
+    lines = tuple(sorted({each.change.line for each in trials}))
+    shown = lines_shown(tried.source, lines)
+    width = len(str(shown[-1][0]))
+    code = "\n".join(f"{number:>{width}}  {line}" for number, line in shown)
+    mixed = chance.sample(list(options), len(options))
+    question = Question(words, tuple(mixed), code=code)
+    return Asked(tried.exercise.name, kind, difficulty, question, lines)
+
+
+def _if(trial: Trial) -> str:
+    change = trial.change
+    return (
+        f"Suppose line {change.line} were `{change.new}`."
+        if change.new
+        else f"Suppose line {change.line}, `{change.old}`, were left out."
+    )
+
+
+def _named(trial: Trial) -> str:
+    change = trial.change
+    return (
+        f"Line {change.line} becomes `{change.new}`."
+        if change.new
+        else f"Line {change.line}, `{change.old}`, is left out."
+    )
+
+
+def _sizes(tried: Tried, title: str) -> str | None:
+    """The sizes of an input, if its title does not give them; None if they cannot be said in a few words, so that nobody could tell what
+    shape comes out.
+    """
+    if "(" in title and any(each.isdigit() for each in title):
+        return ""
+    if title not in tried.shapes:
+        return None
+    described = _described(tried.shapes[title][0])
+    first = "first " if _is_several(title) else ""
+    return f" ({first}{described})" if described else None
+
+
+def _can_be_told(tried: Tried, title: str, effect: Effect) -> bool:
+    """Whether a title alone says enough to know what happens: errors and shapes depend on sizes."""
+    return effect.kind in (SAME, VALUES) or _sizes(tried, title) == ""
+
+
+def _is_several(title: str) -> bool:
+    return ";" in title or "then" in title
+
+
+def _input(title: str) -> str:
+    return f"the input{'s' if _is_several(title) else ''} “{title}”"
+
+
+def _what(effect: Effect) -> str:
+    return {SAME: "The result is the same: here the change makes no difference."}.get(
+        effect.kind, effect.evidence
+    )
+
+
+def _first(trial: Trial) -> str:
+    """What a change does where it does something."""
+    title, effect = next((title, each) for title, each in trial.effects.items() if each.kind != SAME)
+    return f"With {_input(title)}: {effect.evidence}"
+
+
+def _described(inputs: Inputs) -> str:
+    """Inputs in words; empty if they cannot be said in a few."""
+    parts = []
+    for name, value in inputs.items():
+        if isinstance(value, np.ndarray) or hasattr(value, "shape"):
+            parts.append(f"`{name}` of shape `{tuple(value.shape)}`")
+        elif value is None or isinstance(value, bool | int | float):
+            parts.append(f"`{name}={value}`")
+        else:
+            return ""
+    return ", ".join(parts) if 0 < len(parts) <= 5 else ""
+
+
+def _likely(shape: tuple[int, ...], others: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Other shapes that one could think of, of the same number of axes where there are such."""
+    sizes = dict.fromkeys(size for each in [shape, *others] for size in each)
+    found = dict.fromkeys(tuple(each) for each in others)
+    for at in range(len(shape)):
+        found |= dict.fromkeys((*shape[:at], size, *shape[at + 1 :]) for size in sizes)
+    if len(shape) > 1:
+        found[(*shape[:-2], shape[-1], shape[-2])] = None
+
+    def unlike(each: tuple[int, ...]) -> tuple[bool, int]:
+        return len(each) != len(shape), sum(one != other for one, other in zip(each, shape, strict=False))
+
+    return sorted((each for each in found if each != shape), key=unlike)

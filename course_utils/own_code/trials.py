@@ -1,0 +1,361 @@
+"""What a definition gives, and what it gives with one change, on an exercise's cases at several seeds.
+
+Only what is the same at every seed is kept: a question about chance has no answer. Everything runs in the process that calls, so it must be
+one in which the learner's code may run: the learner's own kernel, or the sandbox.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from course_utils.checking.exercise import PUBLIC_SEED, Case, Exercise, Inputs, sentence
+from course_utils.checking.outcome import Outcome, try_case
+from course_utils.checking.time_limit import TooSlow, time_limit
+from course_utils.own_code.changes import Change
+
+SEEDS = (PUBLIC_SEED, PUBLIC_SEED + 1, PUBLIC_SEED + 2)
+_CASE_SECONDS = 0.5
+_SURELY_SAME, _SURELY_OTHER = 1e-6, 1e-3
+"""Differences in relation to the largest number; between the two, rounding may decide."""
+SAME, VALUES, SHAPE, ERROR, MIXED = "same", "values", "shape", "error", "mixed"
+"""What a change does to the results of a case: nothing, other values, another shape, an exception, or not the same in all of its runs."""
+
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""Name of a returned value -> its shape."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change does in one case, at every seed.
+
+    Attributes:
+        kind: ``SAME``, ``VALUES``, ``SHAPE``, ``ERROR`` or ``MIXED``.
+        names: the returned values that are different.
+        evidence: a sentence that shows it, from the first seed.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A change, and what it does.
+
+    Attributes:
+        effects: title of a case -> what it does there; without those where chance or rounding decides.
+        broken: sentence of a property that held and no longer does -> what shows it; empty unless it is so at every seed.
+        kept: sentences of properties that still hold in every case, although something else is different.
+        shapes: title -> the shapes that come back from the first run, where they are other ones.
+    """
+
+    change: Change
+    effects: Mapping[str, Effect]
+    broken: Mapping[str, str]
+    kept: frozenset[str]
+    shapes: Mapping[str, Shapes]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A definition and its trials.
+
+    Attributes:
+        cases: those that can be asked about.
+        shapes: title -> inputs of the first run, and the shapes of what comes back; only where shapes do not depend on the seed.
+    """
+
+    exercise: Exercise
+    source: str
+    cases: tuple[Case, ...]
+    trials: tuple[Trial, ...]
+    shapes: Mapping[str, tuple[Inputs, Shapes]]
+
+
+def defined(source: str, name: str, namespace: Mapping[str, Any]) -> Any:
+    """What a text defines, among copies of the names of a notebook: the notebook itself keeps what it has.
+
+    Raises:
+        Exception: whatever the text raises.
+    """
+    names = dict(namespace)
+    exec(compile(source, f"<{name}, to try>", "exec", dont_inherit=True), names)
+    return names[name]
+
+
+def try_changes(
+    exercise: Exercise,
+    key: str,
+    source: str,
+    found: Sequence[Change],
+    namespace: Mapping[str, Any],
+    until: float,
+    most: int = 16,
+) -> Tried | None:
+    """Runs a definition and its changes.
+
+    Args:
+        found: at most ``most`` of them are tried, from all parts of the text.
+        until: when to stop, as :func:`time.process_time` counts.
+
+    Returns:
+        None if the definition itself fails, or gives something else at every call.
+    """
+    quick = replace(exercise, seconds=_CASE_SECONDS, bypasses=())
+    cases = [case for case in exercise.cases if not case.relation and not case.reaches]
+    runner = _Runner(quick, key, namespace)
+    own = runner.outcomes(source, cases, SEEDS)
+    again = runner.outcomes(source, cases, SEEDS[:1])
+    if own is None or again is None:
+        return None
+    steady = [
+        number
+        for number in range(len(cases))
+        if all(not own[seed][number].problem for seed in SEEDS)
+        and runner.compare(own[SEEDS[0]][number], again[SEEDS[0]][number]).kind == SAME
+    ]
+    cases = [cases[number] for number in steady]
+    own = {seed: [outcomes[number] for number in steady] for seed, outcomes in own.items()}
+    if not cases:
+        return None
+    runner.remember_properties(cases, own)
+    trials = []
+    step = max(1, -(-len(found) // most))
+    for change in [*found[::step], *(each for at, each in enumerate(found) if at % step)][: 2 * most]:
+        if time.process_time() > until or len(trials) >= most:
+            break
+        if trial := runner.trial(change, cases, own):
+            trials.append(trial)
+    shapes = {}
+    for number, case in enumerate(cases):
+        given = [case.runs(key, seed)[0] for seed in SEEDS]
+        came = [_shapes_of(own[seed][number]) for seed in SEEDS]
+        if all(each == came[0] for each in came) and all(
+            _shapes(each) == _shapes(given[0]) for each in given
+        ):
+            shapes[case.title] = given[0], came[0]
+    return Tried(exercise, source, tuple(cases), tuple(trials), shapes)
+
+
+def _shapes_of(outcome: Outcome) -> Shapes:
+    return {name: array.shape for name, array in outcome.runs[0].items()}
+
+
+def _shapes(inputs: Inputs) -> list[tuple[str, Any]]:
+    return [(name, value.shape if isinstance(value, np.ndarray) else None) for name, value in inputs.items()]
+
+
+class _Runner:
+    def __init__(self, exercise: Exercise, key: str, namespace: Mapping[str, Any]) -> None:
+        self.exercise, self.key, self.namespace = exercise, key, namespace
+        self.held: dict[str, list[int]] = {}
+
+    def outcomes(
+        self, source: str, cases: Sequence[Case], seeds: Sequence[int]
+    ) -> dict[int, list[Outcome]] | None:
+        try:
+            with time_limit(_CASE_SECONDS):
+                learner = defined(source, self.exercise.name, self.namespace)
+        except (Exception, TooSlow):
+            return None
+        found: dict[int, list[Outcome]] = {}
+        for seed in seeds:
+            found[seed] = []
+            for case in cases:
+                outcome = try_case(self.exercise, case, self.key, learner, seed, self.namespace)
+                if outcome.problem and outcome.problem.kind == "slow":
+                    return None
+                found[seed].append(outcome)
+        return found
+
+    def remember_properties(self, cases: Sequence[Case], own: Mapping[int, list[Outcome]]) -> None:
+        """Which properties the definition has itself, and in which cases they say something."""
+        for each in self.exercise.properties:
+            seen = [
+                [self._holds(each, case, outcomes[number], seed) for number, case in enumerate(cases)]
+                for seed, outcomes in own.items()
+            ]
+            if all(holds is not False for row in seen for holds in row) and any(map(any, seen)):
+                self.held[sentence(each)] = [at for at in range(len(cases)) if seen[0][at]]
+
+    def _holds(self, each: Any, case: Case, outcome: Outcome, seed: int) -> bool | None:
+        verdicts = []
+        for inputs, arrays in zip(case.runs(self.key, seed), outcome.runs, strict=False):
+            try:
+                found = each(inputs, arrays)
+            except Exception:  # it cannot be asked of such an output
+                return None
+            if found is not None:
+                verdicts.append(bool(np.all(found)))
+        return all(verdicts) if verdicts else None
+
+    def trial(self, change: Change, cases: Sequence[Case], own: Mapping[int, list[Outcome]]) -> Trial | None:
+        """None if it makes no difference anywhere, or cannot be run."""
+        changed = self.outcomes(change.source, cases, SEEDS[:1])
+        if changed is None:
+            return None
+        first = [
+            self.compare(one, other) for one, other in zip(own[SEEDS[0]], changed[SEEDS[0]], strict=True)
+        ]
+        if all(each is None or each.kind == SAME for each in first):
+            return None
+        more = self.outcomes(change.source, cases, SEEDS[1:])
+        if more is None:
+            return None
+        changed |= more
+        effects: dict[str, Effect] = {}
+        for number, case in enumerate(cases):
+            seen = [self.compare(own[seed][number], changed[seed][number]) for seed in SEEDS]
+            if all(each and (each.kind, each.names) == (seen[0].kind, seen[0].names) for each in seen):
+                effects[case.title] = seen[0]
+        broken, kept = self._properties(cases, own, changed, effects)
+        shapes = {
+            case.title: _shapes_of(changed[SEEDS[0]][number])
+            for number, case in enumerate(cases)
+            if case.title in effects and effects[case.title].kind == SHAPE
+        }
+        return Trial(change, effects, broken, kept, shapes)
+
+    def _properties(
+        self,
+        cases: Sequence[Case],
+        own: Mapping[int, list[Outcome]],
+        changed: Mapping[int, list[Outcome]],
+        effects: Mapping[str, Effect],
+    ) -> tuple[dict[str, str], frozenset[str]]:
+        broken, kept = {}, set()
+        if len(effects) < len(cases) or any(each.kind == ERROR for each in effects.values()):
+            return broken, frozenset()
+        for each in self.exercise.properties:
+            title = sentence(each)
+            if title not in self.held:
+                continue
+            seen = {
+                seed: [self._holds(each, cases[at], changed[seed][at], seed) for at in self.held[title]]
+                for seed in SEEDS
+            }
+            if all(holds for row in seen.values() for holds in row):
+                kept.add(title)
+            elif all(False in row for row in seen.values()):
+                at = self.held[title][seen[SEEDS[0]].index(False)]
+                shown = _difference(own[SEEDS[0]][at], changed[SEEDS[0]][at], title)
+                broken[title] = f"With “{cases[at].title}”: {shown}"
+        return broken, frozenset(kept)
+
+    def compare(self, own: Outcome, changed: Outcome) -> Effect | None:
+        """None where the two differ so little that rounding may decide."""
+        if changed.problem:
+            return Effect(ERROR, (), f"It raises `{_short(changed.problem.message)}`.")
+        seen = [self._compare(one, two) for one, two in zip(own.runs, changed.runs, strict=True)]
+        if None in seen:
+            return None
+        kinds = {(each.kind, each.names) for each in seen}
+        if kinds == {(SAME, ())}:
+            return Effect(SAME)
+        kind, names = next(iter(kinds)) if len(kinds) == 1 else (MIXED, ())
+        return Effect(kind, names, _difference(own, changed))
+
+    def _compare(self, own: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]) -> Effect | None:
+        shaped, other = [], []
+        for name in self.exercise.returns:
+            if own[name].shape != changed[name].shape:
+                shaped.append(name)
+                continue
+            far = _distance(own[name], changed[name])
+            if _SURELY_SAME < far < _SURELY_OTHER:
+                return None
+            if far >= _SURELY_OTHER:
+                other.append(name)
+        names = tuple(name for name in self.exercise.returns if name in [*shaped, *other])
+        return Effect(SHAPE if shaped else VALUES if other else SAME, names)
+
+
+def _distance(one: np.ndarray, two: np.ndarray) -> float:
+    """The largest difference in relation to the largest number; infinite where only one of them is a number."""
+    if one.size == 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        a, b = one.astype(float), two.astype(float)
+        if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+            return float("inf")
+        finite = np.isfinite(a)
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return float("inf")
+        if not finite.any():
+            return 0.0
+        scale = max(float(np.abs(a[finite]).max()), float(np.abs(b[finite]).max()), 1e-8)
+        return float(np.abs(a[finite] - b[finite]).max()) / scale
+
+
+# ---------------------------------------------------------------------------------- in words
+
+
+def _difference(own: Outcome, changed: Outcome, about: str = "") -> str:
+    """For each value that is different, at most two, the place that shows it best: as it would be, and as it is.
+
+    Args:
+        about: a sentence; the values that it speaks of come first.
+    """
+    found: dict[str, tuple[float, str]] = {}
+    for one_run, other_run in zip(own.runs, changed.runs, strict=True):
+        for name, one in one_run.items():
+            two = other_run[name]
+            if one.shape != two.shape:
+                far, said = float("inf"), f"`{name}` has the shape `{two.shape}` instead of `{one.shape}`."
+            elif one.size == 0 or (far := _distance(one, two)) <= _SURELY_SAME:
+                continue
+            else:
+                said = _rows(name, one, two)
+            if name not in found or far > found[name][0]:
+                found[name] = far, said
+    names = sorted(found, key=lambda name: name.rstrip("s") not in about)
+    return " ".join(found[name][1] for name in names[:2])
+
+
+def _rows(name: str, one: np.ndarray, two: np.ndarray) -> str:
+    if one.ndim == 0:
+        return f"`{name}` is `{_number(two)}` instead of `{_number(one)}`."
+    width = one.shape[-1]
+    before, after = one.reshape(-1, width).astype(float), two.reshape(-1, width).astype(float)
+    with np.errstate(all="ignore"):
+        sums = np.abs(np.nan_to_num(after.sum(axis=-1), nan=1e9) - 1)
+        far = np.nan_to_num(np.abs(before - after), nan=1e9, posinf=1e9, neginf=1e9).max(axis=-1)
+    to_one = width > 1 and np.allclose(before.sum(axis=-1), 1, atol=1e-3) and sums.max() > 1e-2
+    row = int((sums if to_one else far).argmax())
+    place = np.unravel_index(row, one.shape[:-1]) if one.ndim > 1 else ()
+    called = f"`{name}[{', '.join(str(int(each)) for each in place)}]`" if place else f"`{name}`"
+    kind = one.dtype.kind
+    start = 0
+    if width > 6:  # the part in which the two differ
+        at = int(np.nan_to_num(np.abs(before - after)[row], nan=1e9).argmax())
+        start = 0 if at < 6 else min(at, width - 6)
+    said = f"{called} is `{_list(after[row], kind, start)}` instead of `{_list(before[row], kind, start)}`."
+    if to_one:
+        said += f" It no longer sums to 1, but to {_number(after[row].sum())}."
+    return said
+
+
+def _list(row: np.ndarray, kind: str, start: int) -> str:
+    numbers = [
+        str(bool(each)) if kind == "b" else str(int(each)) if kind in "iu" else _number(each)
+        for each in row[start : start + 6]
+    ]
+    before, after = ("…, " if start else ""), (", …" if start + 6 < len(row) else "")
+    return f"[{before}{', '.join(numbers)}{after}]"
+
+
+def _number(value: Any) -> str:
+    value = float(value) + 0.0  # no -0
+    return f"{value:.3g}" if np.isfinite(value) else str(value)
+
+
+def _short(message: str) -> str:
+    first = (message.strip().splitlines() or ["an error"])[0].replace("`", "'")
+    return f"{first[:120]}{'…' if len(first) > 120 else ''}"

@@ -1,0 +1,206 @@
+"""Questions about one's own code: what is changed in a text, that the answers are true, and what a notebook shows."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import numpy as np
+import pytest
+from project import LABS
+
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.own_code import practice as practice_module
+from course_utils.own_code.changes import changes, definition_of, lines_shown
+from course_utils.own_code.practice import practice, questions_about
+from course_utils.own_code.questions import EASY, HARD, ask_about, chosen
+
+SHARES = '''import numpy as np
+
+def shares(scores, mask=None):
+    """Weights: shares of a whole."""
+    if mask is not None:
+        scores = np.where(mask, scores, -1e30)   # nothing for what is blocked
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+'''
+
+
+def sums_to_one(inputs, outputs):
+    """Each row of the weights sums to 1."""
+    return np.isclose(outputs["weights"].sum(axis=-1), 1, atol=1e-4)
+
+
+EXERCISE = Exercise(
+    name="shares",
+    returns=("weights",),
+    cases=(
+        Case("two rows", lambda rng: {"scores": rng.normal(size=(2, 4))}),
+        Case("three rows, very large scores", lambda rng: {"scores": 1000 + 9 * rng.normal(size=(3, 5))}),
+        Case(
+            "a mask that blocks the last score",
+            lambda rng: {"scores": rng.normal(size=(2, 4)), "mask": np.arange(4) < 3},
+        ),
+    ),
+    properties=(sums_to_one,),
+)
+
+
+def asked_of(source: str, exercise: Exercise = EXERCISE) -> list:
+    namespace: dict = {"np": np}
+    exec(source, namespace)
+    definition = definition_of(exercise.name, [source])
+    until = time.process_time() + 60
+    return ask_about(exercise, f"lab.{exercise.name}", definition, namespace, until, random.Random(1))
+
+
+def right(question) -> str:
+    return next(option.text for option in question.options if option.right)
+
+
+def test_a_change_leaves_every_other_line_as_it_was_written():
+    definition = definition_of("shares", [SHARES])
+    found = changes(definition)
+    assert len(found) > 8
+    before = definition.split("\n")
+    for change in found:
+        after = change.source.split("\n")
+        different = [at for at, (old, new) in enumerate(zip(before, after, strict=True), 1) if old != new]
+        assert different == [change.line], change
+        assert SHARES.splitlines()[change.line - 1].strip().startswith(change.old)
+
+
+def test_changes_are_those_that_teach():
+    found = {change.new for change in changes(definition_of("shares", [SHARES]))}
+    assert "powers = np.exp(scores)" in found
+    assert "return powers" in found
+    assert "return powers / powers.sum(axis=-2, keepdims=True)" in found
+    assert "scores = np.where(mask, -1e30, scores)" in found
+    assert not [new for new in found if "-0" in new]
+
+
+def test_what_is_returned_is_not_just_exchanged():
+    found = changes("def two(query, key):\n    return query, key\n")
+    assert found == []
+
+
+def test_a_definition_that_is_kept_elsewhere_is_not_changed():
+    assert changes("@register\ndef f(x):\n    return x + x.max()\n") == []
+
+
+def test_lines_have_the_numbers_of_their_cell_and_docstrings_are_left_out():
+    shown = lines_shown(definition_of("shares", [SHARES]), [7])
+    assert [number for number, _ in shown] == [3, 5, 6, 7, 8]
+
+
+def test_brackets_go_with_what_they_were_for():
+    found = {change.new for change in changes("def f(x, mean):\n    return (x - mean).square()\n")}
+    assert "return x.square()" in found
+
+
+def test_a_value_without_numbers_and_one_that_is_the_same_do_no_harm():
+    empty = Exercise(
+        name="shares",
+        returns=("kept", "count"),
+        cases=(
+            Case("nothing", lambda rng: {"x": np.zeros((0, 3))}),
+            Case("one row", lambda rng: {"x": np.ones((1, 3))}),
+        ),
+    )
+    source = "def shares(x):\n    kept = x + x\n    return kept, len(kept) + 1\n"
+    asked = asked_of(source, empty)
+    assert asked
+    assert all(sum(option.right for option in each.question.options) == 1 for each in asked)
+
+
+def test_the_last_definition_counts():
+    assert "2" in definition_of("f", ["def f():\n    return 1", "f = 3", "def f():\n    return 2", "g = f()"])
+
+
+def test_answers_are_what_the_changed_code_does():
+    asked = asked_of(SHARES)
+    found = {each.question.text: right(each.question) for each in asked}
+    broken = "This is true of what your code returns: “Each row of the weights sums to 1.” After which of these changes would it no longer be true?"
+    assert (
+        "return powers" in found[broken]
+        or "axis" in found[broken]
+        or "mean" in found[broken]
+        or "+" in found[broken]
+    )
+    same = "Suppose line 7 were `powers = np.exp(scores)`. For which of these inputs would the result be different?"
+    assert found[same] == "three rows, very large scores"
+
+
+def test_explanations_show_both_results():
+    question = next(
+        each.question
+        for each in asked_of(SHARES)
+        if each.kind == "happens" and "`return powers`" in each.question.text
+    )
+    assert right(question) == "The result has other values and the same shape."
+    assert "instead of" in question.options[0].why
+    assert "It no longer sums to 1, but to" in question.options[0].why
+
+
+def test_code_that_fails_or_depends_on_chance_is_not_asked_about():
+    assert asked_of(SHARES.replace("powers.sum(", "powers.no_sum(")) == []
+    by_chance = "import itertools\nturns = itertools.count()\ndef shares(scores, mask=None):\n    return scores + next(turns)\n"
+    assert asked_of(by_chance) == []
+
+
+def test_a_learners_own_definition_stays_as_it_is():
+    namespace: dict = {"np": np}
+    exec(SHARES, namespace)
+    own = namespace["shares"]
+    ask_about(
+        EXERCISE,
+        "lab.shares",
+        definition_of("shares", [SHARES]),
+        namespace,
+        time.process_time() + 60,
+        random.Random(1),
+    )
+    assert namespace["shares"] is own
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=[] if each[:2] in ("00", "02") else [pytest.mark.slow])
+        for each in LABS
+        if each[:2] in ("00", "01", "02", "03", "04")
+    ],
+)
+def test_every_question_has_one_right_answer_among_different_ones_about_lines_that_are_there(labs, name):
+    lab = labs[name]
+    texts = list(lab.solution_texts.values())
+    asked = list(questions_about(lab.slug, lab.reference, texts, random.Random(3)))
+    assert len(asked) >= 15
+    for each in asked:
+        options = [option.text for option in each.question.options]
+        assert len(set(options)) == len(options) >= 3, each
+        assert sum(option.right for option in each.question.options) == 1
+        numbers = {int(line.split()[0]) for line in each.question.code.splitlines()}
+        assert {*each.lines} <= numbers, each
+    taken = chosen(asked, 6)
+    assert [each.difficulty for each in taken] == sorted(each.difficulty for each in taken)
+    assert EASY <= taken[0].difficulty <= taken[-1].difficulty <= HARD
+
+
+def test_practice_shows_questions_about_what_passes(labs, monkeypatch):
+    lab = labs["02_self_attention"]
+    monkeypatch.chdir(lab.release_folder)
+    shown: list = []
+    monkeypatch.setattr(practice_module, "show", shown.extend)
+    wrong = "def causal_mask(seq_len):\n    return np.triu(np.ones((seq_len, seq_len), dtype=bool))\n"
+    namespace = {**lab.reference, "In": [*lab.solution_texts.values(), wrong], "practice": practice}
+    exec(wrong, namespace)
+    exec("practice('self_attention', questions=9)", namespace)
+    assert len(shown) == 9
+    assert not [question for question in shown if "def causal_mask" in question.code]
+
+
+def test_practice_says_what_to_do_while_nothing_passes(labs, monkeypatch, capsys):
+    monkeypatch.chdir(labs["02_self_attention"].release_folder)
+    exec("practice('self_attention')", {"practice": practice})
+    assert "None of your exercises passes yet" in capsys.readouterr().out
