@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import numpy as np
 
+from course_utils.data.language_names import LANGUAGES, load_language_names
 from course_utils.data.translation import JANE
 from course_utils.labs import LabInfo
+from course_utils.models.small_decoders import file_of
 
 if TYPE_CHECKING:
     from course_utils.plots.alignment import Alignment
@@ -70,6 +73,27 @@ def translator() -> Model:
     return packed(found.state, config=dict(found.config), **vocabularies)
 
 
+def speller() -> Model:
+    """Lab 08's decoder of names.
+
+    Raises:
+        ValueError: the names have other letters than the model has learned.
+    """
+    from safetensors.numpy import load_file
+
+    letters = sorted({letter for one in load_language_names() for letter in one.name})
+    tokens = ["<pad>", "<end>", *LANGUAGES, *letters]  # as lab 08 numbers them
+    state = load_file(file_of("names"))
+    rows, width = state["token_embedding.weight"].shape
+    if rows != len(tokens):
+        raise ValueError(
+            f"The shipped decoder of names knows {rows} tokens, and the names have {len(tokens)}."
+        )
+    layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("blocks."))
+    config = {"embedding_dim": width, "num_heads": 4, "num_layers": layers}
+    return packed(state, config=config, tokens=tokens, languages=[*LANGUAGES])
+
+
 def module(*names: str) -> str:
     """One ES module of several files, in order; it exports what they export."""
     return "\n".join((FILES / f"{name}.js").read_text("utf-8") for name in names)
@@ -106,6 +130,15 @@ PAGES = (
         ("page", "arithmetic", "translator", "type_french"),
         translator,
         lambda: alignment_picture(example()),
+    ),
+    Page(
+        "what-comes-next",
+        "What comes next?",
+        "Move temperature, top-k and nucleus, and see how they change what a language model writes: here names in 20 languages, letter by letter.",
+        "08_language_model_and_summarizer",
+        ("page", "arithmetic", "speller", "next_letter"),
+        speller,
+        lambda: followers_picture("Italian", "ma"),
     ),
 )
 
@@ -218,3 +251,25 @@ def alignment_picture(alignment: Alignment, moving: bool = False) -> str:
         f"A translation, and the French word that each English word looked at most: {pairs}.", quote=True
     )
     return f'<svg class="words" role="img" aria-label="{says}" viewBox="60 0 390 {height}">{french}{"".join(english)}</svg>'
+
+
+def followers_picture(language: str, start: str) -> str:
+    """Which letters follow a beginning in the list of a language's names, counted: bars, as an SVG with a text in place of it."""
+    following = Counter(
+        (one.name + "$")[len(start)]
+        for one in load_language_names()
+        if one.language == language and one.name.startswith(start)
+    )
+    shares = [
+        ("the end" if letter == "$" else letter, count / following.total())
+        for letter, count in following.most_common(5)
+    ]
+    bars = "".join(
+        f'<text x="130" y="{34 * at + 17}" text-anchor="end">{escape(letter)}</text>'
+        f'<rect x="140" y="{34 * at + 8}" width="{300 * share:.0f}" height="18"/>'
+        f'<text x="{148 + 300 * share:.0f}" y="{34 * at + 17}">{share:.0%}</text>'
+        for at, (letter, share) in enumerate(shares)
+    )
+    listed = ", ".join(f"{letter} {share:.0%}" for letter, share in shares)
+    says = escape(f"What follows “{start}” in the {language} names of this course: {listed}.", quote=True)
+    return f'<svg class="words" role="img" aria-label="{says}" viewBox="60 0 390 170">{bars}</svg>'

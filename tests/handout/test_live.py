@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,8 +16,10 @@ from playwright.sync_api import Page, sync_playwright
 from test_browser import CHROMIUM, FLAGS
 
 from course_utils.data.batches import encode_batch
+from course_utils.data.language_names import load_language_names
 from course_utils.data.translation import translation_pairs
 from course_utils.data.words import join_words, word_tokens
+from course_utils.models.small_decoders import load_decoder
 from course_utils.models.translator import LibraryTranslator
 from grader.handout import live
 
@@ -121,6 +124,73 @@ def test_the_page_cuts_and_joins_words_as_the_labs_do(tmp_path):
     for text, (words, joined) in zip(given, found, strict=True):
         assert words == word_tokens(text), text
         assert joined == join_words(word_tokens(text)), text
+
+
+@pytest.fixture(scope="module")
+def spelled(labs, tmp_path_factory) -> tuple[list[list[int]], dict[str, Any], Any]:
+    """Rows of ids; for each the page's logits, and for the first one its probabilities at some settings; lab 08's solution."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed (Debian: nodejs)")
+    model, reference = live.speller(), labs["08_language_model_and_summarizer"].reference
+    number = {token: place for place, token in enumerate(model.about["tokens"])}
+    rows = [
+        [number[token] for token in (one.language, *one.name, "<end>")]
+        for one in random.Random(37).sample(load_language_names(), 100)
+    ]
+    script = """
+const speller = new page.Speller(about, bytes);
+const logits = given.rows.map((row) => {
+  let state = { length: 0, blocks: [] };
+  return row.slice(0, -1).map((id) => {
+    const next = speller.step(state, id);
+    state = next.state;
+    return [...next.logits];
+  });
+});
+said = { logits, shares: given.settings.map((each) => logits[0].map((row) => page.sampling(row, each))),
+  drawn: given.chances.map((chance) => page.drawn([0, 0.25, 0, 0.5, 0.25, 0], chance)) };"""
+    given = {
+        "rows": rows,
+        "settings": [settings for settings, _ in SETTINGS],
+        "chances": [0, 0.24, 0.26, 0.74, 0.76, 1],
+    }
+    folder = tmp_path_factory.mktemp("names")
+    return rows, in_node(folder, ("arithmetic", "speller"), model, script, given), reference
+
+
+SETTINGS = [
+    ({}, {}), ({"temperature": 0.5}, {"temperature": 0.5}), ({"topK": 5}, {"top_k": 5}), ({"topP": 0.8}, {"top_p": 0.8}),
+    ({"temperature": 1.7, "topK": 9, "topP": 0.6}, {"temperature": 1.7, "top_k": 9, "top_p": 0.6}),
+]  # fmt: skip
+
+
+@needs_node
+def test_the_page_s_speller_has_pytorch_s_logits_for_100_names_and_spells_as_well(spelled):
+    rows, found, reference = spelled
+    model = reference["GPT"](len(live.speller().about["tokens"]), 18, 96, 4, 3)
+    model.load_state_dict(load_decoder("names", model.state_dict()))
+    nats, count = 0.0, 0
+    with torch.inference_mode():
+        for row, logits in zip(rows, found["logits"], strict=True):
+            theirs = model.eval()(torch.tensor([row[:-1]]))[0]
+            assert np.abs(np.array(logits) - theirs.numpy()).max() < AS_CLOSE
+            chosen = torch.tensor(logits).log_softmax(-1).gather(-1, torch.tensor(row[1:])[:, None])
+            nats, count = nats - float(chosen.sum()), count + len(chosen)
+    assert (
+        nats / count < 2.3
+    )  # 4.5 would be a blind guess: the tokens are in the order that the model has learned
+
+
+@needs_node
+def test_the_page_s_sliders_do_what_the_lab_s_exercise_does(spelled):
+    _, found, reference = spelled
+    for (_, settings), shares in zip(SETTINGS, found["shares"], strict=True):
+        theirs = reference["sampling_probabilities"](
+            torch.tensor(found["logits"][0], dtype=torch.float64), **settings
+        )
+        assert np.abs(np.array(shares) - theirs.numpy()).max() < AS_CLOSE
+        assert (np.array(shares) > 0).tolist() == (theirs > 0).tolist()
+    assert found["drawn"] == [1, 1, 3, 3, 4, 4]
 
 
 def test_numbers_that_16_bits_cannot_hold_are_refused():
@@ -233,6 +303,32 @@ def test_words_come_one_by_one_unless_the_reader_wants_no_motion(opened):
         page.goto(page.url.replace("index.html", "type-french.html"))
         page.locator("#live[data-live]").wait_for()
         assert page.get_by_role("list", name="English words").get_by_role("button").count() == count
+
+
+@pytest.mark.slow
+def test_sliders_move_the_distribution_by_keys_and_the_address_keeps_them(opened):
+    page = opened("what-comes-next")
+    page.get_by_text("92 of 92 tokens can be drawn").wait_for()
+    likeliest = page.get_by_role("row").nth(1).locator("td").nth(1)
+    before = likeliest.inner_text()
+    page.get_by_label("Top-k").focus()
+    page.keyboard.press("Home")
+    page.get_by_text("1 of 92 tokens can be drawn").wait_for()
+    assert before != "100 %" and likeliest.inner_text() == "100 %"
+    page.get_by_role("button", name="Draw a letter").click()
+    assert len(page.get_by_label("The name so far").input_value()) == 3
+    again = opened("what-comes-next", page.url.partition(".html")[2])
+    again.get_by_text("1 of 92 tokens can be drawn").wait_for()
+    assert (
+        again.get_by_label("The name so far").input_value()
+        == page.get_by_label("The name so far").input_value()
+    )
+    page.get_by_role("button", name="Reset the settings").click()
+    page.get_by_text("92 of 92 tokens can be drawn").wait_for()
+    page.get_by_label("The name so far").fill("ma~")
+    page.get_by_text("The model knows no “~”").wait_for()
+    page.get_by_role("button", name="Draw ten names").click()
+    assert page.get_by_role("list", name="Names drawn").get_by_role("listitem").count() == 10
 
 
 @pytest.mark.slow
