@@ -26,6 +26,7 @@ from course_utils.labs import LabInfo, core_part
 from course_utils.progress import PROGRESS_VARIABLE
 from grader.author.build import leaks_of_all
 from grader.course import Course, CourseError
+from grader.handout import live
 from grader.handout.colab import address
 from grader.handout.demo import solved
 from grader.handout.lab_pages import public_page, with_note
@@ -69,6 +70,7 @@ def build_site(
         write_source(course, labs, results, source, colab)
         say("Sphinx makes the pages ...")
         run_sphinx(source, built, Path(scratch, "doctrees"))
+        live.write_pages([lab.info for lab in labs], built)
         if faults := leaks(labs, built):
             raise CourseError(
                 "Not published, because pages would show parts of solutions:\n" + "\n".join(faults[:20])
@@ -208,6 +210,7 @@ def start_page(readme: str, labs: list[Lab], guides: list[str]) -> str:
             f'<p class="course-begin"><a href="{_address(infos[0])}">Begin with lab {infos[0].number}</a></p>',
             "",
         ]
+    lines += [live.links(infos), ""]
     parts = dict.fromkeys(info.part for info in infos)
     lines += ["## The map", ""]
     for part in parts:

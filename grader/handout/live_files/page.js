@@ -1,0 +1,58 @@
+// What the pages share. Nothing here asks another machine for anything.
+
+/** A new HTML element; an attribute onclick, oninput, ... takes a function. */
+function html(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const percent = (share) => `${share > 0.995 || share < 0.005 ? Math.round(100 * share) : (100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+
+/** Whether the reader wants no motion. */
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** What was typed, in the address: a link to it brings it back. */
+const keepInAddress = (text) => history.replaceState(null, "", `#${encodeURIComponent(text)}`);
+
+function fromAddress() {
+  if (location.hash.length < 2) return undefined;
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return undefined;
+  }
+}
+
+function shareButton() {
+  const button = html("button", { type: "button" }, "Copy a link to this");
+  const answer = html("span", { role: "status" });
+  button.onclick = async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      answer.textContent = "Copied.";
+    } catch {
+      answer.textContent = "This browser does not let a page copy. The address above is the link.";
+    }
+  };
+  return html("span", { class: "share" }, button, " ", answer);
+}
+
+/** Brings the page to life. Where that fails, its still picture stays. */
+function whenInAPage(begin) {
+  if (typeof document === "undefined") return;
+  const place = document.getElementById("live"), still = [...place.childNodes];
+  try {
+    const about = document.getElementById("about"), numbers = document.getElementById("numbers");
+    begin(place, JSON.parse(about.textContent), fromBase64(numbers.textContent));
+    numbers.remove();
+    place.dataset.live = "true";
+  } catch (error) {
+    console.error("The page could not be brought to life; its still picture stays.", error);
+    place.replaceChildren(...still);
+  }
+}

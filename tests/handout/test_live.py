@@ -1,0 +1,352 @@
+"""Pages that run without a kernel: their modules compute what PyTorch computes, and the pages work in a browser."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, sync_playwright
+from test_browser import CHROMIUM, FLAGS
+
+from course_utils.data.batches import encode_batch
+from course_utils.data.language_names import load_language_names
+from course_utils.data.translation import translation_pairs
+from course_utils.data.words import join_words, word_tokens
+from course_utils.models.small_decoders import load_decoder
+from course_utils.models.translator import LibraryTranslator
+from grader.handout import live
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(
+    NODE is None, reason="Node.js is not installed (Debian: nodejs); it runs the pages' modules here"
+)
+AS_CLOSE = 1e-4
+MOST_BYTES = 3_000_000
+SENTENCES = [pair.source for pair in translation_pairs(100, seed=37)]
+
+
+def in_node(folder: Path, files: tuple[str, ...], model: live.Model, script: str, given: Any) -> Any:
+    """What a script says (`said`) that has a page's module (`page`), its model (`about`, `bytes`) and some data (`given`)."""
+    folder.joinpath("page.mjs").write_text(live.module(*files), "utf-8")
+    folder.joinpath("numbers").write_bytes(model.numbers)
+    folder.joinpath("about.json").write_text(json.dumps(dict(model.about)), "utf-8")
+    folder.joinpath("given.json").write_text(json.dumps(given), "utf-8")
+    folder.joinpath("run.mjs").write_text(
+        "import * as page from './page.mjs';\nimport { readFileSync as read } from 'node:fs';\n"
+        "const about = JSON.parse(read('about.json')), given = JSON.parse(read('given.json'));\n"
+        f"const bytes = new Uint8Array(read('numbers'));\nlet said;\n{script}\nconsole.log(JSON.stringify(said));\n",
+        "utf-8",
+    )
+    assert NODE is not None
+    done = subprocess.run([NODE, "run.mjs"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Models this small take longer with several threads, and several times as long where other processes compute, too."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def french(tmp_path_factory) -> list[dict[str, Any]]:
+    """For each sentence: ids, logits while writing greedily, where the last layer looked, the sentences of both searches."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed (Debian: nodejs)")
+    script = """
+const translator = new page.Translator(about, bytes);
+said = given.map((text, number) => {
+  const { ids } = translator.encode(text), memory = translator.read(ids), steps = [...translator.greedy(ids)];
+  let state = translator.begin();
+  const rows = [1, ...steps.map(({ id }) => id)].slice(0, -1).map((id) => {
+    const next = translator.step(memory, state, id);
+    state = next.state;
+    return [...next.logits];
+  });
+  return { ids, rows, words: steps.map(({ id }) => id), looks: steps.map(({ looks }) => looks),
+    text: translator.decode(steps.map(({ id }) => id)), beam: number < 20 ? translator.beam(ids) : null };
+});"""
+    folder = tmp_path_factory.mktemp("french")
+    return in_node(folder, ("arithmetic", "translator"), live.translator(), script, SENTENCES)
+
+
+@pytest.mark.slow
+@needs_node
+def test_the_page_s_translator_has_pytorch_s_logits_attention_and_translations(french):
+    translator = LibraryTranslator.shipped()
+    source = translator.checkpoint.source_vocabulary
+    for sentence, found in zip(SENTENCES, french, strict=True):
+        assert found["ids"] == source.encode(sentence)
+        with torch.inference_mode():
+            logits, looks = translator.model(
+                torch.from_numpy(encode_batch([sentence], source)), torch.tensor([[1, *found["words"][:-1]]])
+            )
+        assert np.abs(np.array(found["rows"]) - logits[0].numpy()).max() < AS_CLOSE
+        theirs = np.stack([layer[0].numpy() for layer in looks]).transpose(2, 0, 1, 3)
+        assert np.abs(np.array(found["looks"]) - theirs).max() < AS_CLOSE
+        assert found["text"] == translator(sentence)[0]
+
+
+@pytest.mark.slow
+@needs_node
+def test_the_page_s_beam_is_the_lab_s(french, labs):
+    beam_search = labs["05_transformer_pytorch"].reference["beam_search"]
+    translator = LibraryTranslator.shipped()
+    for sentence, found in list(zip(SENTENCES, french, strict=True))[:20]:
+        given = torch.from_numpy(encode_batch([sentence], translator.checkpoint.source_vocabulary))
+        with torch.inference_mode():
+            ids, score = beam_search(translator.model, given, beam_size=4, max_len=24)
+        best = found["beam"][0]
+        assert [word for word in best["words"] if word != 2] == ids.tolist()
+        assert best["score"] == pytest.approx(float(score), abs=AS_CLOSE)
+
+
+@needs_node
+def test_the_page_cuts_and_joins_words_as_the_labs_do(tmp_path):
+    odd = [
+        "Est-ce que l’Afrique est belle ?", "Aujourd'hui, Jane's «sœur» n'a pas 3,14 ou 1.000 € !", "",
+        "  qu'il   y ait\u00a0: l'été — (États-Unis)…", "don't we'll L'EAU jusqu'à d'", "e\u0301te\u0301 12.5.3a _x' 'y' -a-",
+    ]  # fmt: skip
+    given = [*odd, *SENTENCES, *(pair.target for pair in translation_pairs(50, seed=1))]
+    script = "said = given.map((text) => { const words = page.wordTokens(text); return [words, page.joinWords(words)]; });"
+    found = in_node(tmp_path, ("arithmetic", "translator"), live.Model({}, b""), script, given)
+    for text, (words, joined) in zip(given, found, strict=True):
+        assert words == word_tokens(text), text
+        assert joined == join_words(word_tokens(text)), text
+
+
+@pytest.fixture(scope="module")
+def spelled(labs, tmp_path_factory) -> tuple[list[list[int]], dict[str, Any], Any]:
+    """Rows of ids; for each the page's logits, and for the first one its probabilities at some settings; lab 08's solution."""
+    if NODE is None:
+        pytest.skip("Node.js is not installed (Debian: nodejs)")
+    model, reference = live.speller(), labs["08_language_model_and_summarizer"].reference
+    number = {token: place for place, token in enumerate(model.about["tokens"])}
+    rows = [
+        [number[token] for token in (one.language, *one.name, "<end>")]
+        for one in random.Random(37).sample(load_language_names(), 100)
+    ]
+    script = """
+const speller = new page.Speller(about, bytes);
+const logits = given.rows.map((row) => {
+  let state = { length: 0, blocks: [] };
+  return row.slice(0, -1).map((id) => {
+    const next = speller.step(state, id);
+    state = next.state;
+    return [...next.logits];
+  });
+});
+said = { logits, shares: given.settings.map((each) => logits[0].map((row) => page.sampling(row, each))),
+  drawn: given.chances.map((chance) => page.drawn([0, 0.25, 0, 0.5, 0.25, 0], chance)) };"""
+    given = {
+        "rows": rows,
+        "settings": [settings for settings, _ in SETTINGS],
+        "chances": [0, 0.24, 0.26, 0.74, 0.76, 1],
+    }
+    folder = tmp_path_factory.mktemp("names")
+    return rows, in_node(folder, ("arithmetic", "speller"), model, script, given), reference
+
+
+SETTINGS = [
+    ({}, {}), ({"temperature": 0.5}, {"temperature": 0.5}), ({"topK": 5}, {"top_k": 5}), ({"topP": 0.8}, {"top_p": 0.8}),
+    ({"temperature": 1.7, "topK": 9, "topP": 0.6}, {"temperature": 1.7, "top_k": 9, "top_p": 0.6}),
+]  # fmt: skip
+
+
+@needs_node
+def test_the_page_s_speller_has_pytorch_s_logits_for_100_names_and_spells_as_well(spelled):
+    rows, found, reference = spelled
+    model = reference["GPT"](len(live.speller().about["tokens"]), 18, 96, 4, 3)
+    model.load_state_dict(load_decoder("names", model.state_dict()))
+    nats, count = 0.0, 0
+    with torch.inference_mode():
+        for row, logits in zip(rows, found["logits"], strict=True):
+            theirs = model.eval()(torch.tensor([row[:-1]]))[0]
+            assert np.abs(np.array(logits) - theirs.numpy()).max() < AS_CLOSE
+            chosen = torch.tensor(logits).log_softmax(-1).gather(-1, torch.tensor(row[1:])[:, None])
+            nats, count = nats - float(chosen.sum()), count + len(chosen)
+    assert (
+        nats / count < 2.3
+    )  # 4.5 would be a blind guess: the tokens are in the order that the model has learned
+
+
+@needs_node
+def test_the_page_s_sliders_do_what_the_lab_s_exercise_does(spelled):
+    _, found, reference = spelled
+    for (_, settings), shares in zip(SETTINGS, found["shares"], strict=True):
+        theirs = reference["sampling_probabilities"](
+            torch.tensor(found["logits"][0], dtype=torch.float64), **settings
+        )
+        assert np.abs(np.array(shares) - theirs.numpy()).max() < AS_CLOSE
+        assert (np.array(shares) > 0).tolist() == (theirs > 0).tolist()
+    assert found["drawn"] == [1, 1, 3, 3, 4, 4]
+
+
+def test_numbers_that_16_bits_cannot_hold_are_refused():
+    with pytest.raises(ValueError, match="a is not exact in 16 bits"):
+        live.packed({"a": np.array([0.1], np.float32)})
+
+
+# ---------------------------------------------------------------------------------- pages
+
+
+@pytest.fixture(scope="module")
+def pages(labs, tmp_path_factory) -> Path:
+    """The folder with the pages that run."""
+    site = tmp_path_factory.mktemp("site")
+    live.write_pages([lab.info for lab in labs.values()], site)
+    return site / live.FOLDER
+
+
+def test_each_page_is_one_file_of_at_most_3_mb_that_a_landing_page_leads_to(pages):
+    landing = pages.joinpath("index.html").read_text("utf-8")
+    assert {path.name for path in pages.iterdir()} == {
+        "index.html",
+        *(f"{page.name}.html" for page in live.PAGES),
+    }
+    for page in live.PAGES:
+        file = pages / f"{page.name}.html"
+        assert file.stat().st_size <= MOST_BYTES
+        assert f'href="{file.name}"' in landing and page.lead in landing
+        assert 'role="img" aria-label="' in file.read_text("utf-8")
+
+
+def test_a_course_without_the_models_labs_has_no_such_pages(labs, tmp_path):
+    some = [lab.info for name, lab in labs.items() if name.startswith("00")]
+    live.write_pages(some, tmp_path)
+    assert list(tmp_path.iterdir()) == [] and live.links(some) == ""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: scripts/setup_browser.sh says how")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page from the disk; afterwards nothing may have failed, nor been asked of another machine."""
+    contexts, faults = [], []
+
+    def opens(name: str, fragment: str = "", **options: Any) -> Page:
+        context = browser.new_context(
+            **{"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"} | options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "request", lambda request: None if request.url.startswith("file:") else faults.append(request.url)
+        )
+        page.goto((pages / f"{name}.html").as_uri() + fragment)
+        return page
+
+    yield opens
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+@pytest.mark.slow
+def test_a_sentence_is_translated_as_one_types_and_its_address_brings_it_back(opened):
+    page = opened("type-french")
+    page.get_by_label("A French sentence").fill("Paul n'aime plus la vieille voiture rouge")
+    page.get_by_role("row", name="greedy").filter(has_text="Paul no longer loves the old red car").wait_for()
+    again = opened("type-french", page.url.partition(".html")[2])
+    again.get_by_role("row", name="greedy").filter(has_text="Paul no longer loves the old red car").wait_for()
+    assert (
+        again.get_by_label("A French sentence").input_value() == "Paul n'aime plus la vieille voiture rouge"
+    )
+    page.get_by_label("A French sentence").fill("Jane visite Mars")
+    page.get_by_text("The model was never shown “Mars”").wait_for()
+    page.get_by_label("A French sentence").fill("Jane " * 33)
+    page.get_by_text("reads at most 32: shorten it").wait_for()
+
+
+@pytest.mark.slow
+def test_words_are_reached_by_keys_and_say_where_the_model_looked(opened):
+    page = opened("type-french")
+    page.get_by_role("row", name="greedy").wait_for()
+    words = page.get_by_role("list", name="English words").get_by_role("button")
+    assert words.all_inner_texts() == ["Jane", "visits", "Africa", "in", "September", "<eos>"]
+    words.nth(4).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowUp")
+    assert words.nth(1).evaluate("word => word === document.activeElement")
+    page.get_by_text("Before it wrote “visits”, it looked at visite").wait_for()
+    whole = page.locator(".french b").all_inner_texts()
+    page.get_by_label("Attention of").select_option("layer 1, head 1")
+    assert page.locator(".french b").all_inner_texts() != whole
+
+
+@pytest.mark.slow
+def test_words_come_one_by_one_unless_the_reader_wants_no_motion(opened):
+    """The next word waits for a timer, and timers stand still here."""
+    for motion, count in (("no-preference", 1), ("reduce", 6)):
+        page = opened("index", reduced_motion=motion)
+        page.add_init_script("window.setTimeout = () => 0")
+        page.goto(page.url.replace("index.html", "type-french.html"))
+        page.locator("#live[data-live]").wait_for()
+        assert page.get_by_role("list", name="English words").get_by_role("button").count() == count
+
+
+@pytest.mark.slow
+def test_sliders_move_the_distribution_by_keys_and_the_address_keeps_them(opened):
+    page = opened("what-comes-next")
+    page.get_by_text("92 of 92 tokens can be drawn").wait_for()
+    likeliest = page.get_by_role("row").nth(1).locator("td").nth(1)
+    before = likeliest.inner_text()
+    page.get_by_label("Top-k").focus()
+    page.keyboard.press("Home")
+    page.get_by_text("1 of 92 tokens can be drawn").wait_for()
+    assert before != "100 %" and likeliest.inner_text() == "100 %"
+    page.get_by_role("button", name="Draw a letter").click()
+    assert len(page.get_by_label("The name so far").input_value()) == 3
+    again = opened("what-comes-next", page.url.partition(".html")[2])
+    again.get_by_text("1 of 92 tokens can be drawn").wait_for()
+    assert (
+        again.get_by_label("The name so far").input_value()
+        == page.get_by_label("The name so far").input_value()
+    )
+    page.get_by_role("button", name="Reset the settings").click()
+    page.get_by_text("92 of 92 tokens can be drawn").wait_for()
+    page.get_by_label("The name so far").fill("ma~")
+    page.get_by_text("The model knows no “~”").wait_for()
+    page.get_by_role("button", name="Draw ten names").click()
+    assert page.get_by_role("list", name="Names drawn").get_by_role("listitem").count() == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [page.name for page in live.PAGES])
+def test_a_page_that_cannot_run_keeps_its_still_picture(browser, pages, tmp_path, name):
+    text = pages.joinpath(f"{name}.html").read_text("utf-8")
+    tmp_path.joinpath("page.html").write_text(text.replace("function unpack(", "function unpacked("), "utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_load_state()
+    assert page.get_by_role("img").is_visible() and not page.locator("#live[data-live]").count()
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["index", *(page.name for page in live.PAGES)])
+@pytest.mark.parametrize("width, theme", [(1400, "light"), (400, "dark")])
+def test_pages_follow_the_theme_and_fit_a_phone(opened, name, width, theme):
+    page = opened(name, viewport={"width": width, "height": 800}, color_scheme=theme)
+    assert page.locator("html").get_attribute("data-theme") == theme
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
