@@ -315,7 +315,7 @@ def autograde(
         ]
     if other:
         typer.echo(
-            f"Points given by hand or deducted for lateness change {len(other)} of the scores (the table shows "
+            f"Points given by hand, deductions and decisions change {len(other)} of the scores (the table shows "
             f"the points from the checks): see `grader report {lab}`."
         )
     if any(record.score is None for record in records):
@@ -518,7 +518,7 @@ def _export_to_canvas(lab: Lab, there: Canvas, section: str | None, really: bool
             each.name,
             each.number,
             "" if each.before is None else f"{each.before:g}",
-            f"{each.after:g}",
+            "excused" if each.after is None else f"{each.after:g}",
         )
         for each in found
     ]

@@ -20,6 +20,7 @@ import jinja2
 from course_utils.display import inline
 from grader.book.gradebook import Gradebook, Result, students_of
 from grader.book.requests import Request
+from grader.book.statuses import Marks, by_student
 from grader.course import Course, make_private
 from grader.errors import GraderError
 from grader.grade.work import UNREADABLE, WORKING
@@ -136,7 +137,8 @@ class Analysis:
             if result.marked_late
             else []
         )
-        return [*anew, *late, *(result.marker.notes if result.marker else ())]
+        decided = [f"Decided: {result.marks}."] if str(result.marks) else []
+        return [*decided, *anew, *late, *(result.marker.notes if result.marker else ())]
 
     @property
     def shares(self) -> list[float]:
@@ -160,10 +162,11 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         enrolled = gradebook.roster() or gradebook.students()
         students = [each for each in enrolled if among is None or each in among]
         people = gradebook.people()
+        marks = by_student(gradebook.statuses(lab.name, among))
     names = {student: person.name for student, person in people.items() if person.name}
     there = [student for student in collected(lab) if among is None or student in among]
     results = graded(entered)
-    stand = standings(entered, there, students)
+    stand = standings(entered, there, students, marks)
     if not results:
         waiting = sum(each is Standing.COLLECTED for each in stand.values())
         told = f"{waiting} collected, none graded" if waiting else "nothing was collected"
@@ -175,7 +178,8 @@ def write_report(lab: Lab, page: Path | None = None, section: str | None = None)
         results,
         students,
         deadline,
-        collected=[student for student, each in stand.items() if each is not Standing.NOT_HANDED_IN],
+        collected=there,
+        marks=marks,
         names=names,
         requests=requests,
         anew=handed_in_anew(lab, results),
@@ -236,6 +240,7 @@ def analyse(
     anew: Sequence[str] = (),
     sections: Mapping[str, str] | None = None,
     refused: Sequence[Refused] = (),
+    marks: Mapping[str, Marks] | None = None,
 ) -> Analysis:
     """The facts about a class's results.
 
@@ -248,9 +253,10 @@ def analyse(
         anew: students who have handed in anew since they were graded.
         sections: student -> section, where known.
         refused: files that are in no student's folder, and why.
+        marks: student -> what was decided about this student in the lab.
     """
     open_requests = tuple(each for each in requests if not each.decided)
-    cells, stand = _names(lab), standings(results, collected, students)
+    cells, stand = _names(lab), standings(results, collected, students, marks)
     return Analysis(
         lab.points,
         lab.points_of_cells,

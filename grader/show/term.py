@@ -18,6 +18,7 @@ import jinja2
 from course_utils.display import inline
 from grader.book.gradebook import Gradebook, Result, students_of
 from grader.book.requests import Request
+from grader.book.statuses import NONE, Marks, by_student
 from grader.course import Course
 from grader.errors import GraderError
 from grader.people.roster import Person
@@ -44,7 +45,7 @@ _ENOUGH = 3
 @dataclass(frozen=True)
 class LabFacts:
     """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read,
-    ``waiting`` work that is not graded yet, and ``anew`` what is newer than its grade.
+    ``waiting`` work that is not graded yet, ``excused`` whom an instructor has excused, and ``anew`` what is newer than its grade.
     """
 
     name: str
@@ -55,6 +56,7 @@ class LabFacts:
     mean: float | None
     anew: int = 0
     unreadable: int = 0
+    excused: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,18 @@ class StudentFacts:
         return [share for share in self.shares if share is not None]
 
     @property
+    def excused(self) -> int:
+        """How many labs an instructor has excused this student from."""
+        return sum(each is Standing.EXCUSED for each in self.states)
+
+    @property
     def handed_in(self) -> int:
         return len(self.earned) + sum(self.waiting)
 
     @property
     def mean(self) -> float | None:
-        """Mean share over the labs, where what was not handed in counts as 0 and what waits does not count. None if everything waits."""
-        count = len(self.shares) - sum(self.waiting)
+        """Mean share over the labs, where what was not handed in counts as 0, and what waits or is excused does not count. None if nothing counts."""
+        count = len(self.shares) - sum(self.waiting) - self.excused
         return sum(self.earned) / count if count else None
 
     @property
@@ -103,8 +110,9 @@ class StudentFacts:
     @property
     def reasons(self) -> tuple[str, ...]:
         found = []
-        if self.expected and len(self.shares) - self.handed_in >= _MANY_MISSING:
-            found.append(f"handed in {self.handed_in} of {len(self.shares)}")
+        asked = len(self.shares) - self.excused
+        if self.expected and asked - self.handed_in >= _MANY_MISSING:
+            found.append(f"handed in {self.handed_in} of {asked}")
         if self.earned and statistics.fmean(self.earned) < NEEDS_HELP_BELOW:
             found.append(f"{percent(statistics.fmean(self.earned))} of the points of what was handed in")
         if self.change is not None and self.change <= -_FALL:
@@ -175,6 +183,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         deadlines = {lab.name: gradebook.deadline(lab) for lab in labs}
         people, listed = gradebook.people(), gradebook.roster()
         requests = gradebook.requests(among=among)
+        marks = {lab.name: by_student(gradebook.statuses(lab.name, among)) for lab in labs}
     there = {
         lab.name: {each.student for each in entered[lab.name]}
         | {student for student in collected(lab) if among is None or student in among}
@@ -192,7 +201,7 @@ def write_term(course: Course, page: Path | None = None, section: str | None = N
         raise GraderError(f"Nothing{whose} has been graded yet. Run `grader autograde LAB` first.")
     anew = {lab.name: len(handed_in_anew(lab, found)) for lab, found in results}
     of_these = {lab.name: there[lab.name] for lab, _ in results}
-    found = analyse(results, of_these, listed or people, people, among, requests, anew)
+    found = analyse(results, of_these, listed or people, people, among, requests, anew, marks)
     page = page or default_page(course, "term", section)
     more = {"misconceptions": rows_of_misconceptions(found)}
     return page, *write_page(page, as_html(found, section), as_rows(found), more)
@@ -206,6 +215,7 @@ def analyse(
     among: Collection[str] | None = None,
     requests: Sequence[Request] = (),
     anew: Mapping[str, int] | None = None,
+    marks: Mapping[str, Mapping[str, Marks]] | None = None,
 ) -> Term:
     """The facts about a term.
 
@@ -216,11 +226,16 @@ def analyse(
         among: only these students; None: everybody.
         requests: to look again, open and decided.
         anew: lab -> how many have handed in anew since they were graded.
+        marks: lab -> student -> what was decided about this student there.
     """
     of_lab = {lab.name: {one.student: one for one in found} for lab, found in results}
-    shares = {
-        lab.name: {one.student: share_of(one, lab.points_of_cells) for one in found} for lab, found in results
-    }
+    decided = {lab.name: (marks or {}).get(lab.name, {}) for lab, _ in results}
+    shares: dict[str, dict[str, float]] = {}
+    for lab, found in results:
+        zero = {student: 0.0 for student, each in decided[lab.name].items() if each.zeroed}
+        earned = {one.student: share_of(one, lab.points_of_cells) for one in found} | zero
+        excused = {student for student, each in decided[lab.name].items() if each.excused}
+        shares[lab.name] = {student: share for student, share in earned.items() if student not in excused}
     everybody = {*expected, *(student for those in shares.values() for student in those)}
     everybody |= {student for who in collected.values() for student in who}
     everybody = sorted(everybody if among is None else everybody.intersection(among))
@@ -230,7 +245,11 @@ def analyse(
             student,
             tuple(shares[lab.name].get(student) for lab, _ in results),
             tuple(
-                standing_of(of_lab[lab.name].get(student), student in collected[lab.name])
+                standing_of(
+                    of_lab[lab.name].get(student),
+                    student in collected[lab.name],
+                    decided[lab.name].get(student, NONE),
+                )
                 for lab, _ in results
             ),
             tuple(title for title, labs in held.items() if sum(student in who for who in labs.values()) > 1),
@@ -242,14 +261,15 @@ def analyse(
         LabFacts(
             lab.name,
             title_of(lab),
-            sum(each.states[place] is Standing.GRADED for each in students),
+            sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students),
             sum(each.waiting[place] for each in students),
             sum(
                 each.student in expected and each.states[place] is Standing.NOT_HANDED_IN for each in students
             ),
-            statistics.fmean(shares[lab.name].values()) if found else None,
+            statistics.fmean(shares[lab.name].values()) if shares[lab.name] else None,
             (anew or {}).get(lab.name, 0),
             sum(each.states[place] is Standing.UNREADABLE for each in students),
+            sum(each.states[place] is Standing.EXCUSED for each in students),
         )
         for place, (lab, found) in enumerate(results)
     ]
@@ -376,6 +396,8 @@ def in_words(student: StudentFacts) -> str:
         Standing.NOT_HANDED_IN: "nothing",
         Standing.COLLECTED: "not graded yet",
         Standing.UNREADABLE: "unreadable",
+        Standing.EXCUSED: "excused",
+        Standing.ZERO: "zero, by decision",
     }
     return ", ".join(
         words.get(state) or percent(share or 0.0)
