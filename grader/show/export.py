@@ -53,7 +53,7 @@ def export(
     """
     chosen = [Lab.load(course, name) for name in labs]
     if form not in ("csv", "canvas", "moodle"):
-        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv.")
+        raise GraderError(f"There is no format {form!r}. Formats: canvas, moodle, csv, research.")
     if form == "moodle" and len(chosen) != 1:
         raise GraderError(
             "A Moodle worksheet covers one assignment: name one lab, as in "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from grader.errors import GraderError
 from grader.people.roster import Person
 from grader.reference.lab import Lab
 from grader.show.class_report import (
+    ENDED,
     FIRST,
     NEEDS_HELP_BELOW,
     default_page,
@@ -31,6 +32,7 @@ from grader.show.class_report import (
     percent,
     share_of,
     title_of,
+    whom_first,
     write_page,
 )
 from grader.show.standing import Standing, anew_in_words, collected, graded, handed_in_anew, standing_of
@@ -44,7 +46,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True)
 class LabFacts:
-    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read,
+    """How a lab went. ``mean`` is the mean share of its points, None if nothing is graded; ``graded`` counts what could be read and ran to its end,
     ``waiting`` work that is not graded yet, ``excused`` whom an instructor has excused, and ``anew`` what is newer than its grade.
     """
 
@@ -57,6 +59,8 @@ class LabFacts:
     anew: int = 0
     unreadable: int = 0
     excused: int = 0
+    ended: int = 0
+    """Submissions that crashed, or ran out of time or memory."""
 
 
 @dataclass(frozen=True)
@@ -144,13 +148,39 @@ class Lasting:
 
 @dataclass(frozen=True)
 class Term:
-    """All facts of the page. ``requests``: open ones, about all labs."""
+    """All facts of the page. ``requests``: open ones, about all labs; ``hints``: title of a misconception -> its hint."""
 
     labs: tuple[LabFacts, ...]
     students: tuple[StudentFacts, ...]
     misconceptions: tuple[Lasting, ...]
     people: Mapping[str, Person]
     requests: tuple[Request, ...]
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    def to_begin_with(self, one: StudentFacts) -> str:
+        """What to talk about first with a student who stands out."""
+        missing = [
+            lab for lab, state in zip(self.labs, one.states, strict=True) if state is Standing.NOT_HANDED_IN
+        ]
+        if not one.handed_in:
+            return "Ask whether they are still in the course. If not: `grader roster remove`; if so, agree on one lab and a day for it."
+        if len(missing) >= _MANY_MISSING:
+            last = max(place for place, state in enumerate(one.states) if state is not Standing.NOT_HANDED_IN)
+            since = (
+                f"Nothing came after {self.labs[last].title}"
+                if last + 1 < len(self.labs)
+                else f"{missing[-1].title} is missing"
+            )
+            return f"{since}: ask what got in the way, and agree on one lab to hand in next, with `grader extend`."
+        scored = [
+            (share, lab.title) for share, lab in zip(one.shares, self.labs, strict=True) if share is not None
+        ]
+        if one.change is not None and one.change <= -_FALL:
+            return f"{scored[-1][1]} went worse than the labs before: ask what was different, and look at its feedback page together."
+        for title in one.again:
+            return f"Ask them to explain this: {self.hints.get(title, title)}"
+        share, weakest = min(scored)
+        return f"{weakest} went worst ({percent(share)}): look at its feedback page together, beginning with the first exercise that is not right."
 
     def called(self, student: str) -> str:
         """The name with the id, or the id alone."""
@@ -257,11 +287,23 @@ def analyse(
         )
         for student in everybody
     ]
+    graded_here = {
+        lab.name: {each.student for each in students if each.states[place] is Standing.GRADED}
+        for place, (lab, _) in enumerate(results)
+    }
+    ended = {
+        lab.name: sum(
+            bool(one.marker) and one.marker.state in ENDED and one.student in graded_here[lab.name]
+            for one in found
+        )
+        for lab, found in results
+    }
     facts = [
         LabFacts(
             lab.name,
             title_of(lab),
-            sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students),
+            sum(each.states[place] in (Standing.GRADED, Standing.ZERO) for each in students)
+            - ended[lab.name],
             sum(each.waiting[place] for each in students),
             sum(
                 each.student in expected and each.states[place] is Standing.NOT_HANDED_IN for each in students
@@ -270,6 +312,7 @@ def analyse(
             (anew or {}).get(lab.name, 0),
             sum(each.states[place] is Standing.UNREADABLE for each in students),
             sum(each.states[place] is Standing.EXCUSED for each in students),
+            ended[lab.name],
         )
         for place, (lab, found) in enumerate(results)
     ]
@@ -286,6 +329,7 @@ def analyse(
         tuple(lasting),
         people,
         tuple(each for each in requests if not each.decided),
+        {entry.title: entry.hint for lab, _ in results for of in lab.misconceptions.values() for entry in of},
     )
 
 
@@ -360,10 +404,8 @@ def summary(found: Term) -> list[str]:
         hard = min(with_mean, key=lambda lab: lab.mean)
         hardest = ", the hardest so far" if len(with_mean) > 1 else ""
         lines.append(f"{hard.title}: {percent(hard.mean)} on average{hardest}.")
-    if count := len(found.needs_help):
-        lines.append(
-            f"{count} of {len(found.students)} may need help; they are listed below, the worst first."
-        )
+    if found.needs_help:
+        lines.append(whom_first([found.called(one.student) for one in found.needs_help]))
     held = next((one for one in found.misconceptions if one.longest), None)
     if held:
         many = f"{held.held_so_long} student{'' if held.held_so_long == 1 else 's'}"
@@ -422,6 +464,7 @@ def as_rows(found: Term) -> list[list[str]]:
             "held again",
             "why",
             *states,
+            "what to begin with",
         ]
     ]
     for each in found.students:
@@ -431,7 +474,17 @@ def as_rows(found: Term) -> list[list[str]]:
         who = [each.student, person.name, person.section]
         mean = "" if each.mean is None else f"{100 * each.mean:.1f}"
         counts = [str(each.handed_in), str(len(each.shares)), mean, change]
-        rows.append([*who, *scores, *counts, " ".join(each.again), "; ".join(each.reasons), *each.states])
+        rows.append(
+            [
+                *who,
+                *scores,
+                *counts,
+                " ".join(each.again),
+                "; ".join(each.reasons),
+                *each.states,
+                found.to_begin_with(each) if each.reasons else "",
+            ]
+        )
     return rows
 
 
