@@ -448,7 +448,7 @@ def test_final_grades_of_300_students_in_13_labs_are_those_of_an_independent_com
             for student in students:
                 work = None
                 if chance.random() < 0.9:
-                    share, late = round(chance.random(), 2), chance.choice([0, 0, 0, 1])
+                    share, late = chance.randint(0, 10) / 10, chance.choice([0, 0, 0, 1])
                     works[student] = (share, DUE + timedelta(days=late - 0.5))
                     work = (share * lab.points, round(0.1 * late * share * lab.points, 2), "")
                 if decided := chance.choice(
